@@ -11,8 +11,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::config::{
-    Accelerator, CacheParts, Compressed, Encoder, Family, HiddenAct, Hybrid, LayerSet, Mla, MlpKind, ModelConfig, Moe,
-    Normalization, PeakRates, PositionEmbedding, SharedBlocks, Source, Task, Tower, WeightFormat,
+    Accelerator, CacheParts, Compressed, Encoder, Family, HiddenAct, Hybrid, LayerSet, Mla,
+    MlpKind, ModelConfig, Moe, Normalization, PeakRates, PositionEmbedding, SharedBlocks, Source,
+    Task, Tower, WeightFormat,
 };
 use crate::units::Bytes;
 
@@ -31,7 +32,11 @@ mod engines;
 mod hardware {
     pub mod kernels;
 }
-#[allow(dead_code, unused_imports, reason = "the page's reader, so that a row is what its config.json is read as")]
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "the page's reader, so that a row is what its config.json is read as"
+)]
 #[path = "src/import/mod.rs"]
 mod import;
 #[allow(dead_code, unused_imports, reason = "the families that the reader knows")]
@@ -91,7 +96,11 @@ struct Model {
 /// The architecture as written in the data file: the common shape of today's models need not be spelled out.
 #[derive(Deserialize)]
 #[serde(remote = "ModelConfig", deny_unknown_fields)]
-#[allow(clippy::struct_field_names, clippy::struct_excessive_bools, reason = "mirrors ModelConfig field by field")]
+#[allow(
+    clippy::struct_field_names,
+    clippy::struct_excessive_bools,
+    reason = "mirrors ModelConfig field by field"
+)]
 struct Architecture {
     hidden_size: u64,
     num_hidden_layers: u64,
@@ -233,7 +242,9 @@ const fn yes() -> bool {
 }
 
 /// Reads the architecture; a table of positions has a row per position unless the file says otherwise.
-fn architecture<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Option<ModelConfig>, D::Error> {
+fn architecture<'de, D: serde::Deserializer<'de>>(
+    source: D,
+) -> Result<Option<ModelConfig>, D::Error> {
     let mut config = Architecture::deserialize(source)?;
     if config.position_rows == 0 {
         config.position_rows = config.max_position_embeddings;
@@ -246,7 +257,11 @@ fn family<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Family, D::Erro
     let word = String::deserialize(source)?;
     let found = models::named(&word);
     let is_known = found.model_type() == word;
-    if is_known { Ok(found) } else { Err(serde::de::Error::custom(format!("no family is called {word}"))) }
+    if is_known {
+        Ok(found)
+    } else {
+        Err(serde::de::Error::custom(format!("no family is called {word}")))
+    }
 }
 
 fn mebibytes<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Bytes, D::Error> {
@@ -275,30 +290,48 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let models: Vec<Model> = rows("models")?;
     let cards: Vec<Card> = rows("accelerators")?;
-    let ids: Vec<&str> = models.iter().map(|row| &row.id).chain(cards.iter().map(|row| &row.id)).map(String::as_str).collect();
-    if let Some(id) = ids.iter().enumerate().find_map(|(at, id)| ids[..at].contains(id).then_some(id)) {
+    let ids: Vec<&str> = models
+        .iter()
+        .map(|row| &row.id)
+        .chain(cards.iter().map(|row| &row.id))
+        .map(String::as_str)
+        .collect();
+    if let Some(id) =
+        ids.iter().enumerate().find_map(|(at, id)| ids[..at].contains(id).then_some(id))
+    {
         return Err(format!("two rows of the catalog are called {id}").into());
     }
     let mut provenance = String::from("&[");
     let told = models.iter().map(|row| (&row.id, &row.source, &row.note));
-    for (id, source, note) in told.chain(cards.iter().map(|row| (&row.id, &row.source, &row.note))) {
+    for (id, source, note) in told.chain(cards.iter().map(|row| (&row.id, &row.source, &row.note)))
+    {
         write!(provenance, "({id:?}, Provenance {{ source: {source:?}, note: {note:?} }}),")?;
     }
     provenance.push(']');
     let shapes = models.iter().map(shape).collect::<Result<Vec<_>, _>>()?;
-    write_table("models", &table(models.iter().zip(&shapes).map(|(row, shape)| model(row, shape))))?;
+    write_table(
+        "models",
+        &table(models.iter().zip(&shapes).map(|(row, shape)| model(row, shape))),
+    )?;
     let keys = models.iter().zip(&shapes).filter(|(_, shape)| !shape.keys.is_empty());
-    write_table("keys", &table(keys.map(|(row, shape)| format!("({:?}, {:?})", row.id, shape.keys))))?;
+    write_table(
+        "keys",
+        &table(keys.map(|(row, shape)| format!("({:?}, {:?})", row.id, shape.keys))),
+    )?;
     write_table("accelerators", &table(cards.iter().map(card)))?;
     write_table("model_aliases", &table(models.iter().map(|row| aliases(&row.id, &row.aliases))))?;
-    write_table("accelerator_aliases", &table(cards.iter().map(|row| aliases(&row.id, &row.aliases))))?;
+    write_table(
+        "accelerator_aliases",
+        &table(cards.iter().map(|row| aliases(&row.id, &row.aliases))),
+    )?;
     write_table("provenance", &provenance)
 }
 
 fn rows<T: DeserializeOwned>(list: &str) -> Result<Vec<T>, Box<dyn Error>> {
     let file = format!("src/catalog/{list}.json");
     println!("cargo::rerun-if-changed={file}");
-    serde_json::from_str(&fs::read_to_string(&file)?).map_err(|error| format!("{file}: {error}").into())
+    serde_json::from_str(&fs::read_to_string(&file)?)
+        .map_err(|error| format!("{file}: {error}").into())
 }
 
 fn write_table(name: &str, table: &str) -> Result<(), Box<dyn Error>> {
@@ -322,8 +355,12 @@ struct Shape {
 fn shape(row: &Model) -> Result<Shape, Box<dyn Error>> {
     let file = format!("src/catalog/configs/{}.json", row.id);
     match (&row.config, fs::read_to_string(&file)) {
-        (Some(config), Err(_)) => Ok(Shape { config: config.clone(), keys: String::new(), weights: None }),
-        (Some(_), Ok(_)) => Err(format!("the shape of {} stands in its row and in {file}", row.id).into()),
+        (Some(config), Err(_)) => {
+            Ok(Shape { config: config.clone(), keys: String::new(), weights: None })
+        }
+        (Some(_), Ok(_)) => {
+            Err(format!("the shape of {} stands in its row and in {file}", row.id).into())
+        }
         (None, Err(error)) => Err(format!("{file}: {error}").into()),
         (None, Ok(text)) => {
             let read = import::config_json(&text).map_err(|error| format!("{file}: {error}"))?;
@@ -335,7 +372,9 @@ fn shape(row: &Model) -> Result<Shape, Box<dyn Error>> {
             let weights = match read.quantization.filter(|_| row.as_published) {
                 Some(stored) if stored.group_size.is_none() => Some(stored.format),
                 None if !row.as_published => None,
-                _ => return Err(format!("{file}: a row cannot state this format of weights").into()),
+                _ => {
+                    return Err(format!("{file}: a row cannot state this format of weights").into());
+                }
             };
             Ok(Shape { config: read.config, keys, weights })
         }
@@ -354,7 +393,9 @@ fn stated(read: &import::Imported) -> Option<String> {
         text.push_str(&plain(asked)?);
         keys.insert(asked.key.to_owned(), asked.value.clone());
     }
-    let same = import::config_of_keys(&read.model_type, &keys).config.is_ok_and(|config| config == read.config);
+    let same = import::config_of_keys(&read.model_type, &keys)
+        .config
+        .is_ok_and(|config| config == read.config);
     same.then_some(text)
 }
 
@@ -371,8 +412,13 @@ fn plain(asked: &import::Asked) -> Option<String> {
         Value::List(items) => match import::list(items)? {
             import::List::Words(words) => import::write_words(&words),
             import::List::Numbers(numbers) => {
-                let places = (0_u64..).zip(&numbers).filter(|(_, yes)| **yes != 0).map(|(place, _)| place).collect();
-                let layers: Vec<u64> = if import::YES_OR_NO.contains(&asked.key) { places } else { numbers };
+                let places = (0_u64..)
+                    .zip(&numbers)
+                    .filter(|(_, yes)| **yes != 0)
+                    .map(|(place, _)| place)
+                    .collect();
+                let layers: Vec<u64> =
+                    if import::YES_OR_NO.contains(&asked.key) { places } else { numbers };
                 layers.iter().map(u64::to_string).collect::<Vec<_>>().join(".")
             }
         },
@@ -410,7 +456,10 @@ fn model(row: &Model, shape: &Shape) -> String {
         row.id,
         row.name,
         row.family,
-        shape.weights.map_or_else(|| "None".to_owned(), |weights| format!("Some(WeightFormat::{weights:?})")),
+        shape.weights.map_or_else(
+            || "None".to_owned(),
+            |weights| format!("Some(WeightFormat::{weights:?})")
+        ),
         !shape.keys.is_empty(),
         row.published_parameters,
         row.verified

@@ -17,17 +17,25 @@ fn benches(criterion: &mut Criterion) {
     // Otherwise every estimate gives its memory back to the kernel and faults it in again, which takes a third of the time.
     drop(std::hint::black_box(vec![0_u8; KEPT]));
     let Some(row) = headroom::catalog::model("llama3-70b") else { return };
-    let job = support::training_job(&row.config, support::layout(8, 4, 16, support::zero1()), |_| {});
-    criterion.bench_function("estimate", |bench| bench.iter(|| estimate(std::hint::black_box(&job))));
-    let megatron = support::training_job(&row.config, support::layout(8, 4, 16, support::zero1()), |run| {
-        run.stack = support::megatron();
+    let job =
+        support::training_job(&row.config, support::layout(8, 4, 16, support::zero1()), |_| {});
+    criterion
+        .bench_function("estimate", |bench| bench.iter(|| estimate(std::hint::black_box(&job))));
+    let megatron =
+        support::training_job(&row.config, support::layout(8, 4, 16, support::zero1()), |run| {
+            run.stack = support::megatron();
+        });
+    criterion.bench_function("estimate, Megatron-LM", |bench| {
+        bench.iter(|| estimate(std::hint::black_box(&megatron)))
     });
-    criterion.bench_function("estimate, Megatron-LM", |bench| bench.iter(|| estimate(std::hint::black_box(&megatron))));
     times(criterion, &megatron);
     serving(criterion, &row.config);
     criterion.bench_function("both curves", |bench| {
         bench.iter(|| {
-            (curve_seq(&Lengths::of(std::hint::black_box(&job)), None, 120, true), curve_gpus(std::hint::black_box(&job)))
+            (
+                curve_seq(&Lengths::of(std::hint::black_box(&job)), None, 120, true),
+                curve_gpus(std::hint::black_box(&job)),
+            )
         });
     });
 }
@@ -36,14 +44,23 @@ fn benches(criterion: &mut Criterion) {
 fn serving(criterion: &mut Criterion, model: &headroom::config::ModelConfig) {
     let layout = support::layout(8, 1, 1, DataSharding::NOTHING);
     let plain = support::serving_job(model, layout, |_| {});
-    criterion.bench_function("estimate, serving", |bench| bench.iter(|| estimate(std::hint::black_box(&plain))));
-    let mixed = support::serving_job(model, layout, |run| {
-        (run.quantization, run.engine, run.concurrent_sequences) = (WeightFormat::Q4KM, support::engine("vllm", 0.9), 16);
+    criterion.bench_function("estimate, serving", |bench| {
+        bench.iter(|| estimate(std::hint::black_box(&plain)))
     });
-    criterion.bench_function("estimate, serving a mix", |bench| bench.iter(|| estimate(std::hint::black_box(&mixed))));
+    let mixed = support::serving_job(model, layout, |run| {
+        (run.quantization, run.engine, run.concurrent_sequences) =
+            (WeightFormat::Q4KM, support::engine("vllm", 0.9), 16);
+    });
+    criterion.bench_function("estimate, serving a mix", |bench| {
+        bench.iter(|| estimate(std::hint::black_box(&mixed)))
+    });
     criterion.bench_function("answers, serving", |bench| {
-        bench
-            .iter(|| headroom::planner::serving(&mixed, &headroom::planner::inverse(&Lengths::of(std::hint::black_box(&mixed)))));
+        bench.iter(|| {
+            headroom::planner::serving(
+                &mixed,
+                &headroom::planner::inverse(&Lengths::of(std::hint::black_box(&mixed))),
+            )
+        });
     });
 }
 
@@ -51,17 +68,25 @@ fn serving(criterion: &mut Criterion, model: &headroom::config::ModelConfig) {
 fn times(criterion: &mut Criterion, job: &headroom::config::Job) {
     let Some(row) = headroom::catalog::accelerator("h100-80") else { return };
     let mut cluster = job.cluster().clone();
-    (cluster.accelerator, cluster.speed) = (row.accelerator.clone(), headroom::catalog::speed(row.id));
-    let job = headroom::config::Job::new(job.model().clone(), job.run().clone(), *job.layout(), cluster);
+    (cluster.accelerator, cluster.speed) =
+        (row.accelerator.clone(), headroom::catalog::speed(row.id));
+    let job =
+        headroom::config::Job::new(job.model().clone(), job.run().clone(), *job.layout(), cluster);
     let Ok(job) = job else { return };
     let (Some(times), Some(numbers)) = (block_times(&job), spread(&job)) else { return };
     criterion.bench_function("step", |bench| bench.iter(|| step(std::hint::black_box(&job))));
-    criterion.bench_function("block_times", |bench| bench.iter(|| block_times(std::hint::black_box(&job))));
+    criterion.bench_function("block_times", |bench| {
+        bench.iter(|| block_times(std::hint::black_box(&job)))
+    });
     criterion.bench_function("StepTime::seconds", |bench| {
-        bench.iter(|| StepTime::seconds(std::hint::black_box(&times), std::hint::black_box(&numbers)));
+        bench.iter(|| {
+            StepTime::seconds(std::hint::black_box(&times), std::hint::black_box(&numbers))
+        });
     });
     criterion.bench_function("StepTime::assemble", |bench| {
-        bench.iter(|| StepTime::assemble(std::hint::black_box(&times), std::hint::black_box(&numbers)).total());
+        bench.iter(|| {
+            StepTime::assemble(std::hint::black_box(&times), std::hint::black_box(&numbers)).total()
+        });
     });
 }
 

@@ -20,11 +20,16 @@ fn busy() -> Option<f64> {
 fn benches(criterion: &mut Criterion) {
     // As criterion itself does: only the benchmarks named on the command line.
     let asked = std::env::args().skip(1).find(|word| !word.starts_with('-'));
-    let asked_for = |training: &published::Published| asked.as_ref().is_none_or(|word| training.name.contains(word.as_str()));
+    let asked_for = |training: &published::Published| {
+        asked.as_ref().is_none_or(|word| training.name.contains(word.as_str()))
+    };
     for training in published::trainings().into_iter().filter(asked_for) {
         let job = training.job();
         let space = Space::at(&job, &[training.gpus]);
-        let space = if training.layout.is_some_and(|layout| layout.layout.pipeline_schedule == PipelineSchedule::DualPipe) {
+        let space = if training
+            .layout
+            .is_some_and(|layout| layout.layout.pipeline_schedule == PipelineSchedule::DualPipe)
+        {
             space.with(Axis::schedules())
         } else {
             space

@@ -26,7 +26,9 @@ mod page {
 
     fn find<T: wasm_bindgen::JsCast>(selector: &str) -> T {
         let found = document().query_selector(selector).ok().flatten();
-        found.and_then(|element| element.dyn_into().ok()).unwrap_or_else(|| panic!("{selector} is on the page"))
+        found
+            .and_then(|element| element.dyn_into().ok())
+            .unwrap_or_else(|| panic!("{selector} is on the page"))
     }
 
     fn text(selector: &str) -> String {
@@ -39,7 +41,9 @@ mod page {
 
     async fn wait(ms: i32) {
         let later = js_sys::Promise::new(&mut |done, _| {
-            window().set_timeout_with_callback_and_timeout_and_arguments_0(&done, ms).expect("a timer");
+            window()
+                .set_timeout_with_callback_and_timeout_and_arguments_0(&done, ms)
+                .expect("a timer");
         });
         wasm_bindgen_futures::JsFuture::from(later).await.expect("time passes");
     }
@@ -67,8 +71,15 @@ mod page {
         let longer = text("[data-testid=verdict]");
         assert_ne!(before, longer);
         type_into("#f-s", "nonsense").await;
-        assert_eq!(find::<HtmlInputElement>("#f-s").get_attribute("aria-invalid").as_deref(), Some("true"));
-        assert!(text("[data-testid=verdict]").contains("Last valid answer"), "{}", text("[data-testid=verdict]"));
+        assert_eq!(
+            find::<HtmlInputElement>("#f-s").get_attribute("aria-invalid").as_deref(),
+            Some("true")
+        );
+        assert!(
+            text("[data-testid=verdict]").contains("Last valid answer"),
+            "{}",
+            text("[data-testid=verdict]")
+        );
         type_into("#f-s", "8192").await;
         assert_eq!(text("[data-testid=verdict]"), before);
         a_pointer_on_a_curve_writes_one_part().await;

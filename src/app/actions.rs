@@ -9,7 +9,9 @@ use super::browser::{self, Event};
 use super::browser_why;
 use super::shelf::Shelf;
 use super::state::{Change, Dialog, State};
-use super::{browser_later, hearing, page, pasting, planning, presenting, stairs, taking, teaching};
+use super::{
+    browser_later, hearing, page, pasting, planning, presenting, stairs, taking, teaching,
+};
 use crate::scenario::{FieldId, parse};
 use crate::view::action::{Action, PlanVerb, SavedVerb, Sent, Settled, TeachVerb};
 use crate::view::curve_view::Line;
@@ -66,13 +68,15 @@ pub fn listen(state: State) {
         }
     });
     browser::on("close", move |event| {
-        let closed = browser::of_target(event, "data-key").and_then(|key| of_name(key.strip_prefix("dialog-")?));
+        let closed = browser::of_target(event, "data-key")
+            .and_then(|key| of_name(key.strip_prefix("dialog-")?));
         if closed.is_some() && closed == state.dialog_now() {
             state.show_dialog(None);
         }
     });
     browser::on("keydown", move |event| {
-        let settled = || browser::of_target(event, "data-change").and_then(|said| Settled::read(&said));
+        let settled =
+            || browser::of_target(event, "data-change").and_then(|said| Settled::read(&said));
         let renames = || matches!(settled(), Some(Settled::Rename(_)));
         if browser::key_of(event).as_deref() == Some("Escape") && renames() {
             end_renaming(state);
@@ -125,7 +129,9 @@ fn act(state: State, action: Action, event: &Event) {
         Action::ShowCurve(axis) => state.look.change(|look| look.axis = axis),
         Action::SwitchLine(line) => switch_line(state, line),
         Action::LogAxis(log) => state.look.change(|look| look.log_axis = log),
-        Action::CloseNotice(id) => state.messages.change(|messages| messages.notices.retain(|notice| notice.id != id)),
+        Action::CloseNotice(id) => {
+            state.messages.change(|messages| messages.notices.retain(|notice| notice.id != id))
+        }
         Action::Hear(axis) => hearing::hear(state, axis),
         Action::GoTo(section) => go_to(state, section),
         Action::Pin => pin(state),
@@ -161,7 +167,9 @@ fn toggle(state: State, name: &str) {
 
 /// Goes to a section of the results. Stories and exercises are a view of their own, with the form beside it.
 fn go_to(state: State, section: Section) {
-    state.view.change(|view| *view = if section == Section::Teach { View::Teach } else { View::Results });
+    state
+        .view
+        .change(|view| *view = if section == Section::Teach { View::Teach } else { View::Results });
     if section == Section::Teach {
         return teaching::open(state);
     }
@@ -178,7 +186,8 @@ fn go_to(state: State, section: Section) {
 /// Keeps the scenario to compare with.
 fn pin(state: State) {
     state.compare_with(state.scenario_now());
-    state.say("Kept. Now change the form: bar, curves and the table under Compare show both.", None);
+    state
+        .say("Kept. Now change the form: bar, curves and the table under Compare show both.", None);
 }
 
 /// A form of the panel of stories, or a question of one, was sent.
@@ -239,8 +248,13 @@ fn repair(state: State, id: FieldId) {
 /// Goes to a field that needs a look, the first one where none is named. A fold that the reader closed over it opens.
 fn go_to_red(state: State, named: Option<FieldId>) {
     let first = || {
-        let unread = state.drafts.with_untracked(|drafts| drafts.unread.first().map(|unread| unread.field));
-        unread.or_else(|| state.answers.with_untracked(|answers| answers.problems.first().map(|problem| problem.field)))
+        let unread =
+            state.drafts.with_untracked(|drafts| drafts.unread.first().map(|unread| unread.field));
+        unread.or_else(|| {
+            state
+                .answers
+                .with_untracked(|answers| answers.problems.first().map(|problem| problem.field))
+        })
     };
     if let Some(id) = named.or_else(first) {
         go_to_field(state, id);
@@ -273,7 +287,9 @@ fn fix(state: State, number: usize) {
 
 /// Sets one of the sizes that fit.
 fn grow(state: State, number: usize) {
-    let growths = state.answers.with_untracked(|answers| state.found.with_untracked(|found| growths(answers, found)));
+    let growths = state
+        .answers
+        .with_untracked(|answers| state.found.with_untracked(|found| growths(answers, found)));
     if let Some(growth) = growths.get(number).copied() {
         state.edit(None, |scenario| apply_growth(scenario, &growth));
     }
@@ -287,7 +303,8 @@ fn switch_line(state: State, line: Line) {
 
 /// Takes the fewest GPUs that carry the users.
 fn use_users(state: State) {
-    let load = state.answers.with_untracked(|answers| following::adoptable(answers.users()?).copied());
+    let load =
+        state.answers.with_untracked(|answers| following::adoptable(answers.users()?).copied());
     if let Some(load) = load {
         state.edit(None, |scenario| following::adopt(scenario, &load));
     }
@@ -374,14 +391,18 @@ fn end_renaming(state: State) {
 fn change(state: State, settled: Settled, event: &Event) {
     match settled {
         Settled::ImportSaved => browser::read_file(event, move |text| Shelf(state).import(text)),
-        Settled::TeachFile => browser::read_file(event, move |text| teaching::add_file(state, text)),
+        Settled::TeachFile => {
+            browser::read_file(event, move |text| teaching::add_file(state, text))
+        }
         Settled::PasteFile if browser::is_pickle(event) => {
             browser::read_bytes(event, move |bytes| pasting::from_snapshot(state, bytes));
         }
         Settled::PasteFile if browser::are_of_a_model(event) => {
             browser::read_beginnings(event, move |files| pasting::from_files(state, files));
         }
-        Settled::PasteFile => browser::read_file(event, move |text| pasting::from_file(state, text)),
+        Settled::PasteFile => {
+            browser::read_file(event, move |text| pasting::from_file(state, text))
+        }
         Settled::Rename(id) => rename(state, &id),
     }
 }

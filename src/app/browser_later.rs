@@ -44,7 +44,10 @@ mod access {
     use super::{CAME, WANTED, tell};
     use crate::scenario::later::{Answerer, answered_by};
 
-    #[allow(clippy::unnecessary_wraps, reason = "the macro adds the failure of a fetch to the function that it marks")]
+    #[allow(
+        clippy::unnecessary_wraps,
+        reason = "the macro adds the failure of a fetch to the function that it marks"
+    )]
     #[wasm_split_helpers::wasm_split(later, fallible)]
     fn answerer() -> Result<Answerer, wasm_split_helpers::SplitLoaderError> {
         Ok(crate::view::later::answer)
@@ -78,7 +81,9 @@ pub use access::listen;
 pub fn read(link: &str, then: impl FnOnce(Decoded) + 'static) {
     let then = |decoded| browser_modules::once_there(decoded, then);
     let decoded = decode(link);
-    let any = |waits: fn(&Scenario) -> bool| std::iter::once(&decoded.scenario).chain(&decoded.compare).any(waits);
+    let any = |waits: fn(&Scenario) -> bool| {
+        std::iter::once(&decoded.scenario).chain(&decoded.compare).any(waits)
+    };
     let patience = if any(Scenario::waits_for_names) {
         PATIENCE_FOR_NAMES_MS
     } else if any(Scenario::waits_for_keys) {
@@ -115,7 +120,9 @@ pub fn keep(state: State) {
         presenting::write_code(state);
         page::write_printed_code(state);
         let scenario = state.scenario_now();
-        state.drafts.change(|drafts| drafts.picker = drafts.picker.take().map(|picker| picker.again(&scenario)));
+        state.drafts.change(|drafts| {
+            drafts.picker = drafts.picker.take().map(|picker| picker.again(&scenario))
+        });
     };
     EventListener::new(&window(), CAME, come).forget();
     Effect::new(move || {
@@ -129,7 +136,10 @@ pub fn keep(state: State) {
 fn read_again(state: State) {
     let mut said = state.said_now();
     let mut news = false;
-    for scenario in std::iter::once(&mut said.scenario).chain(&mut said.compare).filter(|scenario| scenario.lacks_keys()) {
+    for scenario in std::iter::once(&mut said.scenario)
+        .chain(&mut said.compare)
+        .filter(|scenario| scenario.lacks_keys())
+    {
         scenario.read_keys_again();
         news |= !scenario.lacks_keys();
     }

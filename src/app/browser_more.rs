@@ -7,7 +7,10 @@ use gloo_events::{EventListener, EventListenerOptions, EventListenerPhase};
 use gloo_timers::callback::Timeout;
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{ClipboardEvent, Element, Event, EventInit, HtmlTextAreaElement, IntersectionObserverEntry, MessageEvent, Worker};
+use web_sys::{
+    ClipboardEvent, Element, Event, EventInit, HtmlTextAreaElement, IntersectionObserverEntry,
+    MessageEvent, Worker,
+};
 
 use super::browser::{focus, observe, on_rest, patch_inside, within};
 use super::state::State;
@@ -76,7 +79,9 @@ fn begin(instance: Instance) {
 }
 
 fn start(instance: Instance) -> Result<Worker, JsValue> {
-    let named = document().query_selector(&format!("meta[name={PROGRAM}]"))?.and_then(|meta| meta.get_attribute("content"));
+    let named = document()
+        .query_selector(&format!("meta[name={PROGRAM}]"))?
+        .and_then(|meta| meta.get_attribute("content"));
     let worker = Worker::new(&named.unwrap_or_else(|| format!("./{PROGRAM}.js")))?;
     EventListener::new(&worker, "message", move |event| {
         let message = event.dyn_ref::<MessageEvent>().and_then(|event| event.data().as_string());
@@ -106,7 +111,10 @@ fn heard(instance: Instance, message: &str) {
     let Some(reply) = Reply::read(message) else { return fail(instance) };
     let asked = with(instance, |more| {
         // An answer to an earlier question of the same kind is dropped.
-        let at = more.asked.iter().position(|(what, number, _)| *what == reply.what && *number == reply.number)?;
+        let at = more
+            .asked
+            .iter()
+            .position(|(what, number, _)| *what == reply.what && *number == reply.number)?;
         Some(more.asked.swap_remove(at))
     });
     let Some((what, number, mut done)) = asked else { return };
@@ -146,11 +154,22 @@ impl More {
 
 /// Asks about the scenario that the page answers; an earlier question of that kind is forgotten. Called back with each answer that
 /// comes.
-pub fn ask(state: State, what: What, fragment: String, text: String, done: impl FnMut(Option<Reply>) + 'static) {
+pub fn ask(
+    state: State,
+    what: What,
+    fragment: String,
+    text: String,
+    done: impl FnMut(Option<Reply>) + 'static,
+) {
     with(what.instance(), |more| {
         more.number = more.number.wrapping_add(1);
-        let request =
-            Request { number: more.number, what, unit: state.answers.with_untracked(|answers| answers.unit), fragment, text };
+        let request = Request {
+            number: more.number,
+            what,
+            unit: state.answers.with_untracked(|answers| answers.unit),
+            fragment,
+            text,
+        };
         more.asked.retain(|(other, ..)| *other != what);
         more.asked.push((what, more.number, Box::new(done)));
         if more.listens {
@@ -230,7 +249,8 @@ impl Panel {
             return;
         }
         // How well the engine is checked follows from no scenario.
-        let unanswered = self.state.answers.with_untracked(|answers| answers.standing == Standing::Nothing);
+        let unanswered =
+            self.state.answers.with_untracked(|answers| answers.standing == Standing::Nothing);
         if unanswered && self.what != What::Accuracy {
             return self.put(&unanswered::line());
         }
@@ -319,7 +339,9 @@ fn watch_long_texts() {
     }
     // Ahead of everybody else who listens.
     let options = EventListenerOptions { phase: EventListenerPhase::Capture, passive: false };
-    let area_of = |event: &Event| event.target().and_then(|target| target.dyn_into::<HtmlTextAreaElement>().ok());
+    let area_of = |event: &Event| {
+        event.target().and_then(|target| target.dyn_into::<HtmlTextAreaElement>().ok())
+    };
     EventListener::new_with_options(&document(), "input", options, move |event| {
         if let Some(area) = area_of(event) {
             shorten(&area);
@@ -329,7 +351,8 @@ fn watch_long_texts() {
     EventListener::new_with_options(&document(), "paste", options, move |event| {
         let text = event.dyn_ref::<ClipboardEvent>().and_then(ClipboardEvent::clipboard_data);
         let text = text.and_then(|data| data.get_data("text/plain").ok()).unwrap_or_default();
-        let Some(area) = area_of(event).filter(|_| text.encode_utf16().count() > usize::try_from(LONG).unwrap_or(usize::MAX))
+        let Some(area) = area_of(event)
+            .filter(|_| text.encode_utf16().count() > usize::try_from(LONG).unwrap_or(usize::MAX))
         else {
             return;
         };
@@ -337,7 +360,8 @@ fn watch_long_texts() {
         area.set_value(&text);
         let bubbles = EventInit::new();
         bubbles.set_bubbles(true);
-        let _ = Event::new_with_event_init_dict("input", &bubbles).and_then(|input| area.dispatch_event(&input));
+        let _ = Event::new_with_event_init_dict("input", &bubbles)
+            .and_then(|input| area.dispatch_event(&input));
     })
     .forget();
 }

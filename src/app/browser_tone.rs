@@ -28,7 +28,8 @@ pub fn play(samples: &[f32], rate: u16, ms: u32) -> bool {
 
 fn start(samples: &[f32], rate: u16) -> Result<AudioContext, JsValue> {
     let context = AudioContext::new()?;
-    let buffer = context.create_buffer(1, u32::try_from(samples.len()).unwrap_or(0), f32::from(rate))?;
+    let buffer =
+        context.create_buffer(1, u32::try_from(samples.len()).unwrap_or(0), f32::from(rate))?;
     buffer.copy_to_channel(samples, 0)?;
     let source = context.create_buffer_source()?;
     source.set_buffer(Some(&buffer));

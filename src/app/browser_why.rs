@@ -68,11 +68,19 @@ fn clicked(state: State, event: &Event) {
         return follow(state);
     }
     // In explanations, and wherever something is copied that stands in no input.
-    if let (Some(text), Some(button)) = (browser::named(event, "data-copy"), browser::within(event, "data-copy")) {
+    if let (Some(text), Some(button)) =
+        (browser::named(event, "data-copy"), browser::within(event, "data-copy"))
+    {
         browser::copy(&text, move |done| {
-            let said = button.parent_element().and_then(|parent| parent.query_selector("[role=status]").ok().flatten());
+            let said = button
+                .parent_element()
+                .and_then(|parent| parent.query_selector("[role=status]").ok().flatten());
             if let Some(said) = said {
-                said.set_text_content(Some(if done { "Copied." } else { "This browser does not let the page copy." }));
+                said.set_text_content(Some(if done {
+                    "Copied."
+                } else {
+                    "This browser does not let the page copy."
+                }));
             }
         });
     }

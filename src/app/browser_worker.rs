@@ -31,9 +31,14 @@ pub fn answer_questions() {
     console_error_panic_hook::set_once();
     answered_by(later::answer);
     let Ok(scope) = js_sys::global().dyn_into::<DedicatedWorkerGlobalScope>() else { return };
-    let (Some(answers), Some(planner)) = (Answers::new(&scope), Planner::new(&scope)) else { return };
+    let (Some(answers), Some(planner)) = (Answers::new(&scope), Planner::new(&scope)) else {
+        return;
+    };
     let listener = EventListener::new(&scope, "message", move |event| {
-        let message = event.dyn_ref::<MessageEvent>().and_then(|event| event.data().as_string()).unwrap_or_default();
+        let message = event
+            .dyn_ref::<MessageEvent>()
+            .and_then(|event| event.data().as_string())
+            .unwrap_or_default();
         if let Some(request) = Request::read(&message) {
             match request.what.instance() {
                 Instance::Panels => answers.hear(&request),
@@ -95,7 +100,10 @@ struct Answers {
 
 impl Answers {
     fn new(scope: &DedicatedWorkerGlobalScope) -> Option<Rc<Self>> {
-        Turns::of(|turns| Self { scope: scope.clone(), questions: RefCell::default(), turns }, Self::turn)
+        Turns::of(
+            |turns| Self { scope: scope.clone(), questions: RefCell::default(), turns },
+            Self::turn,
+        )
     }
 
     fn hear(&self, request: &Request) {
@@ -166,7 +174,10 @@ impl Planner {
         let Ok(worker) = Worker::new(&self.scope.location().href()) else { return };
         let own = Rc::clone(self);
         EventListener::new(&worker, "message", move |event| {
-            let message = event.dyn_ref::<MessageEvent>().and_then(|event| event.data().as_string()).unwrap_or_default();
+            let message = event
+                .dyn_ref::<MessageEvent>()
+                .and_then(|event| event.data().as_string())
+                .unwrap_or_default();
             if message == READY {
                 own.desk.borrow_mut().has_help();
             } else {
@@ -193,7 +204,8 @@ impl Planner {
     }
 
     fn climb(&self) {
-        let reply = self.stairway.borrow_mut().as_mut().and_then(|stairway| stairway.slice(&|| self.now()));
+        let reply =
+            self.stairway.borrow_mut().as_mut().and_then(|stairway| stairway.slice(&|| self.now()));
         if let Some(reply) = reply {
             self.stairway.take();
             tell(&self.scope, &reply);
@@ -205,7 +217,8 @@ impl Planner {
             return;
         }
         self.desk.borrow_mut().slice(&|| self.now());
-        if self.desk.borrow().is_helper() || !self.runs() || self.now() - self.told.get() >= TELL_MS {
+        if self.desk.borrow().is_helper() || !self.runs() || self.now() - self.told.get() >= TELL_MS
+        {
             self.tell();
         }
     }

@@ -29,7 +29,9 @@ pub fn hear(state: State, axis: Axis) {
 /// The samples of a curve; `unit`: the bytes of one unit of the picture's height.
 fn sound(Plot { curve, drawn }: &Plot, unit: f64) -> Vec<f32> {
     let area = drawn.plot;
-    let height = |bytes: Bytes| (area.bottom - drawn.y_to_px(bytes.as_f64() / unit)) / (area.bottom - area.top);
+    let height = |bytes: Bytes| {
+        (area.bottom - drawn.y_to_px(bytes.as_f64() / unit)) / (area.bottom - area.top)
+    };
     let note = |point: &CurvePoint| Note {
         at: (drawn.x_to_px(place(curve, point.x)) - area.left) / (area.right - area.left),
         height: height(point.total),

@@ -26,7 +26,9 @@ pub fn keep(state: State, at_once: bool) {
 /// Asks, unless the answers to the present scenario are known. The second program is not fetched for a scenario that leaves half of the
 /// memory free, whose first words the allocator does not contradict.
 fn look(state: State) {
-    let known = state.answers.with_untracked(|answers| state.found.with_untracked(|found| found.told(answers).is_some()));
+    let known = state.answers.with_untracked(|answers| {
+        state.found.with_untracked(|found| found.told(answers).is_some())
+    });
     if known {
         return;
     }

@@ -51,7 +51,8 @@ pub fn App(
 
 /// Computes the answer.
 fn compute(state: State) {
-    let largest = state.answers.with_untracked(|answers| ledger::opened_at_start(&answers.estimate));
+    let largest =
+        state.answers.with_untracked(|answers| ledger::opened_at_start(&answers.estimate));
     state.opened.change(|opened| opened.open.extend(largest));
 }
 
@@ -66,7 +67,9 @@ fn listen(state: State) {
     resize(state);
     browser::on_resize(move || resize(state));
     browser::keep_link(state);
-    browser::keep_title(Box::new(move || state.said.with(|said| format!("{} – Headroom", top_bar::title(&said.scenario)))));
+    browser::keep_title(Box::new(move || {
+        state.said.with(|said| format!("{} – Headroom", top_bar::title(&said.scenario)))
+    }));
     browser_modules::keep(state);
     browser::on_link_change(move |link| follow(state, &link));
     browser::on_undo_keys(move || state.undo(), move || state.redo());
@@ -76,7 +79,9 @@ fn listen(state: State) {
     presenting::listen(state);
     let spoken = move || {
         let standing = state.answers.with(|answers| answers.standing_with(state.unread.get()));
-        state.answers.with(|answers| state.found.with(|found| verdict::spoken(answers, standing, found)))
+        state
+            .answers
+            .with(|answers| state.found.with(|found| verdict::spoken(answers, standing, found)))
     };
     browser::announce(state, spoken);
     // The page's own HTML has the places of the first screen; a program for other pages writes them.
@@ -88,7 +93,8 @@ fn listen(state: State) {
 
 /// The steps that make the page live, in this order. Each is a task of its own, so that the browser
 /// can paint and take input in between.
-const STEPS: [fn(State); 10] = [compute, room, listen, answer, stack, form, plots, table, rest, dialogs];
+const STEPS: [fn(State); 10] =
+    [compute, room, listen, answer, stack, form, plots, table, rest, dialogs];
 
 fn build(state: State, step: usize) {
     let Some(part) = STEPS.get(step) else { return browser::after(0, browser::is_live) };
@@ -107,7 +113,10 @@ fn later(state: State, action: impl FnOnce() + 'static) {
 }
 
 /// Questions of parts to this browser.
-const AROUND: Around = Around { link: |said| browser::link_to(&browser::fragment_of(said)), date: browser::local_date };
+const AROUND: Around = Around {
+    link: |said| browser::link_to(&browser::fragment_of(said)),
+    date: browser::local_date,
+};
 
 /// Keeps the parts of a list what their functions say.
 fn show_all(state: State, list: &'static [Part]) {
@@ -191,7 +200,11 @@ fn track(state: State, follows: Follows, concern: Concern) {
         }
         (Concern::Unread, _) => state.unread.with(|_| ()),
         (Concern::Drafts(place), _) => {
-            if let Some(drafts) = FormPlace::ALL.iter().position(|known| *known == place).and_then(|at| state.drafts_at.get(at)) {
+            if let Some(drafts) = FormPlace::ALL
+                .iter()
+                .position(|known| *known == place)
+                .and_then(|at| state.drafts_at.get(at))
+            {
                 drafts.with(|_| ());
             }
         }
@@ -247,7 +260,8 @@ fn plot(state: State, curve: &'static Curve) {
     later(state, move || {
         show(state, &curve.picture);
         let cursor = state.cursor(curve.axis);
-        let left = move |cursor| state.plots.with(|plots| curves::left(plots.along(curve.axis), cursor));
+        let left =
+            move |cursor| state.plots.with(|plots| curves::left(plots.along(curve.axis), cursor));
         let at_cursor = move || {
             let at = cursor.get()?;
             state.look.track();
@@ -292,7 +306,9 @@ fn dialogs(state: State) {
     if browser::fragment().split('&').any(is_of_lesson) {
         teaching::follow(state, &browser::fragment());
     }
-    browser::keep_dialogs(Box::new(move || state.dialogs.with(|open| open.dialog.map(dialogs::id_of).unwrap_or_default())));
+    browser::keep_dialogs(Box::new(move || {
+        state.dialogs.with(|open| open.dialog.map(dialogs::id_of).unwrap_or_default())
+    }));
 }
 
 /// Only paper shows it: inputs, code and date are written when the page is printed, the link, which pictures and frames show too, once
@@ -335,7 +351,8 @@ pub fn resize(state: State) {
     let presents = state.is_presenting() && browser::is_wide();
     let drawn = |length: u16| if presents { length / 3 * 2 } else { length };
     state.look.change(|look| {
-        look.plot_size = plot.map_or(look.plot_size, |(width, height)| (drawn(width), drawn(height)));
+        look.plot_size =
+            plot.map_or(look.plot_size, |(width, height)| (drawn(width), drawn(height)));
         look.bar_width = bar.map_or(look.bar_width, |(width, _)| drawn(width));
     });
 }

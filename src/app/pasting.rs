@@ -41,7 +41,9 @@ pub fn hand_over(state: State, text: String, turns: u32) {
 
 /// The text changed: what was found, and what was asked for, belongs to an earlier one.
 pub fn typed(state: State) {
-    state.dialogs.change(|dialogs| (dialogs.pasted.found, dialogs.pasted.as_generic) = (None, false));
+    state
+        .dialogs
+        .change(|dialogs| (dialogs.pasted.found, dialogs.pasted.as_generic) = (None, false));
     when_typing_rests(move || read(state, None));
 }
 
@@ -66,7 +68,9 @@ pub fn from_files(state: State, files: Result<Vec<(String, String)>, String>) {
     ask_about(
         state,
         files.map(|files| {
-            files.into_iter().fold(FILES.to_owned(), |asked, (name, start)| asked + &format!("{MARK}{name}{MARK}{start}"))
+            files.into_iter().fold(FILES.to_owned(), |asked, (name, start)| {
+                asked + &format!("{MARK}{name}{MARK}{start}")
+            })
         }),
     );
 }
@@ -76,9 +80,13 @@ fn ask_about(state: State, asked: Result<String, String>) {
     match asked {
         Ok(asked) => {
             set_text_of(AREA, "");
-            state.dialogs.change(|dialogs| dialogs.pasted = Pasted { outcome: slot::fetching(), ..Pasted::default() });
+            state.dialogs.change(|dialogs| {
+                dialogs.pasted = Pasted { outcome: slot::fetching(), ..Pasted::default() }
+            });
             let before = encode(&state.scenario_now());
-            ask(state, What::Paste, before.clone(), asked, move |reply| understood(state, before.clone(), reply, None));
+            ask(state, What::Paste, before.clone(), asked, move |reply| {
+                understood(state, before.clone(), reply, None)
+            });
         }
         Err(problem) => state.tell(problem, true),
     }
@@ -112,14 +120,19 @@ fn read(state: State, take_as: Option<String>) {
     });
     let before = encode(&state.scenario_now());
     let mut take_as = take_as;
-    ask(state, What::Paste, before.clone(), asked, move |reply| understood(state, before.clone(), reply, take_as.take()));
+    ask(state, What::Paste, before.clone(), asked, move |reply| {
+        understood(state, before.clone(), reply, take_as.take())
+    });
 }
 
 fn understood(state: State, before: String, reply: Option<Reply>, take_as: Option<String>) {
     if state.dialog_now() != Some(Dialog::Paste) {
         return;
     }
-    let (outcome, link) = reply.map_or_else(|| (slot::out_of_reach(), None), |reply| (Html::made(reply.html), reply.fragment));
+    let (outcome, link) = reply.map_or_else(
+        || (slot::out_of_reach(), None),
+        |reply| (Html::made(reply.html), reply.fragment),
+    );
     state.dialogs.change(|dialogs| {
         dialogs.pasted.outcome = outcome;
         dialogs.pasted.found = link.map(|link| Found { before, link });

@@ -12,7 +12,9 @@ use super::teaching::{carried_out, orders, question};
 use crate::scenario::codec::encode;
 use crate::view::action::{Order, StageVerb};
 use crate::view::panels::teach::{PLACE, STAGE, code, link_of_step};
-use crate::view::presenter::{MARKS, PresentedStep, Presenter, Pressed, Show, Then, link_with_lesson, marks};
+use crate::view::presenter::{
+    MARKS, PresentedStep, Presenter, Pressed, Show, Then, link_with_lesson, marks,
+};
 use crate::worker::wire::What;
 
 /// Listens to the presenter's keys, and keeps the figure of its step about the present scenario.
@@ -37,7 +39,10 @@ pub fn begin_packed(state: State, packed: &str, step: usize) {
 fn fetch(state: State, text: String, address: (String, String), step: usize, fresh: bool) {
     ask(state, What::Story, String::new(), text, move |reply| {
         let Some(reply) = reply else {
-            return state.tell("The stories could not be fetched. Try again when the network is back.".to_owned(), true);
+            return state.tell(
+                "The stories could not be fetched. Try again when the network is back.".to_owned(),
+                true,
+            );
         };
         let steps: Vec<_> = orders(&reply.html)
             .filter_map(|order| match order {
@@ -70,12 +75,16 @@ fn begun(state: State, presenter: Presenter, fresh: bool) {
 
 /// Asks the presenter of the story that is shown; nothing where none is.
 fn with<T>(state: State, read: impl FnOnce(&mut Presenter) -> T) -> Option<T> {
-    state.lessons.try_update_value(|lessons| lessons.show.as_mut().map(|show| read(&mut show.presenter))).flatten()
+    state
+        .lessons
+        .try_update_value(|lessons| lessons.show.as_mut().map(|show| read(&mut show.presenter)))
+        .flatten()
 }
 
 /// Writes marks and words of the present step.
 fn write(state: State) {
-    let said = with(state, |presenter| (presenter.place(), presenter.next_says(), marks(Some(presenter))));
+    let said =
+        with(state, |presenter| (presenter.place(), presenter.next_says(), marks(Some(presenter))));
     let Some((place, next, marks)) = said else { return };
     let was = browser::marked("data-asking");
     mark(&marks);
@@ -95,8 +104,14 @@ fn mark(marks: &[Option<String>; 6]) {
 
 /// Shows the present step, with its scenario unless the page has that of a link.
 fn show_step(state: State, fresh: bool) {
-    let said =
-        with(state, |presenter| Some((presenter.step()?.clone(), presenter.at(), presenter.address(), presenter.is_at_step())));
+    let said = with(state, |presenter| {
+        Some((
+            presenter.step()?.clone(),
+            presenter.at(),
+            presenter.address(),
+            presenter.is_at_step(),
+        ))
+    });
     let Some((step, at, address, at_step)) = said.flatten() else { return };
     browser::show_step(at + 1);
     write(state);
@@ -141,14 +156,20 @@ fn show_code(state: State) {
 }
 
 fn show_timer(state: State) {
-    let Some((timer, switched)) = with(state, |presenter| (presenter.timer, presenter.switched)) else { return };
+    let Some((timer, switched)) = with(state, |presenter| (presenter.timer, presenter.switched))
+    else {
+        return;
+    };
     browser::set_hidden("present-timer", !timer);
     tick(state, switched);
 }
 
 /// The code of the present step, where it is wanted.
 pub fn write_code(state: State) {
-    let Some(at) = with(state, |presenter| presenter.code.then_some(presenter.at())).flatten() else { return };
+    let Some(at) = with(state, |presenter| presenter.code.then_some(presenter.at())).flatten()
+    else {
+        return;
+    };
     let lesson = state.lessons.with_value(|lessons| lessons.address.clone());
     let step = link_with_lesson(&browser::fragment_of(&state.said_now()), &lesson);
     let own = browser::attribute("present-qr", "data-story");
@@ -159,7 +180,9 @@ pub fn write_code(state: State) {
 /// Writes how long the story has been shown, every second until the timer is switched.
 fn tick(state: State, switched: u32) {
     let now = browser::now_ms();
-    let time = with(state, |presenter| (presenter.timer && presenter.switched == switched).then(|| presenter.time(now)));
+    let time = with(state, |presenter| {
+        (presenter.timer && presenter.switched == switched).then(|| presenter.time(now))
+    });
     let Some(time) = time.flatten() else { return };
     browser::set_text("present-timer", &time);
     browser::after(1000, move || tick(state, switched));
@@ -167,7 +190,8 @@ fn tick(state: State, switched: u32) {
 
 /// Has an answer looked at.
 fn answer(state: State) {
-    let said = with(state, |presenter| Some((presenter.at(), encode(&presenter.step()?.scenario)))).flatten();
+    let said = with(state, |presenter| Some((presenter.at(), encode(&presenter.step()?.scenario))))
+        .flatten();
     let Some((at, link)) = said else { return };
     let form = browser::typed_in(&format!("present-ask-{}", at + 1));
     ask(state, What::Story, link, format!("answer\n\n{form}"), move |reply| {
@@ -207,7 +231,11 @@ fn end(state: State, keep: bool) {
     browser::unfold(PLACE);
     browser::land_on(PLACE);
     browser::after(0, move || super::page::resize(state));
-    let said = if keep { "Undo brings back what was shown before the story" } else { "Back to what was shown before the story" };
+    let said = if keep {
+        "Undo brings back what was shown before the story"
+    } else {
+        "Back to what was shown before the story"
+    };
     state.say(said, None);
 }
 

@@ -36,7 +36,13 @@ pub fn listen(state: State) {
     browser::on("pointermove", move |event| {
         if let Some((plot, axis)) = plot_of(event) {
             // Dragging is one step of undo, however long it takes.
-            point_at(state, axis, &plot, event, browser::is_captured(&plot, event).then_some(f64::INFINITY));
+            point_at(
+                state,
+                axis,
+                &plot,
+                event,
+                browser::is_captured(&plot, event).then_some(f64::INFINITY),
+            );
         }
     });
     browser::on("pointerleave", move |event| {
@@ -86,7 +92,10 @@ fn take(state: State, axis: Axis, within_ms: f64) {
     let point = state.plots.with_untracked(|plots| {
         let plot = plots.along(axis);
         let replicas = plot.curve.replicas;
-        plot.curve.points.get(index(plot, cursor)).map(|point| (point.x.saturating_mul(replicas), point.layout.t()))
+        plot.curve
+            .points
+            .get(index(plot, cursor))
+            .map(|point| (point.x.saturating_mul(replicas), point.layout.t()))
     });
     let Some((x, tensor)) = point else { return };
     let mut scenario = state.scenario_now();

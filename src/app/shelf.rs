@@ -23,7 +23,9 @@ impl Shelf {
     fn reload(self) {
         let saved = browser::saved();
         self.0.saved.change(|list| {
-            let of = |saved: &Saved, id: &str| saved.scenarios.iter().find(|record| record.id == id).cloned();
+            let of = |saved: &Saved, id: &str| {
+                saved.scenarios.iter().find(|record| record.id == id).cloned()
+            };
             // A record that another tab has changed is no longer the one whose name was being changed here.
             list.renaming = list.renaming.take().filter(|id| of(&list.saved, id) == of(&saved, id));
             list.saved = saved;
@@ -77,8 +79,18 @@ impl Shelf {
     /// Saves what is shown under a name of its own.
     pub fn add(self, name: &str) {
         let link = browser::fragment_of(&self.0.said_now());
-        let name = if name.trim().is_empty() { about(&self.0.scenario_now()) } else { name.trim().to_owned() };
-        let record = SavedScenario { id: browser::new_id(), name, saved_at_ms: browser::clock_ms(), revision: 1, link };
+        let name = if name.trim().is_empty() {
+            about(&self.0.scenario_now())
+        } else {
+            name.trim().to_owned()
+        };
+        let record = SavedScenario {
+            id: browser::new_id(),
+            name,
+            saved_at_ms: browser::clock_ms(),
+            revision: 1,
+            link,
+        };
         self.keep(&record, "Saved in this browser");
     }
 

@@ -22,9 +22,13 @@ pub fn keep(state: State) {
 pub fn look(state: State) {
     // Asked at every move of the pointer, too: nothing is copied until there is something to look for.
     let scenario = state.answers.with_untracked(|answers| {
-        let known = |found: &FromWorkers| found.stairs.as_ref().is_some_and(|stairs| stairs.scenario == answers.scenario);
+        let known = |found: &FromWorkers| {
+            found.stairs.as_ref().is_some_and(|stairs| stairs.scenario == answers.scenario)
+        };
         let asked = answers.standing != Standing::Nothing && answers.job.training().is_some();
-        let wanted = asked && state.look.with_untracked(|look| look.lines.best) && !state.found.with_untracked(known);
+        let wanted = asked
+            && state.look.with_untracked(|look| look.lines.best)
+            && !state.found.with_untracked(known);
         wanted.then(|| answers.scenario.clone())
     });
     let Some(scenario) = scenario.filter(|_| browser::is_in_sight("plot-gpus")) else { return };

@@ -20,7 +20,9 @@ use crate::view::history::{History, ONE_STEP_MS, Snapshot};
 use crate::view::panels::controls::FormPlace;
 use crate::view::presenter::Lessons;
 pub use crate::view::ui::Dialog;
-use crate::view::ui::{ChartsLook, Dialogs, Drafts, FromWorkers, Messages, Notice, Opened, SavedList, Toast, Ui, View};
+use crate::view::ui::{
+    ChartsLook, Dialogs, Drafts, FromWorkers, Messages, Notice, Opened, SavedList, Toast, Ui, View,
+};
 
 /// Everything the panels read: one page's, which lives as long as the page. A reference, so that every closure copies one word.
 #[derive(Clone, Copy)]
@@ -108,7 +110,9 @@ fn replace<T: PartialEq + Send + Sync + 'static>(signal: &ArcRwSignal<T>, value:
 fn answers_to(said: ArcRwSignal<Snapshot>, is_opened: Arc<AtomicBool>) -> ArcMemo<Answers> {
     ArcMemo::new_owning(move |last: Option<Answers>| {
         said.with(|said| match last {
-            Some(last) if is_opened.swap(false, Ordering::Relaxed) && said.scenario.resolve().is_err() => {
+            Some(last)
+                if is_opened.swap(false, Ordering::Relaxed) && said.scenario.resolve().is_err() =>
+            {
                 Answers::of(said, Some(last.forgotten()))
             }
             last => Answers::of(said, last),
@@ -116,9 +120,15 @@ fn answers_to(said: ArcRwSignal<Snapshot>, is_opened: Arc<AtomicBool>) -> ArcMem
     })
 }
 
-fn plots_of(answers: ArcMemo<Answers>, look: ArcRwSignal<ChartsLook>, found: ArcRwSignal<FromWorkers>) -> ArcMemo<Plots> {
+fn plots_of(
+    answers: ArcMemo<Answers>,
+    look: ArcRwSignal<ChartsLook>,
+    found: ArcRwSignal<FromWorkers>,
+) -> ArcMemo<Plots> {
     ArcMemo::new_owning(move |last| {
-        answers.with(|answers| look.with(|look| found.with(|found| Plots::of(answers, look.of_curves(), found, last))))
+        answers.with(|answers| {
+            look.with(|look| found.with(|found| Plots::of(answers, look.of_curves(), found, last)))
+        })
     })
 }
 
@@ -354,7 +364,9 @@ impl State {
             messages.toast = Some(Toast { text, back, id });
         });
         browser::after(8_000, move || {
-            self.messages.change(|messages| messages.toast = messages.toast.take().filter(|toast| toast.id != id));
+            self.messages.change(|messages| {
+                messages.toast = messages.toast.take().filter(|toast| toast.id != id)
+            });
         });
     }
 

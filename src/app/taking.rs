@@ -12,7 +12,9 @@ use crate::worker::wire::{Reply, What};
 
 /// Asks for the buttons.
 pub fn begin(state: State) {
-    request(state, "menu", |reply| fill(PLACE, &reply.map_or_else(slot::out_of_reach, Reply::made)));
+    request(state, "menu", |reply| {
+        fill(PLACE, &reply.map_or_else(slot::out_of_reach, Reply::made))
+    });
 }
 
 /// Asks for one file and hands it to the browser.

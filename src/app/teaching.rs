@@ -95,7 +95,9 @@ fn carry_out(state: State, order: Order) {
             }
         }
         Order::Progress(name, record) => {
-            let told = || state.lessons.try_update_value(|lessons| std::mem::replace(&mut lessons.told, true));
+            let told = || {
+                state.lessons.try_update_value(|lessons| std::mem::replace(&mut lessons.told, true))
+            };
             if browser::keep_story(&name, &record).is_err() && told() == Some(false) {
                 state.tell(
                     "This browser does not keep your progress: copy the result code before you close the page.".to_owned(),
@@ -105,7 +107,9 @@ fn carry_out(state: State, order: Order) {
         }
         Order::Forget(name) => browser::forget_story(&name),
         Order::Aside(name) => browser::set_story_aside(&name),
-        Order::File(id, file) => browser::download(&format!("headroom-{id}.json"), "application/json", &file),
+        Order::File(id, file) => {
+            browser::download(&format!("headroom-{id}.json"), "application/json", &file)
+        }
         Order::Say(text) => state.say(text, None),
         Order::Problem(text) => state.tell(text, true),
         // The presenter reads the steps of its story.
@@ -117,7 +121,11 @@ fn carry_out(state: State, order: Order) {
 pub fn add_file(state: State, text: Result<String, String>) {
     match text {
         // A file is sent as one line; in JSON a line ends only between two values.
-        Ok(text) => send(state, &TeachVerb::Import, &format!("file={}", text.replace(['\n', '\r', MARK], " "))),
+        Ok(text) => send(
+            state,
+            &TeachVerb::Import,
+            &format!("file={}", text.replace(['\n', '\r', MARK], " ")),
+        ),
         Err(problem) => state.tell(problem, true),
     }
 }
@@ -131,10 +139,15 @@ pub fn print_sheet() {
 
 /// Opens what a link says besides the scenario: a story at a step, or a worksheet.
 pub fn follow(state: State, fragment: &str) {
-    let part = |key: &str| fragment.split('&').find_map(|part| part.strip_prefix(key)?.strip_prefix('='));
-    let at = part("present").map(|at| at.rsplit_once('.').map_or((at, 1), |(story, step)| (story, step.parse().unwrap_or(1))));
+    let part =
+        |key: &str| fragment.split('&').find_map(|part| part.strip_prefix(key)?.strip_prefix('='));
+    let at = part("present").map(|at| {
+        at.rsplit_once('.').map_or((at, 1), |(story, step)| (story, step.parse().unwrap_or(1)))
+    });
     match (at, part("story"), part("task")) {
-        (at, Some(packed), _) => presenting::begin_packed(state, packed, at.map_or(1, |(_, step)| step)),
+        (at, Some(packed), _) => {
+            presenting::begin_packed(state, packed, at.map_or(1, |(_, step)| step))
+        }
         (Some((story, step)), None, _) => {
             // A link that says nothing else leaves the scenario to the step.
             let bare = fragment.split('&').skip(1).all(is_of_lesson);

@@ -13,7 +13,11 @@ use crate::view::ui::{Dialog, Unread};
 pub fn listen(state: State) {
     on(state, "input", |state, field, event| match control(field.kind) {
         Control::Search => {
-            show(state, field, Picker::search(field, browser::value_of(event), &state.scenario_now()));
+            show(
+                state,
+                field,
+                Picker::search(field, browser::value_of(event), &state.scenario_now()),
+            );
         }
         Control::Select(_) | Control::Tick => {}
         Control::Text => typed(state, field, browser::value_of(event)),
@@ -57,7 +61,9 @@ pub fn listen(state: State) {
 /// Listens to events of one kind on the inputs.
 fn on(state: State, kind: &'static str, handle: fn(State, &'static Field, &Event)) {
     browser::on(kind, move |event| {
-        if let Some(field) = browser::of_target(event, "data-field").and_then(|key| field_of_key(&key)) {
+        if let Some(field) =
+            browser::of_target(event, "data-field").and_then(|key| field_of_key(&key))
+        {
             handle(state, field, event);
         }
     });
@@ -139,7 +145,9 @@ fn picker_key(state: State, field: &'static Field, event: &Event) {
         ("Enter", Some(picker)) => match picker.taken(field, &state.scenario_now()) {
             Some(word) => choose(state, field, word),
             // Nothing was changed, or nothing found: what was typed stays for who wants to mend it.
-            None if picker.at.is_some() || picker.search.is_none() => state.drafts.change(|drafts| drafts.picker = None),
+            None if picker.at.is_some() || picker.search.is_none() => {
+                state.drafts.change(|drafts| drafts.picker = None)
+            }
             None => {}
         },
         ("Escape", Some(_)) => state.drafts.change(|drafts| drafts.picker = None),

@@ -30,7 +30,9 @@ impl MemoryBasis {
             Self::VendorGibibytes => "stated in GiB by the vendor",
             Self::AssumedGibibytes => "assumed: the marketed number taken as GiB",
             Self::MacosShare => "the share that macOS gives the GPU by default, as programs log it",
-            Self::MacosShareByRule => "assumed: the share that macOS gives the GPU by default on Macs of other sizes",
+            Self::MacosShareByRule => {
+                "assumed: the share that macOS gives the GPU by default on Macs of other sizes"
+            }
         }
     }
 

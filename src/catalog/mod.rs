@@ -33,5 +33,7 @@ fn aliases_of(rows: Aliases, id: &str) -> &'static [&'static str] {
 /// blanks do not count.
 fn id_of(rows: Aliases, wanted: &str) -> Option<&'static str> {
     let is_wanted = |name: &str| name.eq_ignore_ascii_case(wanted.trim());
-    rows.iter().find(|(id, aliases)| is_wanted(id) || aliases.iter().any(|alias| is_wanted(alias))).map(|(id, _)| *id)
+    rows.iter()
+        .find(|(id, aliases)| is_wanted(id) || aliases.iter().any(|alias| is_wanted(alias)))
+        .map(|(id, _)| *id)
 }

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use crate::config::{
-    CachePart, CachePartKind, CacheParts, Compressed, CompressedLayer, CompressedLayers, Compresses, Encoder, HiddenAct, Hybrid,
-    Indexer, LayerSet, Mixer, MixerKind, Mla, MlpKind, ModelConfig, Moe, Normalization, OtherHeads, PositionEmbedding, Source,
-    Tower, TowerSizes, WeightFormat,
+    CachePart, CachePartKind, CacheParts, Compressed, CompressedLayer, CompressedLayers,
+    Compresses, Encoder, HiddenAct, Hybrid, Indexer, LayerSet, Mixer, MixerKind, Mla, MlpKind,
+    ModelConfig, Moe, Normalization, OtherHeads, PositionEmbedding, Source, Tower, TowerSizes,
+    WeightFormat,
 };
 use crate::models::{named, projector, tower};
 

@@ -29,8 +29,10 @@ struct Prepared {
 
 /// Words that people add to a name and that tell no two rows apart; a row is found even without
 /// them.
-const FILLERS: [&str; 14] =
-    ["instruct", "chat", "it", "hf", "model", "llm", "gguf", "gpu", "gpus", "card", "graphics", "memory", "ram", "vram"];
+const FILLERS: [&str; 14] = [
+    "instruct", "chat", "it", "hf", "model", "llm", "gguf", "gpu", "gpus", "card", "graphics",
+    "memory", "ram", "vram",
+];
 
 /// Units behind a number of parameters or an amount of memory.
 const UNITS: [&str; 3] = ["b", "m", "gb"];
@@ -81,7 +83,12 @@ impl Finder {
         if typed.is_empty() {
             return (0..self.rows.len()).collect();
         }
-        let mut found: Vec<_> = self.rows.iter().enumerate().filter_map(|(at, row)| Some((row.rank(&typed)?, at))).collect();
+        let mut found: Vec<_> = self
+            .rows
+            .iter()
+            .enumerate()
+            .filter_map(|(at, row)| Some((row.rank(&typed)?, at)))
+            .collect();
         sort_short(&mut found, |a, b| a < b);
         found.into_iter().map(|(_, at)| at).collect()
     }
@@ -90,8 +97,12 @@ impl Finder {
     /// by letter.
     pub fn nearest(&self, typed: &str, count: usize) -> Vec<usize> {
         let typed = words(typed);
-        let mut all: Vec<_> =
-            self.rows.iter().enumerate().map(|(at, row)| (row.distance(&typed), row.untyped(&typed), at)).collect();
+        let mut all: Vec<_> = self
+            .rows
+            .iter()
+            .enumerate()
+            .map(|(at, row)| (row.distance(&typed), row.untyped(&typed), at))
+            .collect();
         sort_short(&mut all, |a, b| a < b);
         all.into_iter().take(count).map(|(.., at)| at).collect()
     }
@@ -100,7 +111,11 @@ impl Finder {
 impl Prepared {
     fn new(name: &str, aliases: &[&str], beside: &[&str]) -> Self {
         let whole = aliases.iter().chain([&name]).map(|name| words(name).concat()).collect();
-        Self { name: words(name), others: aliases.iter().chain(beside).map(|text| words(text)).collect(), whole }
+        Self {
+            name: words(name),
+            others: aliases.iter().chain(beside).map(|text| words(text)).collect(),
+            whole,
+        }
     }
 
     /// The distance of the row from the typed words, and the number of words of its name that were
@@ -112,7 +127,12 @@ impl Prepared {
         // Rows whose name was not typed in full come after those whose name was.
         let mut rank = 1;
         for word in typed {
-            let beside = self.others.iter().filter_map(|words| found(word, words)).min().map(|far| far + BESIDE);
+            let beside = self
+                .others
+                .iter()
+                .filter_map(|words| found(word, words))
+                .min()
+                .map(|far| far + BESIDE);
             match found(word, &self.name).into_iter().chain(beside).min() {
                 Some(far) => rank += far,
                 None if FILLERS.contains(&word.as_str()) => {}
@@ -125,8 +145,11 @@ impl Prepared {
     /// The number of words of the name that were not typed, sizes aside: it puts the base model
     /// before its variants.
     fn untyped(&self, typed: &[String]) -> usize {
-        let is_typed =
-            |word: &String| typed.iter().any(|typed| typed.contains(word.as_str()) || word.starts_with(typed.as_str()));
+        let is_typed = |word: &String| {
+            typed
+                .iter()
+                .any(|typed| typed.contains(word.as_str()) || word.starts_with(typed.as_str()))
+        };
         self.name.iter().filter(|word| !is_size(word) && !is_typed(word)).count()
     }
 
@@ -134,7 +157,9 @@ impl Prepared {
     fn distance(&self, typed: &[String]) -> usize {
         let nearest = |word: &String| {
             let all = self.others.iter().flatten().chain(&self.name);
-            all.map(|known| distance(word, known) * 1000 / word.len().max(known.len()).max(1)).min().unwrap_or(1000)
+            all.map(|known| distance(word, known) * 1000 / word.len().max(known.len()).max(1))
+                .min()
+                .unwrap_or(1000)
         };
         typed.iter().map(nearest).sum()
     }
@@ -147,7 +172,8 @@ fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for piece in text.split(|letter: char| !is_of_a_word(letter) && letter != '.') {
         for word in apart(piece.trim_matches('.')) {
-            let number = words.last_mut().filter(|last| UNITS.contains(&word.as_str()) && is_number(last));
+            let number =
+                words.last_mut().filter(|last| UNITS.contains(&word.as_str()) && is_number(last));
             match number {
                 Some(number) => number.push_str(&word),
                 None => words.push(word),
@@ -192,9 +218,14 @@ fn found(typed: &str, words: &[String]) -> Option<u32> {
 /// The distance of a typed word from the words that begin with the first of these.
 fn from_word(typed: &str, words: &[String]) -> Option<u32> {
     let first = words.first()?;
-    let inner = first.find(|letter: char| letter.is_ascii_digit()).filter(|at| *at > 0).and_then(|at| first.get(at..));
+    let inner = first
+        .find(|letter: char| letter.is_ascii_digit())
+        .filter(|at| *at > 0)
+        .and_then(|at| first.get(at..));
     let inside = inner.is_some_and(|number| number.starts_with(typed)).then_some(INSIDE);
-    spelt(typed, words, str::to_owned).or_else(|| spelt(typed, words, |word| word.replace('.', ""))).or(inside)
+    spelt(typed, words, str::to_owned)
+        .or_else(|| spelt(typed, words, |word| word.replace('.', "")))
+        .or(inside)
 }
 
 /// The distance of the typed text if the words, written one after the other, begin with it; it
@@ -204,7 +235,8 @@ fn spelt(typed: &str, words: &[String], write: impl Fn(&str) -> String) -> Optio
     for word in words {
         let word = write(word);
         if let Some(left) = word.strip_prefix(rest) {
-            let number = rest.ends_with(|letter: char| letter.is_ascii_digit()) && left.chars().all(char::is_alphabetic);
+            let number = rest.ends_with(|letter: char| letter.is_ascii_digit())
+                && left.chars().all(char::is_alphabetic);
             return Some(if left.is_empty() {
                 EXACT
             } else if number {
@@ -220,7 +252,10 @@ fn spelt(typed: &str, words: &[String], write: impl Fn(&str) -> String) -> Optio
 
 /// True if a word is a size: a number and a unit.
 fn is_size(word: &str) -> bool {
-    UNITS.iter().filter_map(|unit| word.strip_suffix(unit)).any(|number| !number.is_empty() && is_number(number))
+    UNITS
+        .iter()
+        .filter_map(|unit| word.strip_suffix(unit))
+        .any(|number| !number.is_empty() && is_number(number))
 }
 
 /// A number of parameters as people write it: `8b 8.0b`, `135m`.
@@ -270,9 +305,18 @@ mod tests {
 
     #[test]
     fn words_are_apart_at_blanks_signs_and_numbers() {
-        assert_eq!(words("meta-llama/Llama-3.1_8B (Instruct)."), ["meta", "llama", "llama", "3.1", "8b", "instruct"]);
-        assert_eq!(words("llama3.1 rtx3060 m3max 4070ti"), ["llama", "3.1", "rtx", "3060", "m3", "max", "4070ti"]);
-        assert_eq!(words("H100 MI300X 8x22B 64 GiB gb10"), ["h100", "mi300x", "8x22b", "64gb", "gb10"]);
+        assert_eq!(
+            words("meta-llama/Llama-3.1_8B (Instruct)."),
+            ["meta", "llama", "llama", "3.1", "8b", "instruct"]
+        );
+        assert_eq!(
+            words("llama3.1 rtx3060 m3max 4070ti"),
+            ["llama", "3.1", "rtx", "3060", "m3", "max", "4070ti"]
+        );
+        assert_eq!(
+            words("H100 MI300X 8x22B 64 GiB gb10"),
+            ["h100", "mi300x", "8x22b", "64gb", "gb10"]
+        );
         assert_eq!(words(" .,- "), Vec::<String>::new());
     }
 
@@ -317,15 +361,24 @@ mod tests {
             let at = Finder::of_accelerators().nearest(typed, 3);
             at.into_iter().map(|at| accelerators()[at].id).collect::<Vec<_>>()
         };
-        assert_eq!(near("geforc rtx 3061").first(), Some(&"rtx3060"), "{:?}", near("geforc rtx 3061"));
+        assert_eq!(
+            near("geforc rtx 3061").first(),
+            Some(&"rtx3060"),
+            "{:?}",
+            near("geforc rtx 3061")
+        );
         assert_eq!(near("a600").first(), Some(&"rtx-a6000"), "{:?}", near("a600"));
         assert_eq!(near("xyzzy").len(), 3);
     }
 
     #[test]
     fn sizes_and_distances() {
-        assert_eq!([8_030_261_248, 134_515_008, 671_026_419_200].map(size_words), ["8b 8.0b", "135m", "671b 671.0b"]);
-        let far = [("", "abc"), ("kitten", "sitting"), ("gemma", "gemma"), ("4900", "4090")].map(|(a, b)| distance(a, b));
+        assert_eq!(
+            [8_030_261_248, 134_515_008, 671_026_419_200].map(size_words),
+            ["8b 8.0b", "135m", "671b 671.0b"]
+        );
+        let far = [("", "abc"), ("kitten", "sitting"), ("gemma", "gemma"), ("4900", "4090")]
+            .map(|(a, b)| distance(a, b));
         assert_eq!(far, [3, 3, 0, 2]);
     }
 }

@@ -33,7 +33,8 @@
 
 use crate::config::Speed;
 use crate::hardware::kernels::{
-    A100 as AMPERE, ARC_PRO_B60, B200 as BLACKWELL, H100 as HOPPER, Kernels, L40S as ADA, RTX_PRO_6000,
+    A100 as AMPERE, ARC_PRO_B60, B200 as BLACKWELL, H100 as HOPPER, Kernels, L40S as ADA,
+    RTX_PRO_6000,
 };
 
 /// Rows by the ids of [`super::accelerators`].
@@ -43,24 +44,60 @@ const SPEEDS: &[(&[&str], Speed)] = &[
     (&["a100-pcie"], Speed { matmul_16bit: Some(234.0), scale_up_bandwidth: None, ..A100 }),
     (&["h100-80", "h100-96", "h200"], H100),
     (&["gh200-96", "gh200-144"], Speed { scale_up_size: Some(1), ..H100 }),
-    (&["h100-pcie"], Speed { matmul_16bit: None, matmul_8bit: None, multiprocessors: 114, scale_up_bandwidth: None, ..H100 }),
-    (&["h100-nvl"], Speed { matmul_16bit: None, matmul_8bit: None, scale_up_bandwidth: Some(300e9), ..H100 }),
+    (
+        &["h100-pcie"],
+        Speed {
+            matmul_16bit: None,
+            matmul_8bit: None,
+            multiprocessors: 114,
+            scale_up_bandwidth: None,
+            ..H100
+        },
+    ),
+    (
+        &["h100-nvl"],
+        Speed { matmul_16bit: None, matmul_8bit: None, scale_up_bandwidth: Some(300e9), ..H100 },
+    ),
     (&["h800"], Speed { scale_up_bandwidth: Some(200e9), ..H100 }),
     (&["h20"], Speed { matmul_16bit: None, matmul_8bit: None, multiprocessors: 78, ..H100 }),
     (&["b200"], B200),
     (&["b300"], Speed { network_bandwidth: 100e9, ..powered(1.1) }),
     (&["gb200"], Speed { multiprocessors: 152, scale_up_size: Some(72), ..powered(1.2) }),
-    (&["gb300"], Speed { multiprocessors: 152, scale_up_size: Some(72), network_bandwidth: 100e9, ..powered(1.4) }),
-    (&["mi250x"], Speed { multiprocessors: 220, scale_up_bandwidth: Some(350e9), ..Speed::GENERIC }),
+    (
+        &["gb300"],
+        Speed {
+            multiprocessors: 152,
+            scale_up_size: Some(72),
+            network_bandwidth: 100e9,
+            ..powered(1.4)
+        },
+    ),
+    (
+        &["mi250x"],
+        Speed { multiprocessors: 220, scale_up_bandwidth: Some(350e9), ..Speed::GENERIC },
+    ),
     (&["mi300x"], MI300X),
     (&["mi325x"], Speed { matmul_16bit: Some(726.0), ..MI300X }),
-    (&["mi355x"], Speed { matmul_16bit: Some(1448.0), multiprocessors: 256, scale_up_bandwidth: Some(535.5e9), ..MI300X }),
+    (
+        &["mi355x"],
+        Speed {
+            matmul_16bit: Some(1448.0),
+            multiprocessors: 256,
+            scale_up_bandwidth: Some(535.5e9),
+            ..MI300X
+        },
+    ),
     (&["gaudi2"], GAUDI2),
     (&["gaudi3"], GAUDI3),
 ];
 
-const V100: Speed =
-    Speed { link_share: 0.8, multiprocessors: 80, scale_up_bandwidth: Some(150e9), network_bandwidth: 12.5e9, ..Speed::GENERIC };
+const V100: Speed = Speed {
+    link_share: 0.8,
+    multiprocessors: 80,
+    scale_up_bandwidth: Some(150e9),
+    network_bandwidth: 12.5e9,
+    ..Speed::GENERIC
+};
 
 /// NVLink 3, 108 multiprocessors.
 const A100: Speed = Speed {
@@ -126,7 +163,12 @@ const GAUDI3: Speed = Speed {
 
 /// B200's chip with `times` its power.
 const fn powered(times: f64) -> Speed {
-    Speed { matmul_16bit: Some(1100.0 * times), matmul_8bit: Some(2200.0 * times), matmul_4bit: Some(4400.0 * times), ..B200 }
+    Speed {
+        matmul_16bit: Some(1100.0 * times),
+        matmul_8bit: Some(2200.0 * times),
+        matmul_4bit: Some(4400.0 * times),
+        ..B200
+    }
 }
 
 /// Multiprocessors (of AMD's cards: compute units) of accelerators of which nothing else is known beyond the datasheet: TechPowerUp's
@@ -149,7 +191,19 @@ const MULTIPROCESSORS: &[(u64, &[&str])] = &[
     (38, &["rtx3060-ti"]),
     (40, &["rtx2070-super"]),
     (46, &["rtx4070", "rtx3070", "rtx2080", "rtx5070ti-laptop"]),
-    (48, &["rtx5070", "rtx3070-ti", "rtx2080-super", "rtx3080-laptop", "rtx4000-ada", "rtx4000-sff-ada", "rtx-a4000", "gb10"]),
+    (
+        48,
+        &[
+            "rtx5070",
+            "rtx3070-ti",
+            "rtx2080-super",
+            "rtx3080-laptop",
+            "rtx4000-ada",
+            "rtx4000-sff-ada",
+            "rtx-a4000",
+            "gb10",
+        ],
+    ),
     (56, &["rtx4070-super", "rtx-a4500", "rx9070"]),
     (58, &["rtx4080-laptop"]),
     (60, &["rtx4070-ti", "rtx5080-laptop", "rtx4500-ada", "rx7800-xt"]),
@@ -173,7 +227,10 @@ const MULTIPROCESSORS: &[(u64, &[&str])] = &[
 /// An accelerator of which only the datasheet is known.
 fn by_datasheet(id: &str) -> Speed {
     let known = MULTIPROCESSORS.iter().find(|(_, ids)| ids.contains(&id));
-    Speed { multiprocessors: known.map_or(Speed::GENERIC.multiprocessors, |(count, _)| *count), ..Speed::GENERIC }
+    Speed {
+        multiprocessors: known.map_or(Speed::GENERIC.multiprocessors, |(count, _)| *count),
+        ..Speed::GENERIC
+    }
 }
 
 /// Returns the measured speeds of the accelerator with that id; [`Speed::GENERIC`] with its
@@ -183,13 +240,20 @@ pub fn speed(id: &str) -> Speed {
     let tdp_watts = super::accelerator(id).and_then(|row| row.tdp_watts);
     // Sources: 142 TFLOP/s on an RTX 3090 against 71 (NVIDIA's whitepaper of GA102), 330 against
     // 165 on an RTX 4090 (that of AD102).
-    let summed_in_16_bits =
-        if ["rtx20", "rtx30", "rtx40", "rtx50"].iter().any(|start| id.starts_with(start) && !id.ends_with("ada")) {
-            2.0
-        } else {
-            1.0
-        };
-    Speed { tdp_watts, kernels: kernels(id), summed_in_16_bits, ..found.unwrap_or_else(|| by_datasheet(id)) }
+    let summed_in_16_bits = if ["rtx20", "rtx30", "rtx40", "rtx50"]
+        .iter()
+        .any(|start| id.starts_with(start) && !id.ends_with("ada"))
+    {
+        2.0
+    } else {
+        1.0
+    };
+    Speed {
+        tdp_watts,
+        kernels: kernels(id),
+        summed_in_16_bits,
+        ..found.unwrap_or_else(|| by_datasheet(id))
+    }
 }
 
 /// Kernels by the beginnings of ids: those of the chip where it was measured, else those of the same architecture, assumed.
@@ -202,8 +266,17 @@ const KERNELS: &[(&[&str], &Kernels)] = &[
     (&["l40s"], &ADA),
     (&["rtx-pro-6000"], &RTX_PRO_6000),
     (&["arc-pro-b60"], &ARC_PRO_B60),
-    (&["a100", "a10", "a16", "a2", "a30", "a40", "rtx-a", "rtx30", "v100", "t4", "rtx20", "titan", "quadro"], &AMPERE.assumed()),
-    (&["l4", "rtx40", "rtx2000-ada", "rtx4000", "rtx4500", "rtx5000", "rtx5880", "rtx6000"], &ADA.assumed()),
+    (
+        &[
+            "a100", "a10", "a16", "a2", "a30", "a40", "rtx-a", "rtx30", "v100", "t4", "rtx20",
+            "titan", "quadro",
+        ],
+        &AMPERE.assumed(),
+    ),
+    (
+        &["l4", "rtx40", "rtx2000-ada", "rtx4000", "rtx4500", "rtx5000", "rtx5880", "rtx6000"],
+        &ADA.assumed(),
+    ),
     (&["gb10"], &Kernels::GB10),
     (&["rtx50", "rtx-pro", "jetson"], &RTX_PRO_6000.assumed()),
     (&["m1-", "m2-", "m3-", "m4-", "m5-"], &Kernels::APPLE),
@@ -221,8 +294,12 @@ mod tests {
 
     #[test]
     fn every_row_names_known_accelerators() {
-        let ids: Vec<&str> =
-            SPEEDS.iter().flat_map(|(ids, _)| *ids).chain(MULTIPROCESSORS.iter().flat_map(|(_, ids)| *ids)).copied().collect();
+        let ids: Vec<&str> = SPEEDS
+            .iter()
+            .flat_map(|(ids, _)| *ids)
+            .chain(MULTIPROCESSORS.iter().flat_map(|(_, ids)| *ids))
+            .copied()
+            .collect();
         for (at, id) in ids.iter().enumerate() {
             assert!(crate::catalog::accelerators().iter().any(|row| row.id == *id), "{id}");
             assert!(!ids.iter().take(at).any(|earlier| earlier == id), "{id} has two rows");
@@ -232,7 +309,10 @@ mod tests {
     #[test]
     fn no_product_was_measured_above_its_peak() {
         for (ids, speed) in SPEEDS {
-            let peaks = ids.iter().filter_map(|id| crate::catalog::accelerator(id)).filter_map(|row| row.accelerator.peak.bf16);
+            let peaks = ids
+                .iter()
+                .filter_map(|id| crate::catalog::accelerator(id))
+                .filter_map(|row| row.accelerator.peak.bf16);
             for peak in peaks {
                 assert!(speed.matmul_16bit.is_none_or(|rate| rate < peak), "{ids:?}");
             }

@@ -70,7 +70,9 @@ pub fn bar(view: &BarView, width: u16) -> String {
     let width = f64::from(width.clamp(240, 1600)) * K;
     let id = svg::safe_id(view.id);
     let mut used = [false; KINDS];
-    for segment in view.rows.iter().flat_map(|row| &row.segments).filter(|segment| clean(segment.value) > 0.0) {
+    for segment in
+        view.rows.iter().flat_map(|row| &row.segments).filter(|segment| clean(segment.value) > 0.0)
+    {
         if let Some(used) = used.get_mut(segment.kind_index) {
             *used = true;
         }
@@ -119,7 +121,12 @@ impl Canvas<'_> {
             from = to;
         }
         if end > capacity && capacity > 0.0 {
-            self.rectangle(shapes, &format!("class=\"chart-over\" fill=\"url(#{}-over)\"", self.id), "", (capacity, end));
+            self.rectangle(
+                shapes,
+                &format!("class=\"chart-over\" fill=\"url(#{}-over)\"", self.id),
+                "",
+                (capacity, end),
+            );
         }
         if capacity > 0.0 {
             for class in ["casing", "capacity"] {
@@ -135,9 +142,16 @@ impl Canvas<'_> {
     }
 
     /// Name and amount inside a segment. They must not cross the capacity line, and on the hatched part they need a halo.
-    fn segment_words(&self, segment: &Segment, capacity: f64, (from, to): (f64, f64), words: &mut String) {
+    fn segment_words(
+        &self,
+        segment: &Segment,
+        capacity: f64,
+        (from, to): (f64, f64),
+        words: &mut String,
+    ) {
         let crosses = capacity > from && capacity < to;
-        let (from, to) = if crosses { longer((from, capacity), (capacity, to)) } else { (from, to) };
+        let (from, to) =
+            if crosses { longer((from, capacity), (capacity, to)) } else { (from, to) };
         let class = if capacity > 0.0 && from >= capacity {
             "chart-text-halo".to_string()
         } else {
@@ -179,7 +193,12 @@ impl Canvas<'_> {
             return self.rectangle(out, &attributes, "", (from, to));
         }
         let _ = write!(attributes, " data-do=\"{}\"", svg::escape(&segment.action));
-        self.rectangle(out, &attributes, &format!("<title>{}</title>", svg::escape(&segment.tip)), (from, to));
+        self.rectangle(
+            out,
+            &attributes,
+            &format!("<title>{}</title>", svg::escape(&segment.tip)),
+            (from, to),
+        );
     }
 
     fn rectangle(&self, out: &mut String, attributes: &str, inner: &str, (from, to): (f64, f64)) {
@@ -194,11 +213,20 @@ impl Canvas<'_> {
 
     /// The lines up to the first that is too wide, one under the other, in the middle of the bar.
     fn fitting(&self, out: &mut String, class: &str, (from, to): (f64, f64), lines: &[&str]) {
-        let fitting: Vec<&&str> =
-            lines.iter().filter(|line| !line.is_empty()).take_while(|line| text_width(line) + 10.0 * K <= to - from).collect();
+        let fitting: Vec<&&str> = lines
+            .iter()
+            .filter(|line| !line.is_empty())
+            .take_while(|line| text_width(line) + 10.0 * K <= to - from)
+            .collect();
         let lift = if fitting.len() > 1 { FONT * 0.6 } else { 0.0 };
         for (line, y) in fitting.iter().zip([-lift, lift]) {
-            text(out, class, (f64::midpoint(from, to), self.top + BAR / 2.0 + FONT * 0.35 + y), Anchor::Middle, line);
+            text(
+                out,
+                class,
+                (f64::midpoint(from, to), self.top + BAR / 2.0 + FONT * 0.35 + y),
+                Anchor::Middle,
+                line,
+            );
         }
     }
 }

@@ -5,7 +5,10 @@ use std::fmt::Write as _;
 
 use plotters::coord::types::RangedCoordf64;
 use plotters::element::{DynElement, IntoDynElement as _};
-use plotters::prelude::{AreaSeries, Cartesian2d, Circle, Color as _, IntoDrawingArea as _, LineSeries, Rectangle, SVGBackend};
+use plotters::prelude::{
+    AreaSeries, Cartesian2d, Circle, Color as _, IntoDrawingArea as _, LineSeries, Rectangle,
+    SVGBackend,
+};
 
 use super::geometry::{Outline, clean, cut_above, overlay_line};
 use super::scale::{x_ticks, y_ticks};
@@ -103,16 +106,26 @@ impl Plan {
     pub(super) fn new(view: &CurveView, frame: Frame) -> Self {
         let outline = Outline::new(view);
         let line = |overlay: &Option<super::Overlay>, staircase| {
-            overlay.as_ref().map_or_else(Vec::new, |overlay| overlay_line(overlay, view.scale, staircase, outline.domain))
+            overlay.as_ref().map_or_else(Vec::new, |overlay| {
+                overlay_line(overlay, view.scale, staircase, outline.domain)
+            })
         };
         let (naive, best) = (line(&view.naive, false), line(&view.best, view.bars));
-        let compare: Vec<_> =
-            view.compare.iter().map(|overlay| overlay_line(overlay, view.scale, view.bars, outline.domain)).collect();
-        let compare_capacities: Vec<f64> =
-            view.compare.iter().map(|overlay| clean(overlay.capacity.unwrap_or(0.0))).filter(|level| *level > 0.0).collect();
+        let compare: Vec<_> = view
+            .compare
+            .iter()
+            .map(|overlay| overlay_line(overlay, view.scale, view.bars, outline.domain))
+            .collect();
+        let compare_capacities: Vec<f64> = view
+            .compare
+            .iter()
+            .map(|overlay| clean(overlay.capacity.unwrap_or(0.0)))
+            .filter(|level| *level > 0.0)
+            .collect();
         let capacity = clean(view.capacity);
         let highest = compare.iter().flatten().map(|(_, value)| *value).fold(outline.top, f64::max);
-        let y_max = y_max(capacity, compare_capacities.iter().copied().fold(0.0, f64::max), highest);
+        let y_max =
+            y_max(capacity, compare_capacities.iter().copied().fold(0.0, f64::max), highest);
         let y_ticks = y_ticks(y_max, if frame.height < 320 { 4.5 } else { 6.0 });
         let margins = margins(&y_ticks);
         let plot = plot_area(frame, margins);
@@ -123,7 +136,10 @@ impl Plan {
             let ticks = x_ticks(view.scale, view.ticks, outline.domain, most);
             ticks.into_iter().map(|x| (x, view.ticks.text(x))).collect()
         };
-        let now = view.scale.unroll(view.current_x).filter(|u| (outline.domain.0..=outline.domain.1).contains(u));
+        let now = view
+            .scale
+            .unroll(view.current_x)
+            .filter(|u| (outline.domain.0..=outline.domain.1).contains(u));
         Self {
             outline,
             plot,
@@ -183,7 +199,8 @@ const HEIGHTS: [f64; 3] = [1.2, 1.6, 2.2];
 /// height; more where the scenario compared with has a larger GPU.
 fn y_max(capacity: f64, compare_capacity: f64, highest: f64) -> f64 {
     let [.., most] = HEIGHTS;
-    let times = HEIGHTS.into_iter().find(|times| highest * 1.02 <= capacity * times).unwrap_or(most);
+    let times =
+        HEIGHTS.into_iter().find(|times| highest * 1.02 <= capacity * times).unwrap_or(most);
     let most = if capacity > 0.0 { capacity * times } else { highest * 1.08 };
     let most = most.max(compare_capacity * 1.08);
     if most > 0.0 { most } else { 1.0 }
@@ -218,10 +235,15 @@ struct Shapes<'a>(Vec<Shape<'a>>);
 impl Shapes<'_> {
     /// The layers from the whole stack down, so that each covers the one above it and no seam shows.
     fn layers(&mut self, plan: &Plan) {
-        let used = (0..KINDS).rev().filter(|kind| plan.outline.used.get(*kind).copied().unwrap_or(false));
+        let used =
+            (0..KINDS).rev().filter(|kind| plan.outline.used.get(*kind).copied().unwrap_or(false));
         for kind in used {
             let edge = plan.outline.corners.iter().map(|corner| (corner.u, corner.band(kind).1));
-            self.0.extend(AreaSeries::new(cut_above(edge, plan.y_max), 0.0, colour(Paint::Kind(kind))));
+            self.0.extend(AreaSeries::new(
+                cut_above(edge, plan.y_max),
+                0.0,
+                colour(Paint::Kind(kind)),
+            ));
         }
     }
 
@@ -236,7 +258,10 @@ impl Shapes<'_> {
                 }
             }
             if bar.blocked {
-                self.rectangle([(from, bar.top.total().min(plan.y_max)), (to, 0.0)], Paint::Blocked);
+                self.rectangle(
+                    [(from, bar.top.total().min(plan.y_max)), (to, 0.0)],
+                    Paint::Blocked,
+                );
             }
         }
     }
@@ -284,7 +309,11 @@ fn shapes<'a>(plan: &Plan, view: &CurveView) -> Vec<Shape<'a>> {
         shapes.rectangle(over, Paint::OverHatch);
     }
     shapes.level(plan, 0.0, Paint::Axis);
-    for u in view.markers.iter().filter_map(|marker| plan.inside(marker.x).and(plan.scale.unroll(marker.x))) {
+    for u in view
+        .markers
+        .iter()
+        .filter_map(|marker| plan.inside(marker.x).and(plan.scale.unroll(marker.x)))
+    {
         shapes.line(vec![(u, 0.0), (u, plan.y_max)], Paint::Marker);
     }
     shapes.line(cut_above(plan.naive.iter().copied(), plan.y_max), Paint::Naive);
@@ -311,14 +340,19 @@ pub(super) fn draw(plan: &Plan, view: &CurveView, frame: Frame) -> Result<String
     let size = (u32::from(frame.width) * 4, u32::from(frame.height) * 4);
     {
         let root = SVGBackend::with_string(&mut raw, size).into_drawing_area();
-        let [top, bottom, left, right] = [plan.margins.top, plan.margins.bottom, plan.margins.left, plan.margins.right]
-            .map(|side| i32::try_from(side).unwrap_or(0));
+        let [top, bottom, left, right] =
+            [plan.margins.top, plan.margins.bottom, plan.margins.left, plan.margins.right]
+                .map(|side| i32::try_from(side).unwrap_or(0));
         let area = root.margin(top, bottom, left, right);
         // The last pixel of a range is still inside, and y grows upwards.
         let (x, y) = area.get_pixel_range();
         let pixels = (x.start..x.end - 1, y.end - 1..y.start);
         let (low, high) = plan.outline.domain;
-        let plane = area.apply_coord_spec(Cartesian2d::<RangedCoordf64, RangedCoordf64>::new(low..high, 0.0..plan.y_max, pixels));
+        let plane = area.apply_coord_spec(Cartesian2d::<RangedCoordf64, RangedCoordf64>::new(
+            low..high,
+            0.0..plan.y_max,
+            pixels,
+        ));
         for shape in shapes(plan, view) {
             plane.draw(&shape)?;
         }
@@ -352,5 +386,11 @@ pub fn curve(view: &CurveView, frame: Frame) -> Drawn {
     out.push_str(&tick_marks(&plan));
     out.push_str(&labels::all(&plan, view));
     out.push_str("</svg>");
-    Drawn { svg: out, plot: plan.plot, scale: view.scale, domain: plan.outline.domain, y_max: plan.y_max }
+    Drawn {
+        svg: out,
+        plot: plan.plot,
+        scale: view.scale,
+        domain: plan.outline.domain,
+        y_max: plan.y_max,
+    }
 }

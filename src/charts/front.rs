@@ -90,7 +90,9 @@ impl Plan {
 /// The range of an axis: from the lowest to the highest position, with room for the marks at both
 /// ends.
 fn domain(all: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
-    let ends = all.fold(None, |ends: Option<(f64, f64)>, u| Some(ends.map_or((u, u), |(low, high)| (low.min(u), high.max(u)))));
+    let ends = all.fold(None, |ends: Option<(f64, f64)>, u| {
+        Some(ends.map_or((u, u), |(low, high)| (low.min(u), high.max(u))))
+    });
     let (low, high) = ends?;
     let room = ((high - low) * 0.06).max(0.3);
     Some((low - room, high + room))
@@ -102,8 +104,9 @@ fn ticks((low, high): (f64, f64)) -> Vec<(f64, String)> {
     let (from, to) = (XScale::Log2.roll(low), XScale::Log2.roll(high));
     let within = |steps: &[f64]| -> Vec<(f64, String)> {
         let powers = (-9_i32..16).map(|power| 10_f64.powi(power));
-        let values =
-            powers.flat_map(|power| steps.iter().map(move |step| step * power)).filter(|value| *value >= from && *value <= to);
+        let values = powers
+            .flat_map(|power| steps.iter().map(move |step| step * power))
+            .filter(|value| *value >= from && *value <= to);
         values.filter_map(|value| Some((XScale::Log2.unroll(value)?, written(value)))).collect()
     };
     let all = within(&[1.0, 2.0, 5.0]);
@@ -112,18 +115,22 @@ fn ticks((low, high): (f64, f64)) -> Vec<(f64, String)> {
 
 /// The number at a tick, with no more decimals than it needs.
 fn written(value: f64) -> String {
-    let decimals = (0..9_usize).find(|places| value * 10_f64.powi(i32::try_from(*places).unwrap_or(0)) >= 0.999).unwrap_or(9);
+    let decimals = (0..9_usize)
+        .find(|places| value * 10_f64.powi(i32::try_from(*places).unwrap_or(0)) >= 0.999)
+        .unwrap_or(9);
     short(value, decimals)
 }
 
 /// The points that are drawn: the first and the last of all, then every one that keeps its
 /// distance.
 fn drawn<'a>(view: &'a FrontView, plan: &Plan) -> Vec<(&'a FrontPoint, (f64, f64))> {
-    let placed: Vec<_> = view.points.iter().filter_map(|point| Some((point, plan.place(point)?))).collect();
+    let placed: Vec<_> =
+        view.points.iter().filter_map(|point| Some((point, plan.place(point)?))).collect();
     let ends = placed.first().into_iter().chain(placed.last());
     let mut all: Vec<(&FrontPoint, (f64, f64))> = Vec::new();
     for (point, (x, y)) in ends.chain(&placed) {
-        let near = |(_, other): &(&FrontPoint, (f64, f64))| (other.0 - x).hypot(other.1 - y) < APART;
+        let near =
+            |(_, other): &(&FrontPoint, (f64, f64))| (other.0 - x).hypot(other.1 - y) < APART;
         if !all.iter().any(near) {
             all.push((point, (*x, *y)));
         }
@@ -154,8 +161,10 @@ fn lines(view: &FrontView, plan: &Plan) -> Result<String, Box<dyn Error>> {
     let whole = |length: f64| format!("{length:.0}").parse::<i32>().unwrap_or(0);
     let size = |length: f64| u32::try_from(whole(length)).unwrap_or(0);
     {
-        let root = SVGBackend::with_string(&mut raw, (size(plan.width), size(plan.height))).into_drawing_area();
-        let pixels = (whole(plan.left)..whole(plan.width - RIGHT), whole(plan.height - BOTTOM)..whole(TOP));
+        let root = SVGBackend::with_string(&mut raw, (size(plan.width), size(plan.height)))
+            .into_drawing_area();
+        let pixels =
+            (whole(plan.left)..whole(plan.width - RIGHT), whole(plan.height - BOTTOM)..whole(TOP));
         let plane = root.apply_coord_spec(Cartesian2d::<RangedCoordf64, RangedCoordf64>::new(
             plan.x.0..plan.x.1,
             plan.y.0..plan.y.1,
@@ -163,13 +172,22 @@ fn lines(view: &FrontView, plan: &Plan) -> Result<String, Box<dyn Error>> {
         ));
         let (low, high) = plan.x;
         for (v, _) in &plan.y_ticks {
-            plane.draw(&plotters::element::PathElement::new(vec![(low, *v), (high, *v)], colour(Paint::Grid)))?;
+            plane.draw(&plotters::element::PathElement::new(
+                vec![(low, *v), (high, *v)],
+                colour(Paint::Grid),
+            ))?;
         }
-        plane.draw(&plotters::element::PathElement::new(vec![(low, plan.y.0), (high, plan.y.0)], colour(Paint::Axis)))?;
+        plane.draw(&plotters::element::PathElement::new(
+            vec![(low, plan.y.0), (high, plan.y.0)],
+            colour(Paint::Axis),
+        ))?;
         for series in 0..view.series.len().max(1) {
             let own = view.points.iter().filter(|point| point.series == series);
-            let line: Vec<(f64, f64)> =
-                own.filter_map(|point| Some((XScale::Log2.unroll(point.x)?, XScale::Log2.unroll(point.y)?))).collect();
+            let line: Vec<(f64, f64)> = own
+                .filter_map(|point| {
+                    Some((XScale::Log2.unroll(point.x)?, XScale::Log2.unroll(point.y)?))
+                })
+                .collect();
             for piece in LineSeries::new(line, colour(Paint::Marker)) {
                 plane.draw(&piece)?;
             }
@@ -183,14 +201,30 @@ fn lines(view: &FrontView, plan: &Plan) -> Result<String, Box<dyn Error>> {
 fn axes(out: &mut String, view: &FrontView, plan: &Plan) {
     let bottom = plan.height - BOTTOM;
     for (v, words) in &plan.y_ticks {
-        text(out, "chart-text-tick", (plan.left - 7.0 * K, plan.py(*v) + FONT * 0.38), Anchor::End, words);
+        text(
+            out,
+            "chart-text-tick",
+            (plan.left - 7.0 * K, plan.py(*v) + FONT * 0.38),
+            Anchor::End,
+            words,
+        );
     }
     let most = ((plan.width - plan.left - RIGHT) / (64.0 * K)).max(2.0);
     let mut marks = String::new();
     for x in x_ticks(XScale::Log2, TickStyle::Plain, plan.x, most) {
-        let Some(px) = XScale::Log2.unroll(x).map(|u| plan.px(u)).filter(|px| *px >= plan.left && x >= 1.0) else { continue };
+        let Some(px) =
+            XScale::Log2.unroll(x).map(|u| plan.px(u)).filter(|px| *px >= plan.left && x >= 1.0)
+        else {
+            continue;
+        };
         let _ = write!(marks, "M{px:.0} {bottom:.0}v16");
-        text(out, "chart-text-tick", (px, bottom + 18.0 * K), Anchor::Middle, &TickStyle::Plain.text(x));
+        text(
+            out,
+            "chart-text-tick",
+            (px, bottom + 18.0 * K),
+            Anchor::Middle,
+            &TickStyle::Plain.text(x),
+        );
     }
     let _ = write!(out, "<path class=\"chart-tick\" d=\"{marks}\"/>");
     let middle = f64::midpoint(plan.left, plan.width - RIGHT);
@@ -202,7 +236,11 @@ fn axes(out: &mut String, view: &FrontView, plan: &Plan) {
 fn paint(series: usize) -> &'static str {
     // Weights, activations and optimizer states come first: their colours are furthest apart.
     const ORDER: [usize; 6] = [0, 3, 2, 1, 4, 5];
-    ORDER.get(series % ORDER.len()).and_then(|kind| KIND_SLUGS.get(*kind)).copied().unwrap_or("parameter")
+    ORDER
+        .get(series % ORDER.len())
+        .and_then(|kind| KIND_SLUGS.get(*kind))
+        .copied()
+        .unwrap_or("parameter")
 }
 
 /// One point: a link with its name, a mark whose area is the third measure, and room to hit it.
@@ -211,7 +249,9 @@ fn mark(out: &mut String, point: &FrontPoint, (x, y): (f64, f64)) {
     let (href, action, name) = (escape(&point.href), escape(&point.action), escape(&point.name));
     let slug = paint(point.series);
     let shape = match point.series % 3 {
-        0 => format!("<circle class=\"chart-point kind-{slug}\" cx=\"{x:.0}\" cy=\"{y:.0}\" r=\"{radius:.0}\"/>"),
+        0 => format!(
+            "<circle class=\"chart-point kind-{slug}\" cx=\"{x:.0}\" cy=\"{y:.0}\" r=\"{radius:.0}\"/>"
+        ),
         1 => format!(
             "<rect class=\"chart-point kind-{slug}\" x=\"{:.0}\" y=\"{:.0}\" width=\"{:.0}\" height=\"{:.0}\"/>",
             x - radius * 0.886,
@@ -237,11 +277,22 @@ fn mark(out: &mut String, point: &FrontPoint, (x, y): (f64, f64)) {
 
 /// Returns the mark of a series for a legend as SVG text: its shape and colour.
 pub fn front_mark(series: usize) -> String {
-    let point = FrontPoint { x: 1.0, y: 1.0, size: 0.0, series, name: String::new(), href: String::new(), action: String::new() };
+    let point = FrontPoint {
+        x: 1.0,
+        y: 1.0,
+        size: 0.0,
+        series,
+        name: String::new(),
+        href: String::new(),
+        action: String::new(),
+    };
     let mut all = String::new();
     mark(&mut all, &point, (28.0, 28.0));
     // Only the shape is kept, because a legend leads nowhere.
-    let shape = all.split_once("/>").and_then(|(_, rest)| rest.split_once("</a>")).map_or("", |(shape, _)| shape);
+    let shape = all
+        .split_once("/>")
+        .and_then(|(_, rest)| rest.split_once("</a>"))
+        .map_or("", |(shape, _)| shape);
     format!(
         "<svg class=\"chart chart-swatch\" viewBox=\"0 0 56 56\" width=\"14\" height=\"14\" aria-hidden=\"true\" focusable=\"false\">{shape}</svg>"
     )
@@ -277,7 +328,11 @@ mod tests {
         assert_eq!(drawn.matches("<a ").count(), 3);
         assert_eq!(drawn.matches("aria-label=\"&lt;64&gt; GPUs\"").count(), 1);
         assert!(drawn.contains("href=\"#v1&amp;n=64\" data-do=\"take:v1&amp;n=64\""), "{drawn}");
-        assert!(!drawn.contains("NaN") && drawn.ends_with("</svg>") && !drawn.contains("<svg aria-hidden"));
+        assert!(
+            !drawn.contains("NaN")
+                && drawn.ends_with("</svg>")
+                && !drawn.contains("<svg aria-hidden")
+        );
         // Of points on top of each other one stands for both.
         let crowded = front(&view(&[(8.0, 900.0), (8.1, 899.0), (512.0, 20.0)]), Frame::NARROW);
         assert_eq!(crowded.matches("<a ").count(), 2);
@@ -294,8 +349,9 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_few() {
-        let words =
-            |low: f64, high: f64| ticks((low.log2(), high.log2())).into_iter().map(|(_, words)| words).collect::<Vec<_>>();
+        let words = |low: f64, high: f64| {
+            ticks((low.log2(), high.log2())).into_iter().map(|(_, words)| words).collect::<Vec<_>>()
+        };
         assert_eq!(words(0.9, 25.0), ["1", "2", "5", "10", "20"]);
         assert_eq!(words(0.009, 0.6), ["0.01", "0.02", "0.05", "0.1", "0.2", "0.5"]);
         assert_eq!(words(0.5, 20_000.0), ["1", "10", "100", "1000", "10000"]);
@@ -305,6 +361,11 @@ mod tests {
     #[test]
     fn a_legend_has_the_marks_alone() {
         let marks: Vec<String> = (0..3).map(front_mark).collect();
-        assert!(marks.iter().all(|mark| !mark.contains("<a ") && mark.matches("chart-point").count() == 1), "{marks:?}");
+        assert!(
+            marks
+                .iter()
+                .all(|mark| !mark.contains("<a ") && mark.matches("chart-point").count() == 1),
+            "{marks:?}"
+        );
     }
 }

@@ -28,7 +28,8 @@ impl Corner {
     /// The lower and upper edge of one layer.
     pub(super) fn band(&self, kind: usize) -> (f64, f64) {
         let upper = self.tops.get(kind).copied().unwrap_or(0.0);
-        let lower = kind.checked_sub(1).and_then(|below| self.tops.get(below)).copied().unwrap_or(0.0);
+        let lower =
+            kind.checked_sub(1).and_then(|below| self.tops.get(below)).copied().unwrap_or(0.0);
         (lower, upper)
     }
 }
@@ -90,12 +91,19 @@ impl Outline {
         let blocked = blocked(&rows, &edges);
         let mut bars = Vec::new();
         let corners = if view.bars {
-            bars.extend(edges.iter().zip(edges.iter().skip(1)).zip(&rows).map(|((from, to), (top, blocked))| {
-                let free = (to - from) * BESIDE_A_BAR;
-                Bar { sides: (from + free, to - free), top: *top, blocked: *blocked }
-            }));
-            let starts = edges.iter().zip(&rows).map(|(edge, (corner, _))| Corner { u: *edge, ..*corner });
-            let ends = edges.iter().skip(1).zip(&rows).map(|(edge, (corner, _))| Corner { u: *edge, ..*corner });
+            bars.extend(edges.iter().zip(edges.iter().skip(1)).zip(&rows).map(
+                |((from, to), (top, blocked))| {
+                    let free = (to - from) * BESIDE_A_BAR;
+                    Bar { sides: (from + free, to - free), top: *top, blocked: *blocked }
+                },
+            ));
+            let starts =
+                edges.iter().zip(&rows).map(|(edge, (corner, _))| Corner { u: *edge, ..*corner });
+            let ends = edges
+                .iter()
+                .skip(1)
+                .zip(&rows)
+                .map(|(edge, (corner, _))| Corner { u: *edge, ..*corner });
             starts.zip(ends).flat_map(|(start, end)| [start, end]).collect()
         } else {
             rows.into_iter().map(|(corner, _)| corner).collect()
@@ -113,7 +121,10 @@ impl Outline {
                 while self.corners.get(next + 1).is_some_and(|corner| corner.u < u) {
                     next += 1;
                 }
-                let (a, b) = (self.corners.get(next)?, self.corners.get(next + 1).or_else(|| self.corners.get(next))?);
+                let (a, b) = (
+                    self.corners.get(next)?,
+                    self.corners.get(next + 1).or_else(|| self.corners.get(next))?,
+                );
                 let mut between = *a;
                 between.u = u;
                 for (top, after) in between.tops.iter_mut().zip(b.tops) {
@@ -126,7 +137,8 @@ impl Outline {
 
     /// The total at a place, if there is an outline.
     pub(super) fn total_at(&self, u: f64) -> Option<f64> {
-        let line: Vec<(f64, f64)> = self.corners.iter().map(|corner| (corner.u, corner.total())).collect();
+        let line: Vec<(f64, f64)> =
+            self.corners.iter().map(|corner| (corner.u, corner.total())).collect();
         value_at(&line, u)
     }
 }
@@ -167,10 +179,15 @@ fn blocked(rows: &[(Corner, bool)], edges: &[f64]) -> Vec<(f64, f64)> {
     let steps = edges.len() > rows.len();
     let mut runs: Vec<(f64, f64)> = Vec::new();
     for (i, (corner, _)) in rows.iter().enumerate().filter(|(_, (_, blocked))| *blocked) {
-        let neighbour =
-            |i: Option<usize>| i.and_then(|i| rows.get(i)).map_or(corner.u, |(next, _)| f64::midpoint(next.u, corner.u));
+        let neighbour = |i: Option<usize>| {
+            i.and_then(|i| rows.get(i))
+                .map_or(corner.u, |(next, _)| f64::midpoint(next.u, corner.u))
+        };
         let (from, to) = if steps {
-            (edges.get(i).copied().unwrap_or(corner.u), edges.get(i + 1).copied().unwrap_or(corner.u))
+            (
+                edges.get(i).copied().unwrap_or(corner.u),
+                edges.get(i + 1).copied().unwrap_or(corner.u),
+            )
         } else {
             (neighbour(i.checked_sub(1)), neighbour(i.checked_add(1)))
         };
@@ -183,7 +200,12 @@ fn blocked(rows: &[(Corner, bool)], edges: &[f64]) -> Vec<(f64, f64)> {
 }
 
 /// An overlay's line on the unrolled axis, in steps if `bars`, cut to the chart's domain.
-pub(super) fn overlay_line(overlay: &Overlay, scale: XScale, bars: bool, (low, high): (f64, f64)) -> Vec<(f64, f64)> {
+pub(super) fn overlay_line(
+    overlay: &Overlay,
+    scale: XScale,
+    bars: bool,
+    (low, high): (f64, f64),
+) -> Vec<(f64, f64)> {
     let mut line: Vec<(f64, f64)> = Vec::with_capacity(overlay.line.len());
     for (x, value) in &overlay.line {
         if let Some(u) = scale.unroll(*x).filter(|u| line.last().is_none_or(|(last, _)| last < u)) {

@@ -39,7 +39,13 @@ struct Labels<'a> {
 
 impl Labels<'_> {
     /// Writes the text at the first place that is free and inside `within`.
-    fn place(&mut self, class: &str, words: &str, within: Area, places: impl IntoIterator<Item = Place>) -> bool {
+    fn place(
+        &mut self,
+        class: &str,
+        words: &str,
+        within: Area,
+        places: impl IntoIterator<Item = Place>,
+    ) -> bool {
         let width = text_width(words);
         for (x, y, anchor) in places {
             let left = match anchor {
@@ -78,14 +84,25 @@ impl Labels<'_> {
         let left = (plot.left + 8.0 * K, Anchor::Start);
         let right = (plot.right - 8.0 * K, Anchor::End);
         let sides = if left_free { [left, right] } else { [right, left] };
-        let along = [0.5, 0.7, 0.3].map(|share| (plot.left + (plot.right - plot.left) * share, Anchor::Middle));
+        let along = [0.5, 0.7, 0.3]
+            .map(|share| (plot.left + (plot.right - plot.left) * share, Anchor::Middle));
         let heights = [y - 6.0 * K, y + 6.0 * K + FONT * 0.75];
-        let places: Vec<Place> = sides.into_iter().chain(along).flat_map(|(x, anchor)| heights.map(|y| (x, y, anchor))).collect();
+        let places: Vec<Place> = sides
+            .into_iter()
+            .chain(along)
+            .flat_map(|(x, anchor)| heights.map(|y| (x, y, anchor)))
+            .collect();
         if !self.place("chart-text-capacity", &view.capacity_text, self.plot(), places) {
             // These are the most important words of the picture: they are written over a line
             // rather than left out.
             let [(x, anchor), _] = sides;
-            text(&mut self.out, "chart-text-capacity", (x, y - 6.0 * K), anchor, &view.capacity_text);
+            text(
+                &mut self.out,
+                "chart-text-capacity",
+                (x, y - 6.0 * K),
+                anchor,
+                &view.capacity_text,
+            );
         }
     }
 
@@ -129,8 +146,11 @@ impl Labels<'_> {
             let ground = format!("chart-text-layer ink-{}", slug(series.kind_index));
             // The whole name is taken where it fits, else its first word; on the plain colour, else
             // on the hatched part.
-            for (words, over) in [(&*series.name, false), (first_word(&series.name), false), (&*series.name, true)] {
-                let places = layer_places(self.plan, &columns, (series.kind_index, over), text_width(words));
+            for (words, over) in
+                [(&*series.name, false), (first_word(&series.name), false), (&*series.name, true)]
+            {
+                let places =
+                    layer_places(self.plan, &columns, (series.kind_index, over), text_width(words));
                 if let Some((room, _)) = places.first() {
                     let class = if over { "chart-text-halo".to_string() } else { ground };
                     found.push(LayerName { room: *room, class, words, places });
@@ -152,10 +172,17 @@ impl Labels<'_> {
             .filter_map(|i| {
                 let u = low + (high - low) * f64::from(i) / 36.0;
                 let value = value_at(line, u).filter(|value| *value < self.plan.y_max)?;
-                Some((self.plan.u_to_px(u).min(self.plan.plot.right - 4.0 * K), self.plan.y_to_px(value)))
+                Some((
+                    self.plan.u_to_px(u).min(self.plan.plot.right - 4.0 * K),
+                    self.plan.y_to_px(value),
+                ))
             })
             .flat_map(|(x, y)| {
-                [(x, y - 6.0 * K, Anchor::End), (x, y + 5.0 * K + FONT * 0.8, Anchor::End), (x, y - 6.0 * K, Anchor::Start)]
+                [
+                    (x, y - 6.0 * K, Anchor::End),
+                    (x, y + 5.0 * K + FONT * 0.8, Anchor::End),
+                    (x, y - 6.0 * K, Anchor::Start),
+                ]
             })
             .collect();
         self.place(class, name, self.plot(), places)
@@ -171,7 +198,8 @@ impl Labels<'_> {
         let (low, high) = self.plan.outline.domain;
         // Each letter begins at another place, so that letters stay apart even where lines run
         // together.
-        let mut starts = (0..44_u32).map(|i| low + (high - low) * f64::from(57_u32.saturating_sub(i + 6 * at)) / 60.0);
+        let mut starts = (0..44_u32)
+            .map(|i| low + (high - low) * f64::from(57_u32.saturating_sub(i + 6 * at)) / 60.0);
         let found = starts.find_map(|u| {
             let value = value_at(line, u).filter(|value| *value < self.plan.y_max)?;
             Some((self.plan.u_to_px(u), self.plan.y_to_px(value) + FONT * 0.35))
@@ -200,19 +228,34 @@ impl Labels<'_> {
         }
         let words = format!("↑ continues to {} {}", short(plan.outline.top, 0), view.unit);
         let y = plot.top + FONT * 1.1;
-        let clipped_right = plan.outline.corners.last().is_some_and(|corner| corner.total() > plan.y_max);
-        let (left, right) = ((plot.left + 8.0 * K, y, Anchor::Start), (plot.right - 8.0 * K, y, Anchor::End));
-        self.place("chart-text-halo", &words, self.plot(), if clipped_right { [right, left] } else { [left, right] });
+        let clipped_right =
+            plan.outline.corners.last().is_some_and(|corner| corner.total() > plan.y_max);
+        let (left, right) =
+            ((plot.left + 8.0 * K, y, Anchor::Start), (plot.right - 8.0 * K, y, Anchor::End));
+        self.place(
+            "chart-text-halo",
+            &words,
+            self.plot(),
+            if clipped_right { [right, left] } else { [left, right] },
+        );
     }
 
     /// The words "cannot run" in the widest forbidden stretch.
     fn blocked(&mut self) {
-        let widest = self.plan.outline.blocked.iter().max_by(|a, b| (a.1 - a.0).total_cmp(&(b.1 - b.0))).copied();
+        let widest = self
+            .plan
+            .outline
+            .blocked
+            .iter()
+            .max_by(|a, b| (a.1 - a.0).total_cmp(&(b.1 - b.0)))
+            .copied();
         if let Some((from, to)) = widest {
             let (from, to) = (self.plan.u_to_px(from), self.plan.u_to_px(to));
             let plot = self.plot();
             let within = Area(from, plot.1, to, plot.3);
-            let places = [0.06, 0.3, 0.5].map(|up| (f64::midpoint(from, to), plot.3 - (plot.3 - plot.1) * up, Anchor::Middle));
+            let places = [0.06, 0.3, 0.5].map(|up| {
+                (f64::midpoint(from, to), plot.3 - (plot.3 - plot.1) * up, Anchor::Middle)
+            });
             self.place("chart-text-halo", "cannot run", within, places);
         }
     }
@@ -233,12 +276,20 @@ pub(super) fn first_word(name: &str) -> &str {
 
 /// The places where a name of that width fits into a layer below capacity (or above it), best
 /// first: by room in height, then by nearness to the middle. Forbidden stretches offer no room.
-fn layer_places(plan: &Plan, columns: &[Corner], (kind, over): (usize, bool), width: f64) -> Vec<(f64, Place)> {
+fn layer_places(
+    plan: &Plan,
+    columns: &[Corner],
+    (kind, over): (usize, bool),
+    width: f64,
+) -> Vec<(f64, Place)> {
     let column_width = (plan.plot.right - plan.plot.left) / float(COLUMNS);
-    let half = (1..COLUMNS).find(|half| float(*half) * column_width >= width / 2.0 + 6.0 * K).unwrap_or(COLUMNS);
+    let half = (1..COLUMNS)
+        .find(|half| float(*half) * column_width >= width / 2.0 + 6.0 * K)
+        .unwrap_or(COLUMNS);
     let capacity = if plan.capacity > 0.0 { plan.capacity } else { plan.y_max };
     let (least, most) = if over { (capacity, plan.y_max) } else { (0.0, capacity) };
-    let forbidden = |u: f64| plan.outline.blocked.iter().any(|(from, to)| (*from..=*to).contains(&u));
+    let forbidden =
+        |u: f64| plan.outline.blocked.iter().any(|(from, to)| (*from..=*to).contains(&u));
     let bands: Vec<(f64, f64)> = columns
         .iter()
         .map(|corner| {
@@ -256,7 +307,8 @@ fn layer_places(plan: &Plan, columns: &[Corner], (kind, over): (usize, bool), wi
             let x = plan.plot.left + float(start + half) * column_width;
             let off_middle = (x - f64::midpoint(plan.plot.left, plan.plot.right)).abs() * 0.02;
             let score = room.min(FONT * 4.0) - off_middle;
-            (room >= FONT * 1.3).then_some((score, (x, f64::midpoint(lower, upper) + FONT * 0.35, Anchor::Middle)))
+            (room >= FONT * 1.3)
+                .then_some((score, (x, f64::midpoint(lower, upper) + FONT * 0.35, Anchor::Middle)))
         })
         .collect();
     sort_short(&mut places, |a, b| a.0 > b.0);
@@ -267,7 +319,13 @@ fn layer_places(plan: &Plan, columns: &[Corner], (kind, over): (usize, bool), wi
 fn axes(plan: &Plan, view: &CurveView, out: &mut String) {
     let plot = &plan.plot;
     for (value, words) in &plan.y_ticks {
-        text(out, "chart-text-tick", (plot.left - 7.0 * K, plan.y_to_px(*value) + FONT * 0.35), Anchor::End, words);
+        text(
+            out,
+            "chart-text-tick",
+            (plot.left - 7.0 * K, plan.y_to_px(*value) + FONT * 0.35),
+            Anchor::End,
+            words,
+        );
     }
     let y = plot.bottom + 6.0 * K + FONT;
     let mut taken: Vec<(f64, f64)> = Vec::new();
@@ -280,7 +338,13 @@ fn axes(plan: &Plan, view: &CurveView, out: &mut String) {
             taken.push((from, to));
         }
     }
-    text(out, "chart-text-muted", (f64::midpoint(plot.left, plot.right), plot.height - 5.0 * K), Anchor::Middle, &view.x_label);
+    text(
+        out,
+        "chart-text-muted",
+        (f64::midpoint(plot.left, plot.right), plot.height - 5.0 * K),
+        Anchor::Middle,
+        &view.x_label,
+    );
 }
 
 /// All texts of a curve as markup.
@@ -297,7 +361,9 @@ pub(super) fn all(plan: &Plan, view: &CurveView) -> String {
     labels.current(view);
     labels.capacity(view);
     let (low, high) = plan.outline.domain;
-    for level in plan.compare_capacities.iter().chain([&plan.capacity]).filter(|level| **level > 0.0) {
+    for level in
+        plan.compare_capacities.iter().chain([&plan.capacity]).filter(|level| **level > 0.0)
+    {
         labels.keep_off(&[(low, *level), (high, *level)]);
     }
     for ((compare, line), at) in view.compare.iter().zip(&plan.compare).zip(0..) {

@@ -82,7 +82,8 @@ pub(super) fn round_step(span: f64, most: f64) -> f64 {
 
 /// 1, 10, 100, … as far as floats go.
 fn powers_of_ten() -> impl Iterator<Item = f64> {
-    std::iter::successors(Some(1.0), |power| Some(power * 10.0)).take_while(|power: &f64| power.is_finite())
+    std::iter::successors(Some(1.0), |power| Some(power * 10.0))
+        .take_while(|power: &f64| power.is_finite())
 }
 
 /// The largest power of ten that is not above a positive number.
@@ -90,28 +91,44 @@ fn power_of_ten_below(value: f64) -> f64 {
     if value >= 1.0 {
         return powers_of_ten().take_while(|power| *power <= value).last().unwrap_or(1.0);
     }
-    powers_of_ten().map(|power| 1.0 / power).find(|power| *power <= value).unwrap_or(f64::MIN_POSITIVE)
+    powers_of_ten()
+        .map(|power| 1.0 / power)
+        .find(|power| *power <= value)
+        .unwrap_or(f64::MIN_POSITIVE)
 }
 
 /// Multiples of `step` from `low` to `high`, at most forty.
 fn multiples(low: f64, high: f64, step: f64) -> Vec<f64> {
     let first = (low / step - 1e-9).ceil();
-    (0..40_u32).map(|i| (first + f64::from(i)) * step).take_while(|value| *value <= high + step * 1e-9).collect()
+    (0..40_u32)
+        .map(|i| (first + f64::from(i)) * step)
+        .take_while(|value| *value <= high + step * 1e-9)
+        .collect()
 }
 
 /// Values and texts along the y axis from zero to `high`, about `most` of them.
 pub(super) fn y_ticks(high: f64, most: f64) -> Vec<(f64, String)> {
     let step = round_step(high, most);
-    let places = (0..12_usize).zip(powers_of_ten()).find(|(_, power)| step * power >= 0.999_999).map_or(12, |(places, _)| places);
+    let places = (0..12_usize)
+        .zip(powers_of_ten())
+        .find(|(_, power)| step * power >= 0.999_999)
+        .map_or(12, |(places, _)| places);
     multiples(0.0, high, step).into_iter().map(|value| (value, short(value, places))).collect()
 }
 
 /// Values along the x axis between two positions of the unrolled axis, at most about `most`.
-pub(super) fn x_ticks(scale: XScale, style: TickStyle, (low, high): (f64, f64), most: f64) -> Vec<f64> {
+pub(super) fn x_ticks(
+    scale: XScale,
+    style: TickStyle,
+    (low, high): (f64, f64),
+    most: f64,
+) -> Vec<f64> {
     let span = high - low;
     let step = match (scale, style) {
         (XScale::Log2, _) => (span / most).ceil().max(1.0),
-        (XScale::Linear, TickStyle::Tokens) => to_f64(ceil_u64((span / most).clamp(1.0, 1e15)).next_power_of_two()),
+        (XScale::Linear, TickStyle::Tokens) => {
+            to_f64(ceil_u64((span / most).clamp(1.0, 1e15)).next_power_of_two())
+        }
         (XScale::Linear, TickStyle::Plain) => round_step(span, most).max(1.0),
     };
     multiples(low, high, step).into_iter().map(|u| scale.roll(u)).collect()

@@ -63,15 +63,27 @@ pub fn schedule(view: &ScheduleView, width: u16) -> String {
     let (mut shapes, mut words) = (String::new(), String::new());
     let mut top = 0.0;
     for (name, passes) in &view.rows {
-        text(&mut words, "chart-text-tick", (0.0, top + ROW / 2.0 + FONT * 0.35), Anchor::Start, name);
+        text(
+            &mut words,
+            "chart-text-tick",
+            (0.0, top + ROW / 2.0 + FONT * 0.35),
+            Anchor::Start,
+            name,
+        );
         for (at, pass) in passes.iter().enumerate() {
-            let (x, wide) = (left + clean(pass.from) * scale, (clean(pass.to) - clean(pass.from)).max(0.0) * scale);
+            let (x, wide) = (
+                left + clean(pass.from) * scale,
+                (clean(pass.to) - clean(pass.from)).max(0.0) * scale,
+            );
             let with = |other: Option<&PassSpan>| {
-                other.is_some_and(|other| clean(other.from) < clean(pass.to) && clean(pass.from) < clean(other.to))
+                other.is_some_and(|other| {
+                    clean(other.from) < clean(pass.to) && clean(pass.from) < clean(other.to)
+                })
             };
             let second = at.checked_sub(1).is_some_and(|before| with(passes.get(before)));
             let shared = second || with(passes.get(at + 1));
-            let (y, high) = (if second { top + ROW / 2.0 } else { top }, if shared { ROW / 2.0 } else { ROW });
+            let (y, high) =
+                (if second { top + ROW / 2.0 } else { top }, if shared { ROW / 2.0 } else { ROW });
             let (ground, ink) = pass.kind.classes();
             let _ = write!(
                 shapes,
@@ -99,8 +111,15 @@ mod tests {
             kind,
             label: label.to_owned(),
         };
-        let row = vec![pass(0, PassKind::Forward, "1"), pass(1, PassKind::Backward, "1"), pass(1, PassKind::Weights, "2")];
-        let view = ScheduleView { rows: vec![("Stage <1>".to_owned(), row), ("Stage 2".to_owned(), Vec::new())], end: 4.0 };
+        let row = vec![
+            pass(0, PassKind::Forward, "1"),
+            pass(1, PassKind::Backward, "1"),
+            pass(1, PassKind::Weights, "2"),
+        ];
+        let view = ScheduleView {
+            rows: vec![("Stage <1>".to_owned(), row), ("Stage 2".to_owned(), Vec::new())],
+            end: 4.0,
+        };
         let drawn = schedule(&view, 600);
         assert_eq!(drawn.matches("<rect").count(), 3);
         assert_eq!(drawn.matches("kind-activation").count(), 1);

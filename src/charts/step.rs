@@ -59,7 +59,9 @@ fn names(plan: &Plan, phases: &[PhaseSpan], out: &mut String) {
     let y = plan.plot.bottom + 6.0 * K + FONT;
     let mut free_from = 0.0;
     for phase in phases {
-        let (Some(from), Some(to)) = (plan.inside(phase.from), plan.inside(phase.to)) else { continue };
+        let (Some(from), Some(to)) = (plan.inside(phase.from), plan.inside(phase.to)) else {
+            continue;
+        };
         let half = text_width(phase.name) / 2.0;
         let at = f64::midpoint(from, to).min(plan.plot.width - half);
         if at - half >= free_from {

@@ -20,7 +20,8 @@ pub(super) fn colour(paint: Paint) -> RGBColor {
 
 /// Turns plotters' drawing into the inside of an SVG element: every colour becomes the paint's class.
 pub(super) fn translate(raw: &str, id: &str) -> String {
-    let inside = raw.split_once(">\n").map_or(raw, |(_, rest)| rest).trim_end().trim_end_matches("</svg>");
+    let inside =
+        raw.split_once(">\n").map_or(raw, |(_, rest)| rest).trim_end().trim_end_matches("</svg>");
     let mut out = String::with_capacity(inside.len());
     let mut pieces = inside.split("=\"#");
     out.push_str(pieces.next().unwrap_or_default());
@@ -29,7 +30,11 @@ pub(super) fn translate(raw: &str, id: &str) -> String {
         let name_at = out.rfind(' ').map_or(out.len(), |at| at + 1);
         out.truncate(name_at);
         let (code, rest) = piece.split_once('"').unwrap_or((piece, ""));
-        if let Some(paint) = code.get(4..).and_then(|blue| u8::from_str_radix(blue, 16).ok()).and_then(Paint::from_code) {
+        if let Some(paint) = code
+            .get(4..)
+            .and_then(|blue| u8::from_str_radix(blue, 16).ok())
+            .and_then(Paint::from_code)
+        {
             out.push_str(&paint.attributes(id));
         }
         out.push_str(rest);
@@ -67,7 +72,11 @@ pub(super) fn text(out: &mut String, class: &str, (x, y): (f64, f64), anchor: An
         Anchor::Middle => " text-anchor=\"middle\"",
         Anchor::End => " text-anchor=\"end\"",
     };
-    let _ = write!(out, "<text class=\"{class}\" x=\"{x:.0}\" y=\"{y:.0}\"{anchor}>{}</text>", escape(text));
+    let _ = write!(
+        out,
+        "<text class=\"{class}\" x=\"{x:.0}\" y=\"{y:.0}\"{anchor}>{}</text>",
+        escape(text)
+    );
 }
 
 /// The text with the five special characters replaced and control characters dropped.

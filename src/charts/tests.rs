@@ -4,12 +4,20 @@ use std::fmt::Write as _;
 
 use super::theme::Paint;
 use super::{
-    BarRow, BarView, CurveView, Frame, Marker, Overlay, Point, Segment, Series, TickStyle, XScale, bar, curve, svg, swatch,
+    BarRow, BarView, CurveView, Frame, Marker, Overlay, Point, Segment, Series, TickStyle, XScale,
+    bar, curve, svg, swatch,
 };
 use proptest::prelude::*;
 
-const NAMES: [&str; 7] =
-    ["Weights", "Gradients", "Optimizer states", "Activations", "KV cache", "Temporary", "Framework and reserve"];
+const NAMES: [&str; 7] = [
+    "Weights",
+    "Gradients",
+    "Optimizer states",
+    "Activations",
+    "KV cache",
+    "Temporary",
+    "Framework and reserve",
+];
 
 /// A training run over sequence length, roughly like an 8B model on an 80 GiB card.
 fn sequence_view(points: u32, scale: XScale) -> CurveView {
@@ -36,7 +44,11 @@ fn sequence_view(points: u32, scale: XScale) -> CurveView {
         x_label: "sequence length (tokens)".into(),
         y_label: "GiB per GPU".into(),
         unit: "GiB",
-        series: NAMES.iter().enumerate().map(|(kind_index, name)| Series { kind_index, name: (*name).into() }).collect(),
+        series: NAMES
+            .iter()
+            .enumerate()
+            .map(|(kind_index, name)| Series { kind_index, name: (*name).into() })
+            .collect(),
         points,
         capacity: 80.0,
         capacity_text: "80 GiB capacity".into(),
@@ -62,10 +74,23 @@ fn count_view() -> CurveView {
             let stack = [15.0, 15.0 / x, 90.0 / x, 22.0, 0.0, 4.0, 1.5];
             let words = format!("{x} GPUs");
             let (total, blocked) = (stack.iter().sum(), x.log2().fract() > 0.0);
-            Point { x: f64::from(place), x_text: words, tick: format!("{x}"), total, stack, blocked }
+            Point {
+                x: f64::from(place),
+                x_text: words,
+                tick: format!("{x}"),
+                total,
+                stack,
+                blocked,
+            }
         })
         .collect();
-    let line = |extra: f64| counts.iter().zip(0_u32..).map(|(x, place)| (f64::from(place), 20.0 + extra + 120.0 / x)).collect();
+    let line = |extra: f64| {
+        counts
+            .iter()
+            .zip(0_u32..)
+            .map(|(x, place)| (f64::from(place), 20.0 + extra + 120.0 / x))
+            .collect()
+    };
     CurveView {
         id: "gpus",
         x_label: "GPUs".into(),
@@ -75,7 +100,11 @@ fn count_view() -> CurveView {
         compare: ["B", "C", "D"]
             .into_iter()
             .zip([0.0, 8.0, 30.0])
-            .map(|(name, extra)| Overlay { name: name.into(), line: line(extra), capacity: Some(64.0 + extra) })
+            .map(|(name, extra)| Overlay {
+                name: name.into(),
+                line: line(extra),
+                capacity: Some(64.0 + extra),
+            })
             .collect(),
         naive: Some(Overlay { name: "plain division".into(), line: line(15.0), capacity: None }),
         best: Some(Overlay { name: "best layout".into(), line: line(-10.0), capacity: None }),
@@ -109,7 +138,10 @@ fn bar_view(capacity: f64) -> BarView {
         capacity_text: format!("{capacity} GiB"),
         margin_text: margin.into(),
     };
-    BarView { id: "verdict", rows: vec![row("A", 1.0, "20.6 GiB free"), row("B", 1.9, "32.9 GiB too much")] }
+    BarView {
+        id: "verdict",
+        rows: vec![row("A", 1.0, "20.6 GiB free"), row("B", 1.9, "32.9 GiB too much")],
+    }
 }
 
 /// The texts of a drawing; panics unless every tag closes and attributes are quoted.
@@ -152,9 +184,16 @@ fn places(svg: &str) -> Vec<(f64, f64)> {
 fn a_sequence_curve_names_its_layers_capacity_and_current_point() {
     let drawn = curve(&sequence_view(120, XScale::Linear), Frame::WIDE);
     let texts = check(&drawn.svg);
-    for wanted in
-        ["80 GiB capacity", "59.2 GiB at 8k", "Activations", "Weights", "sequence length (tokens)", "GiB per GPU", "8k", "32k"]
-    {
+    for wanted in [
+        "80 GiB capacity",
+        "59.2 GiB at 8k",
+        "Activations",
+        "Weights",
+        "sequence length (tokens)",
+        "GiB per GPU",
+        "8k",
+        "32k",
+    ] {
         assert!(texts.iter().any(|text| text == wanted), "{wanted} missing in {texts:?}");
     }
     assert_eq!(drawn.svg.matches("class=\"chart-area\"").count(), 6, "one area per kind in use");
@@ -168,18 +207,33 @@ fn a_count_curve_has_equal_bars_overlays_and_hatched_counts() {
     for wanted in ["B", "C", "D", "plain division", "16", "64"] {
         assert!(texts.iter().any(|text| text == wanted), "{wanted} missing in {texts:?}");
     }
-    assert_eq!(drawn.svg.matches("class=\"chart-blocked\"").count(), 3, "12, 15 and 24 are hatched");
+    assert_eq!(
+        drawn.svg.matches("class=\"chart-blocked\"").count(),
+        3,
+        "12, 15 and 24 are hatched"
+    );
     assert!(!texts.iter().any(|text| text == "cannot run" || text == "Weights"), "{texts:?}");
     let widths: std::collections::BTreeSet<u64> = rectangles(&drawn.svg).into_iter().collect();
-    assert!(widths.len() <= 2 && widths.iter().max() <= widths.iter().min().map(|least| least + 1).as_ref(), "{widths:?}");
-    assert_eq!(drawn.svg.matches("class=\"chart-area\"").count(), 60, "six kinds in each of ten bars");
+    assert!(
+        widths.len() <= 2
+            && widths.iter().max() <= widths.iter().min().map(|least| least + 1).as_ref(),
+        "{widths:?}"
+    );
+    assert_eq!(
+        drawn.svg.matches("class=\"chart-area\"").count(),
+        60,
+        "six kinds in each of ten bars"
+    );
     assert!((drawn.px_to_x(drawn.x_to_px(6.0)) - 6.0).abs() < 1e-6);
 }
 
 /// The width of each area that is a rectangle.
 fn rectangles(svg: &str) -> Vec<u64> {
     let width = |tag: &str| tag.split(" width=\"").nth(1)?.split('"').next()?.parse().ok();
-    svg.split("<rect ").filter(|tag| tag.starts_with("class=\"chart-area\"")).filter_map(width).collect()
+    svg.split("<rect ")
+        .filter(|tag| tag.starts_with("class=\"chart-area\""))
+        .filter_map(width)
+        .collect()
 }
 
 #[test]
@@ -217,10 +271,17 @@ fn plotters_and_our_texts_use_the_same_places() {
     let drawn = curve(&view, Frame::WIDE);
     let xs: Vec<f64> = places(&drawn.svg).into_iter().map(|(x, _)| x).collect();
     let (least, most) = xs.iter().fold((f64::MAX, 0.0_f64), |(a, b), x| (a.min(*x), b.max(*x)));
-    assert!((least - drawn.plot.left).abs() <= 1.0 && (most - drawn.plot.right).abs() <= 1.0, "{least} {most} {:?}", drawn.plot);
+    assert!(
+        (least - drawn.plot.left).abs() <= 1.0 && (most - drawn.plot.right).abs() <= 1.0,
+        "{least} {most} {:?}",
+        drawn.plot
+    );
     let ys: Vec<f64> = places(&drawn.svg).into_iter().map(|(_, y)| y).collect();
     assert!(ys.iter().all(|y| (drawn.plot.top - 1.0..=drawn.plot.bottom + 1.0).contains(y)));
-    assert!(ys.iter().any(|y| (y - drawn.y_to_px(80.0)).abs() <= 1.0), "the capacity line is where its words are");
+    assert!(
+        ys.iter().any(|y| (y - drawn.y_to_px(80.0)).abs() <= 1.0),
+        "the capacity line is where its words are"
+    );
 }
 
 #[test]
@@ -238,20 +299,31 @@ fn the_capacity_line_stays_visible_and_a_cut_stack_says_so() {
 #[test]
 fn odd_views_still_draw() {
     let full = sequence_view(3, XScale::Log2);
-    let empty = CurveView { points: Vec::new(), series: Vec::new(), markers: Vec::new(), ..full.clone() };
+    let empty =
+        CurveView { points: Vec::new(), series: Vec::new(), markers: Vec::new(), ..full.clone() };
     let single = CurveView { points: full.points[..1].to_vec(), bars: true, ..full.clone() };
     let mut huge = full.clone();
     for point in &mut huge.points {
         point.stack = [1e18, f64::INFINITY, f64::NAN, -4.0, f64::MAX, 1e18, 0.0];
         point.x *= 1e18;
     }
-    let flat = CurveView { points: vec![Point::default(); 4], scale: XScale::Log2, capacity: f64::NAN, ..full.clone() };
+    let flat = CurveView {
+        points: vec![Point::default(); 4],
+        scale: XScale::Log2,
+        capacity: f64::NAN,
+        ..full.clone()
+    };
     let compared = CurveView {
-        compare: vec![Overlay { name: "<B>".into(), line: vec![(f64::NAN, 1.0)], capacity: Some(f64::INFINITY) }],
+        compare: vec![Overlay {
+            name: "<B>".into(),
+            line: vec![(f64::NAN, 1.0)],
+            capacity: Some(f64::INFINITY),
+        }],
         ..full
     };
     for view in [&empty, &single, &huge, &flat, &compared] {
-        for frame in [Frame::WIDE, Frame::NARROW, Frame::new(0, 0), Frame::new(u16::MAX, u16::MAX)] {
+        for frame in [Frame::WIDE, Frame::NARROW, Frame::new(0, 0), Frame::new(u16::MAX, u16::MAX)]
+        {
             for bars in [false, true] {
                 let drawn = curve(&CurveView { bars, ..view.clone() }, frame);
                 check(&drawn.svg);
@@ -265,7 +337,11 @@ fn odd_views_still_draw() {
 fn texts_are_escaped() {
     let mut view = sequence_view(40, XScale::Linear);
     view.capacity_text = "<b onload=\"x\">&'\u{7}".into();
-    assert!(check(&curve(&view, Frame::WIDE).svg).iter().any(|text| text == "&lt;b onload=&quot;x&quot;&gt;&amp;&#39;"));
+    assert!(
+        check(&curve(&view, Frame::WIDE).svg)
+            .iter()
+            .any(|text| text == "&lt;b onload=&quot;x&quot;&gt;&amp;&#39;")
+    );
 }
 
 #[test]
@@ -277,12 +353,18 @@ fn drawing_twice_gives_the_same_bytes() {
 fn bars_are_proportional_labelled_and_mark_what_does_not_fit() {
     let drawn = bar(&bar_view(80.0), 800);
     let texts = check(&drawn);
-    for wanted in ["80 GiB", "Weights", "15.0 GiB", "Activations", "20.6 GiB free", "32.9 GiB too much"] {
+    for wanted in
+        ["80 GiB", "Weights", "15.0 GiB", "Activations", "20.6 GiB free", "32.9 GiB too much"]
+    {
         assert!(texts.iter().any(|text| text == wanted), "{wanted} missing in {texts:?}");
     }
     assert_eq!(drawn.matches("class=\"chart-over\"").count(), 1);
     assert_eq!(drawn.matches("class=\"chart-free\"").count(), 1);
-    assert_eq!(drawn.matches(" data-do=\"open:").count(), 6, "the parts of one of the bars do something");
+    assert_eq!(
+        drawn.matches(" data-do=\"open:").count(),
+        6,
+        "the parts of one of the bars do something"
+    );
     assert!(texts.iter().any(|text| text == "0 &amp; more"), "{texts:?}");
     for capacity in [0.0, 1e-12, 1e18, f64::NAN] {
         check(&bar(&bar_view(capacity), 0));
@@ -308,11 +390,19 @@ fn every_paint_survives_the_journey_through_plotters() {
 #[test]
 fn every_class_drawn_has_a_rule() {
     let css = include_str!("../../style/charts.css");
-    let mut all = curve(&sequence_view(120, XScale::Linear), Frame::WIDE).svg + &curve(&count_view(), Frame::WIDE).svg;
+    let mut all = curve(&sequence_view(120, XScale::Linear), Frame::WIDE).svg
+        + &curve(&count_view(), Frame::WIDE).svg;
     let _ = write!(all, "{}{}", bar(&bar_view(80.0), 640), swatch("legend-activation", 3));
     check(&swatch("legend-activation", 3));
-    for class in all.split("class=\"").skip(1).flat_map(|rest| rest.split('"').next().unwrap_or_default().split(' ')) {
-        assert!(css.contains(&format!(".{class}")) || class == "chart-curve", "no rule for {class}");
+    for class in all
+        .split("class=\"")
+        .skip(1)
+        .flat_map(|rest| rest.split('"').next().unwrap_or_default().split(' '))
+    {
+        assert!(
+            css.contains(&format!(".{class}")) || class == "chart-curve",
+            "no rule for {class}"
+        );
     }
 }
 

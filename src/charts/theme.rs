@@ -7,8 +7,15 @@ use super::KINDS;
 use super::svg::K;
 
 /// The part of a class or pattern name that stands for each kind of memory, in stacking order.
-pub const KIND_SLUGS: [&str; KINDS] =
-    ["parameter", "gradient", "optimizer-state", "activation", "kv-cache", "temporary", "framework"];
+pub const KIND_SLUGS: [&str; KINDS] = [
+    "parameter",
+    "gradient",
+    "optimizer-state",
+    "activation",
+    "kv-cache",
+    "temporary",
+    "framework",
+];
 
 /// The lines or dots of each kind's pattern in a 10 × 10 tile; weights are plain.
 const MARKS: [&str; KINDS] = [
@@ -91,13 +98,19 @@ impl Paint {
     /// The paint of a code.
     pub(super) fn from_code(code: u8) -> Option<Self> {
         let index = usize::from(code);
-        if index < KINDS { Some(Self::Kind(index)) } else { Self::OTHERS.get(index - KINDS).copied() }
+        if index < KINDS {
+            Some(Self::Kind(index))
+        } else {
+            Self::OTHERS.get(index - KINDS).copied()
+        }
     }
 
     /// The attributes that replace the colour, for a chart with that id.
     pub(super) fn attributes(self, id: &str) -> String {
         let class = match self {
-            Self::Kind(kind) => return format!("class=\"chart-area\" fill=\"url(#{id}-{})\"", slug(kind)),
+            Self::Kind(kind) => {
+                return format!("class=\"chart-area\" fill=\"url(#{id}-{})\"", slug(kind));
+            }
             Self::OverHatch => return format!("class=\"chart-over\" fill=\"url(#{id}-over)\""),
             Self::Blocked => return format!("class=\"chart-blocked\" fill=\"url(#{id}-blocked)\""),
             Self::Grid => "grid",
@@ -189,7 +202,8 @@ mod tests {
     use super::KIND_SLUGS;
 
     /// The opening of each block of the stylesheets that sets colours: light, dark by the system, dark by the reader.
-    const THEMES: [&str; 3] = ["\n:root {", ":root:not([data-theme=\"light\"]) {", ":root[data-theme=\"dark\"] {"];
+    const THEMES: [&str; 3] =
+        ["\n:root {", ":root:not([data-theme=\"light\"]) {", ":root[data-theme=\"dark\"] {"];
 
     /// A custom property of one theme as linear red, green and blue; of the first block where the theme's own does not set it.
     fn property(css: &str, opening: &str, name: &str) -> [f64; 3] {
@@ -198,7 +212,11 @@ mod tests {
             block.split(&format!("{name}: #")).nth(1)?.split(';').next()
         };
         let hex = set(opening).or_else(|| set(THEMES[0])).unwrap_or_else(|| panic!("{name}"));
-        let hex = if hex.len() == 3 { hex.chars().flat_map(|c| [c, c]).collect() } else { hex.to_string() };
+        let hex = if hex.len() == 3 {
+            hex.chars().flat_map(|c| [c, c]).collect()
+        } else {
+            hex.to_string()
+        };
         [0, 2, 4].map(|at| {
             let value = f64::from(u8::from_str_radix(&hex[at..at + 2], 16).expect("hex")) / 255.0;
             if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
@@ -207,7 +225,12 @@ mod tests {
 
     /// Colours of one theme: page, kinds, and words on kinds.
     fn palette(css: &str, opening: &str) -> ([f64; 3], Vec<[f64; 3]>, Vec<[f64; 3]>) {
-        let each = |prefix: &str| KIND_SLUGS.iter().map(|slug| property(css, opening, &format!("--{prefix}-{slug}"))).collect();
+        let each = |prefix: &str| {
+            KIND_SLUGS
+                .iter()
+                .map(|slug| property(css, opening, &format!("--{prefix}-{slug}")))
+                .collect()
+        };
         (property(css, opening, "--chart-page"), each("kind"), each("ink"))
     }
 
@@ -243,9 +266,21 @@ mod tests {
         let css = include_str!("../../style/charts.css");
         let sights = [
             [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
-            [[0.152_286, 1.052_583, -0.204_868], [0.114_503, 0.786_281, 0.099_216], [-0.003_882, -0.048_116, 1.051_998]],
-            [[0.367_322, 0.860_646, -0.227_968], [0.280_085, 0.672_501, 0.047_413], [-0.011_820, 0.042_940, 0.968_881]],
-            [[1.255_528, -0.076_749, -0.178_779], [-0.078_411, 0.930_809, 0.147_602], [0.004_733, 0.691_367, 0.303_900]],
+            [
+                [0.152_286, 1.052_583, -0.204_868],
+                [0.114_503, 0.786_281, 0.099_216],
+                [-0.003_882, -0.048_116, 1.051_998],
+            ],
+            [
+                [0.367_322, 0.860_646, -0.227_968],
+                [0.280_085, 0.672_501, 0.047_413],
+                [-0.011_820, 0.042_940, 0.968_881],
+            ],
+            [
+                [1.255_528, -0.076_749, -0.178_779],
+                [-0.078_411, 0.930_809, 0.147_602],
+                [0.004_733, 0.691_367, 0.303_900],
+            ],
         ];
         for opening in THEMES {
             let (page, kinds, inks) = palette(css, opening);
@@ -265,12 +300,21 @@ mod tests {
                 for (j, other) in kinds.iter().enumerate().skip(i + 1) {
                     for sight in sights {
                         let apart = distance(*kind, *other, sight);
-                        assert!(apart > 0.085, "{opening} {} and {}: {apart:.3}", KIND_SLUGS[i], KIND_SLUGS[j]);
+                        assert!(
+                            apart > 0.085,
+                            "{opening} {} and {}: {apart:.3}",
+                            KIND_SLUGS[i],
+                            KIND_SLUGS[j]
+                        );
                     }
                 }
             }
         }
-        assert_eq!(palette(css, THEMES[1]).1, palette(css, THEMES[2]).1, "both ways into the dark theme agree");
+        assert_eq!(
+            palette(css, THEMES[1]).1,
+            palette(css, THEMES[2]).1,
+            "both ways into the dark theme agree"
+        );
     }
 
     /// Lines that carry meaning stand on a casing in the page's colour (`Paint::Casing`), whatever
@@ -281,7 +325,8 @@ mod tests {
         let tokens = include_str!("../../style/tokens.css");
         for opening in THEMES {
             let page = property(charts, opening, "--chart-page");
-            let lines = ["--chart-danger", "--chart-ink", "--chart-muted", "--chart-axis"].map(|name| (charts, name));
+            let lines = ["--chart-danger", "--chart-ink", "--chart-muted", "--chart-axis"]
+                .map(|name| (charts, name));
             for (css, name) in lines.into_iter().chain([(tokens, "--accent")]) {
                 let contrast = contrast(property(css, opening, name), page);
                 assert!(contrast >= 3.0, "{opening} {name}: {contrast:.2} against the page");

@@ -82,11 +82,18 @@ fn heard(notes: &[Note], at: f64, stairs: bool) -> Note {
     let gap = right.at - left.at;
     let share = if gap > 0.0 { (at - left.at) / gap } else { 0.0 };
     let nearest = if share < 0.5 { left } else { right };
-    if stairs { nearest } else { Note { height: left.height + (right.height - left.height) * share, ..nearest } }
+    if stairs {
+        nearest
+    } else {
+        Note { height: left.height + (right.height - left.height) * share, ..nearest }
+    }
 }
 
 /// The nearest single-precision number.
-#[expect(clippy::cast_possible_truncation, reason = "samples are single precision, and between -1 and 1")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "samples are single precision, and between -1 and 1"
+)]
 const fn narrow(sample: f64) -> f32 {
     sample as f32
 }
@@ -140,7 +147,10 @@ mod tests {
         assert!(heard.windows(2).all(|pair| pair[0] < pair[1]), "{heard:?}");
         for (at, heard) in [0.25, 0.75, 1.25, 1.75, 2.25, 2.75].into_iter().zip(heard) {
             let expected = pitch(at / 3.0);
-            assert!((heard / expected - 1.0).abs() < 0.03, "{heard} at {at} s instead of {expected}");
+            assert!(
+                (heard / expected - 1.0).abs() < 0.03,
+                "{heard} at {at} s instead of {expected}"
+            );
         }
         assert!((measured(&samples, 1.501, 1.529) - 1760.0).abs() < 20.0, "the click");
         // A soft arc is rarely near its top; a rough one nearly always.
@@ -148,9 +158,15 @@ mod tests {
             let most = loudest(&samples, from, to);
             let at = |seconds: f64| (seconds * f64::from(SAMPLE_RATE)) as usize;
             let stretch = &samples[at(from)..at(to)];
-            stretch.iter().filter(|sample| sample.abs() > 0.95 * most).count() as f64 / stretch.len() as f64
+            stretch.iter().filter(|sample| sample.abs() > 0.95 * most).count() as f64
+                / stretch.len() as f64
         };
-        assert!(full(0.5, 1.4) < 0.3 && full(1.6, 2.5) > 0.7, "{} {}", full(0.5, 1.4), full(1.6, 2.5));
+        assert!(
+            full(0.5, 1.4) < 0.3 && full(1.6, 2.5) > 0.7,
+            "{} {}",
+            full(0.5, 1.4),
+            full(1.6, 2.5)
+        );
     }
 
     #[test]

@@ -20,7 +20,10 @@ pub(super) fn compared(stored: &Stored, imported: &Imported) -> Vec<String> {
 /// The numbers of the file beside the model's parameters.
 fn numbers(stored: &Stored, imported: &Imported) -> Vec<String> {
     if stored.is_packed() {
-        return vec!["Its words hold several numbers each, so the numbers cannot be compared one by one.".to_owned()];
+        return vec![
+            "Its words hold several numbers each, so the numbers cannot be compared one by one."
+                .to_owned(),
+        ];
     }
     let counted = parameters_of(&imported.config);
     let mut said = Vec::new();
@@ -31,12 +34,22 @@ fn numbers(stored: &Stored, imported: &Imported) -> Vec<String> {
     }
     let others = if said.is_empty() { "" } else { " others" };
     said.push(match of_model.cmp(&counted) {
-        std::cmp::Ordering::Equal => format!("All{others} are parameters that Headroom counts: {}.", whole(counted)),
+        std::cmp::Ordering::Equal => {
+            format!("All{others} are parameters that Headroom counts: {}.", whole(counted))
+        }
         std::cmp::Ordering::Greater => {
-            format!("Headroom counts {} parameters, {} fewer than the files hold.", whole(counted), whole(of_model - counted))
+            format!(
+                "Headroom counts {} parameters, {} fewer than the files hold.",
+                whole(counted),
+                whole(of_model - counted)
+            )
         }
         std::cmp::Ordering::Less => {
-            format!("Headroom counts {} parameters, {} more than the files hold.", whole(counted), whole(counted - of_model))
+            format!(
+                "Headroom counts {} parameters, {} more than the files hold.",
+                whole(counted),
+                whole(counted - of_model)
+            )
         }
     });
     said
@@ -46,39 +59,72 @@ fn numbers(stored: &Stored, imported: &Imported) -> Vec<String> {
 /// there are of it.
 fn beside(stored: &Stored, imported: &Imported) -> Vec<(&'static str, u64)> {
     let config = &imported.config;
-    let sum =
-        |is: &dyn Fn(&Tensor) -> bool| stored.tensors.iter().filter(|tensor| is(tensor)).map(|tensor| tensor.elements).sum();
+    let sum = |is: &dyn Fn(&Tensor) -> bool| {
+        stored.tensors.iter().filter(|tensor| is(tensor)).map(|tensor| tensor.elements).sum()
+    };
     let head = |name: &str| name.ends_with("lm_head.weight") || name == "output.weight";
     let has_no_tower = config.tower.is_none();
     let kinds: [(&'static str, u64); 4] = [
-        ("a copy of the head, which is the table of tokens", sum(&|tensor| config.tie_word_embeddings && head(&tensor.name))),
-        ("no parameters but tables that the model makes itself", sum(&|tensor| is_buffer(&tensor.name))),
+        (
+            "a copy of the head, which is the table of tokens",
+            sum(&|tensor| config.tie_word_embeddings && head(&tensor.name)),
+        ),
+        (
+            "no parameters but tables that the model makes itself",
+            sum(&|tensor| is_buffer(&tensor.name)),
+        ),
         (
             "of layers that predict further tokens, which are left out",
-            sum(&|tensor| !is_buffer(&tensor.name) && is_further(&tensor.name, config.num_hidden_layers)),
+            sum(&|tensor| {
+                !is_buffer(&tensor.name) && is_further(&tensor.name, config.num_hidden_layers)
+            }),
         ),
-        ("of parts for images or sound, which are left out", sum(&|tensor| has_no_tower && is_tower(&tensor.name))),
+        (
+            "of parts for images or sound, which are left out",
+            sum(&|tensor| has_no_tower && is_tower(&tensor.name)),
+        ),
     ];
     kinds.into_iter().filter(|(_, count)| *count > 0).collect()
 }
 
 /// Tables that files of older versions hold.
 fn is_buffer(name: &str) -> bool {
-    ["inv_freq", "rope_freqs", "e_score_correction_bias", "position_ids", "masked_bias", "exp_probs_b"]
-        .iter()
-        .any(|part| name.contains(part))
+    [
+        "inv_freq",
+        "rope_freqs",
+        "e_score_correction_bias",
+        "position_ids",
+        "masked_bias",
+        "exp_probs_b",
+    ]
+    .iter()
+    .any(|part| name.contains(part))
 }
 
 fn is_further(name: &str, layers: u64) -> bool {
-    let numbered = name.split_once("layers.").or_else(|| name.strip_prefix("blk.").map(|rest| ("", rest)));
-    let layer = numbered.and_then(|(_, rest)| rest.split('.').next()).and_then(|number| number.parse::<u64>().ok());
-    name.starts_with("mtp.") || name.contains(".mtp.") || (!is_tower(name) && layer.is_some_and(|layer| layer >= layers))
+    let numbered =
+        name.split_once("layers.").or_else(|| name.strip_prefix("blk.").map(|rest| ("", rest)));
+    let layer = numbered
+        .and_then(|(_, rest)| rest.split('.').next())
+        .and_then(|number| number.parse::<u64>().ok());
+    name.starts_with("mtp.")
+        || name.contains(".mtp.")
+        || (!is_tower(name) && layer.is_some_and(|layer| layer >= layers))
 }
 
 fn is_tower(name: &str) -> bool {
-    ["visual.", "vision_", "vision.", "multi_modal_projector", "audio_", "mm_projector", "embed_vision", "embed_audio"]
-        .iter()
-        .any(|part| name.contains(part))
+    [
+        "visual.",
+        "vision_",
+        "vision.",
+        "multi_modal_projector",
+        "audio_",
+        "mm_projector",
+        "embed_vision",
+        "embed_audio",
+    ]
+    .iter()
+    .any(|part| name.contains(part))
 }
 
 /// The bytes of a file whose format is known, beside those of the weights as they are counted when served.
@@ -86,7 +132,9 @@ fn bytes(stored: &Stored, imported: &Imported) -> Option<String> {
     let format = imported.quantization?.format;
     let mut scenario = Scenario::default();
     scenario.apply_imported(imported);
-    for (id, value) in [(FieldId::Mode, Value::choice(Mode::Serve)), (FieldId::Gpus, Value::Integer(1))] {
+    for (id, value) in
+        [(FieldId::Mode, Value::choice(Mode::Serve)), (FieldId::Gpus, Value::Integer(1))]
+    {
         scenario.set(id, value);
     }
     for id in [FieldId::TensorParallel, FieldId::PipelineParallel, FieldId::ExpertParallel] {

@@ -9,10 +9,14 @@ use crate::import::ImportError;
 #[non_exhaustive]
 pub enum CheckpointError {
     /// None of the files is one of a model.
-    #[error("None of these files says what the model is: choose its config.json, params.json or .gguf file.")]
+    #[error(
+        "None of these files says what the model is: choose its config.json, params.json or .gguf file."
+    )]
     NoModel,
     /// Tensors without names of layers.
-    #[error("{said} What they make is not in these files: choose the model's config.json or params.json as well.")]
+    #[error(
+        "{said} What they make is not in these files: choose the model's config.json or params.json as well."
+    )]
     OnlySizes {
         /// The stored tensors in one sentence.
         said: String,

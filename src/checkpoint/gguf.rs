@@ -153,7 +153,9 @@ impl<'a> Cursor<'a> {
             6 => Meta::Other(f64::from(f32::from_le_bytes(self.number()?))),
             7 => Meta::Flag(self.number::<1>()? != [0]),
             8 => match self.text()? {
-                text if text.len() <= LONGEST_TEXT => Meta::Text(String::from_utf8_lossy(text).into_owned()),
+                text if text.len() <= LONGEST_TEXT => {
+                    Meta::Text(String::from_utf8_lossy(text).into_owned())
+                }
                 _ => Meta::Long,
             },
             9 => self.list()?,
@@ -206,12 +208,15 @@ impl<'a> Cursor<'a> {
             shape.push(self.u64()?);
         }
         let (of, _place) = (self.u32()?, self.u64()?);
-        let Some((_, format, numbers, bytes)) = TYPES.iter().find(|(number, ..)| *number == of) else {
+        let Some((_, format, numbers, bytes)) = TYPES.iter().find(|(number, ..)| *number == of)
+        else {
             return Err(format!("{name} is of the type {of} of ggml, which is not known here"));
         };
         let elements = shape.iter().try_fold(1_u64, |product, size| product.checked_mul(*size));
         let stored = elements.and_then(|count| (count / numbers).checked_mul(*bytes));
-        let Some((elements, bytes)) = elements.zip(stored) else { return Err(format!("the shape of {name} is no shape")) };
+        let Some((elements, bytes)) = elements.zip(stored) else {
+            return Err(format!("the shape of {name} is no shape"));
+        };
         Ok((Tensor { name, elements, bytes, format }, shape))
     }
 }

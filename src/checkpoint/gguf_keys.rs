@@ -63,8 +63,12 @@ pub(super) fn imported(headers: &[Header]) -> Result<Imported, CheckpointError> 
     let Some((kind, written)) = models::of_gguf(name, has_experts) else {
         return Err(CheckpointError::Architecture { name: name.to_owned() });
     };
-    let mut imported = import::config_json(&Value::Object(keys(headers, (name, kind), written.keys)).to_string())?;
-    imported.name = first.text("general.name").map(str::to_owned).filter(|name| imported.name.is_none() && name.len() <= 60);
+    let mut imported =
+        import::config_json(&Value::Object(keys(headers, (name, kind), written.keys)).to_string())?;
+    imported.name = first
+        .text("general.name")
+        .map(str::to_owned)
+        .filter(|name| imported.name.is_none() && name.len() <= 60);
     let mix = match first.get("general.file_type") {
         Some(Meta::Whole(number)) => MIXES.iter().find(|(known, _)| known == number),
         _ => None,
@@ -74,16 +78,27 @@ pub(super) fn imported(headers: &[Header]) -> Result<Imported, CheckpointError> 
 }
 
 /// The keys of a `config.json` that say the same.
-fn keys(headers: &[Header], (architecture, kind): (&str, &str), further: &[(&str, &str)]) -> Map<String, Value> {
+fn keys(
+    headers: &[Header],
+    (architecture, kind): (&str, &str),
+    further: &[(&str, &str)],
+) -> Map<String, Value> {
     let mut keys = Map::new();
     let shape = |name: &str| headers.iter().find_map(|header| header.shape(name));
     for (own, name) in KEYS.iter().chain(further) {
-        let stated = headers.first().and_then(|header| header.get(&format!("{architecture}.{own}"))).and_then(value);
+        let stated = headers
+            .first()
+            .and_then(|header| header.get(&format!("{architecture}.{own}")))
+            .and_then(value);
         let of_a_tensor = || shape(&format!("blk.0.{own}")).map(|_| json!(true));
         keys.extend(stated.or_else(of_a_tensor).map(|value| ((*name).to_owned(), value)));
     }
     // Rows of the table of tokens: the list of tokens may be shorter.
-    keys.extend(shape("token_embd.weight").and_then(|shape| shape.last()).map(|rows| ("vocab_size".to_owned(), json!(rows))));
+    keys.extend(
+        shape("token_embd.weight")
+            .and_then(|shape| shape.last())
+            .map(|rows| ("vocab_size".to_owned(), json!(rows))),
+    );
     keys.insert("tie_word_embeddings".to_owned(), json!(shape("output.weight").is_none()));
     keys.insert("model_type".to_owned(), json!(kind));
     keys

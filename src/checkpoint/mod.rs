@@ -43,7 +43,10 @@ impl Found {
     /// Returns sentences that compare the stored tensors with the counted model; none where no file
     /// lists tensors.
     pub fn compared(&self) -> Vec<String> {
-        self.stored.as_ref().map(|stored| compared::compared(stored, &self.imported)).unwrap_or_default()
+        self.stored
+            .as_ref()
+            .map(|stored| compared::compared(stored, &self.imported))
+            .unwrap_or_default()
     }
 }
 
@@ -63,7 +66,8 @@ fn kind(part: &Part<'_>, is_alone: bool) -> Option<Kind> {
     if part.start.starts_with(gguf::MAGIC) {
         return Some(Kind::Gguf);
     }
-    let endings = [(".gguf", Kind::Gguf), (".safetensors", Kind::Safetensors), (".index.json", Kind::Index)];
+    let endings =
+        [(".gguf", Kind::Gguf), (".safetensors", Kind::Safetensors), (".index.json", Kind::Index)];
     if let Some((_, kind)) = endings.iter().find(|(ending, _)| name.ends_with(ending)) {
         return Some(*kind);
     }
@@ -99,19 +103,32 @@ pub fn is_of_a_model(name: &str) -> bool {
 pub fn read(parts: &[Part<'_>]) -> Result<Found, CheckpointError> {
     let is_alone = parts.len() == 1;
     let of = |wanted: Kind| parts.iter().filter(move |part| kind(part, is_alone) == Some(wanted));
-    let stored = stored(of(Kind::Index).next(), &of(Kind::Safetensors).copied().collect::<Vec<_>>())?;
+    let stored =
+        stored(of(Kind::Index).next(), &of(Kind::Safetensors).copied().collect::<Vec<_>>())?;
     if let Some(part) = of(Kind::Config).next() {
-        return Ok(Found { imported: import::config_json(&text(part)?)?, from: part.name.to_owned(), stored });
+        return Ok(Found {
+            imported: import::config_json(&text(part)?)?,
+            from: part.name.to_owned(),
+            stored,
+        });
     }
     if let Some(part) = of(Kind::Params).next() {
-        return Ok(Found { imported: params::read(part.name, &text(part)?)?, from: part.name.to_owned(), stored });
+        return Ok(Found {
+            imported: params::read(part.name, &text(part)?)?,
+            from: part.name.to_owned(),
+            stored,
+        });
     }
     let files: Vec<_> = of(Kind::Gguf).collect();
     let Some(first) = files.first() else { return Err(without_model(stored.as_ref())) };
     let headers: Vec<_> = files.iter().map(|part| header(part)).collect::<Result<_, _>>()?;
     let imported = gguf_keys::imported(&headers)?;
     let tensors = headers.into_iter().flat_map(|header| header.tensors).collect();
-    Ok(Found { imported, from: first.name.to_owned(), stored: Some(Stored::of(tensors, None, "GGUF")) })
+    Ok(Found {
+        imported,
+        from: first.name.to_owned(),
+        stored: Some(Stored::of(tensors, None, "GGUF")),
+    })
 }
 
 fn header(part: &Part<'_>) -> Result<gguf::Header, CheckpointError> {
@@ -124,7 +141,8 @@ fn stored(index: Option<&Part<'_>>, files: &[Part<'_>]) -> Result<Option<Stored>
         let name = name.to_owned();
         move |what| CheckpointError::broken(&name, what)
     };
-    let index = index.map(|part| safetensors::index(part.start).map_err(broken(part.name))).transpose()?;
+    let index =
+        index.map(|part| safetensors::index(part.start).map_err(broken(part.name))).transpose()?;
     let mut tensors = Vec::new();
     for part in files {
         tensors.extend(safetensors::header(part.start).map_err(broken(part.name))?);
@@ -133,10 +151,14 @@ fn stored(index: Option<&Part<'_>>, files: &[Part<'_>]) -> Result<Option<Stored>
 }
 
 fn text(part: &Part<'_>) -> Result<String, CheckpointError> {
-    std::str::from_utf8(part.start).map(str::to_owned).map_err(|_| CheckpointError::broken(part.name, "it is no text".to_owned()))
+    std::str::from_utf8(part.start)
+        .map(str::to_owned)
+        .map_err(|_| CheckpointError::broken(part.name, "it is no text".to_owned()))
 }
 
 /// No file says what the model is: what the stored tensors say all the same.
 fn without_model(stored: Option<&Stored>) -> CheckpointError {
-    stored.map_or(CheckpointError::NoModel, |stored| CheckpointError::OnlySizes { said: stored.said() })
+    stored.map_or(CheckpointError::NoModel, |stored| CheckpointError::OnlySizes {
+        said: stored.said(),
+    })
 }

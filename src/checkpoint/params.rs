@@ -28,7 +28,8 @@ const KEYS: [(&str, &str); 13] = [
 const STATED: [&str; 5] = ["dim", "n_layers", "n_heads", "hidden_dim", "vocab_size"];
 
 /// Keys of experts that become one of `config.json`.
-const OF_EXPERTS: [(&str, &str); 2] = [("num_experts", "num_local_experts"), ("num_experts_per_tok", "num_experts_per_tok")];
+const OF_EXPERTS: [(&str, &str); 2] =
+    [("num_experts", "num_local_experts"), ("num_experts_per_tok", "num_experts_per_tok")];
 
 /// Keys that change no shape: how positions are rotated, scores scaled, weights stored, and how a server is laid out.
 const HARMLESS: [&str; 9] = [
@@ -44,17 +45,21 @@ const HARMLESS: [&str; 9] = [
 ];
 
 /// Parts beside the text.
-const PARTS: [(&str, &str); 2] = [("vision_encoder", "vision tower"), ("multimodal", "part for images or sound")];
+const PARTS: [(&str, &str); 2] =
+    [("vision_encoder", "vision tower"), ("multimodal", "part for images or sound")];
 
 /// True for a text with the keys of a `params.json`.
 pub(super) fn is_params(start: &[u8]) -> bool {
-    object(start).is_some_and(|keys| ["dim", "n_layers", "n_heads"].iter().all(|key| keys.contains_key(*key)))
+    object(start).is_some_and(|keys| {
+        ["dim", "n_layers", "n_heads"].iter().all(|key| keys.contains_key(*key))
+    })
 }
 
 /// Reads the text of a `params.json`.
 pub(super) fn read(name: &str, text: &str) -> Result<Imported, CheckpointError> {
     let broken = |what: String| CheckpointError::broken(name, what);
-    let keys: Map<String, Value> = serde_json::from_str(text).map_err(|error| broken(format!("it is no JSON ({error})")))?;
+    let keys: Map<String, Value> =
+        serde_json::from_str(text).map_err(|error| broken(format!("it is no JSON ({error})")))?;
     if let Some(missing) = STATED.iter().find(|key| !keys.contains_key(**key)) {
         return Err(broken(format!("it does not state {missing}")));
     }
@@ -64,14 +69,22 @@ pub(super) fn read(name: &str, text: &str) -> Result<Imported, CheckpointError> 
         if let Some((_, name)) = KEYS.iter().find(|(own, _)| own == key) {
             config.insert((*name).to_owned(), value.clone());
         } else if let Some((_, part)) = PARTS.iter().find(|(own, _)| own == key) {
-            left_out.push(LeftOut { part: (*part).to_owned(), key: key.clone(), of_checkpoint: false });
+            left_out.push(LeftOut {
+                part: (*part).to_owned(),
+                key: key.clone(),
+                of_checkpoint: false,
+            });
         } else if key == "moe" {
             experts(value, &mut config, &mut not_counted);
         } else if !HARMLESS.contains(&key.as_str()) && *value != Value::Bool(false) {
             not_counted.push(key.clone());
         }
     }
-    let class = if config.contains_key("num_local_experts") { "MixtralForCausalLM" } else { "MistralForCausalLM" };
+    let class = if config.contains_key("num_local_experts") {
+        "MixtralForCausalLM"
+    } else {
+        "MistralForCausalLM"
+    };
     config.insert("architectures".to_owned(), json!([class]));
     // The library's own default is a window of 4 096 tokens; a file that states none has none.
     config.entry("sliding_window").or_insert(Value::Null);

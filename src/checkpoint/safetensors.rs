@@ -44,20 +44,36 @@ const FORMATS: [(&str, u64); 20] = [
 
 /// The tensors of a file whose beginning this is; why it is none.
 pub(super) fn header(start: &[u8]) -> Result<Vec<Tensor>, String> {
-    let Some((length, rest)) = start.split_first_chunk::<8>() else { return Err("it ends before its header".to_owned()) };
+    let Some((length, rest)) = start.split_first_chunk::<8>() else {
+        return Err("it ends before its header".to_owned());
+    };
     let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
     if length > LONGEST_HEADER {
         return Err("its first eight bytes are no length of a safetensors header".to_owned());
     }
-    let Some(header) = rest.get(..length) else { return Err("its header is longer than what was read of it".to_owned()) };
-    let keys: Map<String, Value> = serde_json::from_slice(header).map_err(|error| format!("its header is no JSON ({error})"))?;
-    keys.into_iter().filter(|(name, _)| name != "__metadata__").map(|(name, value)| tensor(name, &value)).collect()
+    let Some(header) = rest.get(..length) else {
+        return Err("its header is longer than what was read of it".to_owned());
+    };
+    let keys: Map<String, Value> = serde_json::from_slice(header)
+        .map_err(|error| format!("its header is no JSON ({error})"))?;
+    keys.into_iter()
+        .filter(|(name, _)| name != "__metadata__")
+        .map(|(name, value)| tensor(name, &value))
+        .collect()
 }
 
 fn tensor(name: String, value: &Value) -> Result<Tensor, String> {
-    let numbers = |key: &str| -> Option<Vec<u64>> { value.get(key)?.as_array()?.iter().map(Value::as_u64).collect() };
-    let told = value.get("dtype").and_then(Value::as_str).zip(numbers("shape")).zip(numbers("data_offsets"));
-    let Some(((dtype, shape), offsets)) = told else { return Err(format!("its header does not describe {name}")) };
+    let numbers = |key: &str| -> Option<Vec<u64>> {
+        value.get(key)?.as_array()?.iter().map(Value::as_u64).collect()
+    };
+    let told = value
+        .get("dtype")
+        .and_then(Value::as_str)
+        .zip(numbers("shape"))
+        .zip(numbers("data_offsets"));
+    let Some(((dtype, shape), offsets)) = told else {
+        return Err(format!("its header does not describe {name}"));
+    };
     let Some((format, bits)) = FORMATS.iter().find(|(word, _)| *word == dtype) else {
         return Err(format!("{name} is in the format {dtype}, which is not known here"));
     };
@@ -67,7 +83,9 @@ fn tensor(name: String, value: &Value) -> Result<Tensor, String> {
         _ => None,
     };
     match elements.zip(bytes) {
-        Some((elements, bytes)) if elements.checked_mul(*bits).map(|bits| bits.div_ceil(8)) == Some(bytes) => {
+        Some((elements, bytes))
+            if elements.checked_mul(*bits).map(|bits| bits.div_ceil(8)) == Some(bytes) =>
+        {
             Ok(Tensor { name, elements, bytes, format })
         }
         _ => Err(format!("the shape of {name} and its place in the file contradict each other")),
@@ -85,7 +103,10 @@ pub(super) fn index(start: &[u8]) -> Result<Index, String> {
     let Some(map) = keys.get("weight_map").and_then(Value::as_object) else {
         return Err("it names no tensors under weight_map".to_owned());
     };
-    let total_size = keys.get("metadata").and_then(|metadata| metadata.get("total_size")).and_then(Value::as_u64);
+    let total_size = keys
+        .get("metadata")
+        .and_then(|metadata| metadata.get("total_size"))
+        .and_then(Value::as_u64);
     Ok(Index { names: map.keys().cloned().collect(), total_size })
 }
 

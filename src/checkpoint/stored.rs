@@ -34,8 +34,10 @@ pub struct Stored {
 
 impl Stored {
     pub(super) fn of(tensors: Vec<Tensor>, index: Option<Index>, notation: &'static str) -> Self {
-        let (names, total_size) = index.map_or((Vec::new(), None), |index| (index.names, index.total_size));
-        let held: std::collections::BTreeSet<&str> = tensors.iter().map(|tensor| tensor.name.as_str()).collect();
+        let (names, total_size) =
+            index.map_or((Vec::new(), None), |index| (index.names, index.total_size));
+        let held: std::collections::BTreeSet<&str> =
+            tensors.iter().map(|tensor| tensor.name.as_str()).collect();
         let missing = names.iter().filter(|name| !held.contains(name.as_str())).count();
         Self { tensors, missing, total_size, notation }
     }
@@ -54,7 +56,11 @@ impl Stored {
     /// Returns true if words hold several numbers each, so that counting words counts no
     /// parameters.
     pub fn is_packed(&self) -> bool {
-        self.notation == "safetensors" && self.tensors.iter().any(|tensor| matches!(tensor.format, "I32" | "U8" | "I64" | "U32"))
+        self.notation == "safetensors"
+            && self
+                .tensors
+                .iter()
+                .any(|tensor| matches!(tensor.format, "I32" | "U8" | "I64" | "U32"))
     }
 
     /// Bytes of each format, largest first.
@@ -73,10 +79,18 @@ impl Stored {
     pub fn said(&self) -> String {
         let total = self.total_size.map(|bytes| MemoryUnit::Gb.show(Bytes(bytes)));
         if self.tensors.is_empty() {
-            let takes = total.map_or_else(|| "without their sizes".to_owned(), |total| format!("that take {total} together"));
+            let takes = total.map_or_else(
+                || "without their sizes".to_owned(),
+                |total| format!("that take {total} together"),
+            );
             return format!("The index names {} tensors {takes}.", whole(self.missing as u64));
         }
-        let formats: Vec<String> = self.formats().iter().take(4).map(|(format, count)| format!("{count} in {format}")).collect();
+        let formats: Vec<String> = self
+            .formats()
+            .iter()
+            .take(4)
+            .map(|(format, count)| format!("{count} in {format}"))
+            .collect();
         let what = if self.is_packed() { "words" } else { "numbers" };
         let mut said = format!(
             "{} tensors ({}) hold {} {what} in {}.",
@@ -88,7 +102,11 @@ impl Stored {
         if self.missing > 0 {
             let rest = total.map_or_else(String::new, |total| format!(", {total} in all"));
             // Writing into a String cannot fail.
-            let _ = write!(said, " The index names {} more, in files that were not chosen{rest}.", whole(self.missing as u64));
+            let _ = write!(
+                said,
+                " The index names {} more, in files that were not chosen{rest}.",
+                whole(self.missing as u64)
+            );
         }
         said
     }

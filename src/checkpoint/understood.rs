@@ -16,8 +16,12 @@ pub fn understood(imported: &Imported) -> String {
     let mut scenario = Scenario::default();
     scenario.apply_imported(imported);
     let mut said = format!("{}: {}", scenario.model_name(|| None), sizes(imported));
-    let left_out: Vec<&str> =
-        imported.left_out.iter().filter(|left| !left.of_checkpoint).map(|left| left.part.as_str()).collect();
+    let left_out: Vec<&str> = imported
+        .left_out
+        .iter()
+        .filter(|left| !left.of_checkpoint)
+        .map(|left| left.part.as_str())
+        .collect();
     if !left_out.is_empty() {
         // Writing into a String cannot fail.
         let _ = write!(said, ", without its {}", left_out.join(" and its "));
@@ -46,8 +50,11 @@ fn sizes(imported: &Imported) -> String {
     let of_text = parameters_of(&ModelConfig { tower: None, ..imported.config.clone() });
     let of_tower = all.saturating_sub(of_text);
     // Beside billions a tower is told in billions, too.
-    let tower =
-        if of_text < BILLION { short_count(of_tower) } else { format!("{} B", grouped(to_f64(of_tower) / to_f64(BILLION), 1)) };
+    let tower = if of_text < BILLION {
+        short_count(of_tower)
+    } else {
+        format!("{} B", grouped(to_f64(of_tower) / to_f64(BILLION), 1))
+    };
     format!("text {}, vision {tower}", short_count(of_text))
 }
 
@@ -59,7 +66,8 @@ fn keys(not_counted: &[String]) -> String {
         [] => ", all keys understood".to_owned(),
         few if few.len() <= MOST_NAMED => format!(", not understood: {}", few.join(", ")),
         many => {
-            let named = many.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+            let named =
+                many.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
             format!(", not understood: {named} and {} more keys", many.len() - MOST_NAMED)
         }
     }

@@ -63,7 +63,12 @@ impl CachePartKind {
     /// Returns true if this part is stored in the cache's format.
     pub const fn is_stored_as_cache(self) -> bool {
         match self {
-            Self::Keys | Self::Values | Self::Latents | Self::RotatedKeys | Self::IndexKeys | Self::CompressedKeys => true,
+            Self::Keys
+            | Self::Values
+            | Self::Latents
+            | Self::RotatedKeys
+            | Self::IndexKeys
+            | Self::CompressedKeys => true,
             Self::Waiting | Self::LastTokens | Self::State | Self::Inputs => false,
         }
     }

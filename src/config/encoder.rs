@@ -27,11 +27,17 @@ pub struct Encoder {
 
 impl Encoder {
     /// Two token types, and a layer before the output head.
-    pub const BERT: Self =
-        Self { is_decoder: false, type_vocab_size: 2, head_transform: true, embedding_size: 0, own: [0; OWN_SIZES] };
+    pub const BERT: Self = Self {
+        is_decoder: false,
+        type_vocab_size: 2,
+        head_transform: true,
+        embedding_size: 0,
+        own: [0; OWN_SIZES],
+    };
 
     /// A decoder's ends.
-    pub const DECODER: Self = Self { is_decoder: true, type_vocab_size: 0, head_transform: false, ..Self::BERT };
+    pub const DECODER: Self =
+        Self { is_decoder: true, type_vocab_size: 0, head_transform: false, ..Self::BERT };
 
     /// BERT's ends without token types.
     pub const UNTYPED: Self = Self { type_vocab_size: 0, ..Self::BERT };
@@ -136,7 +142,10 @@ impl EncoderModules {
     pub const COUNTED: Self = Self {
         buffers: PositionBuffers::None,
         embeds_in_module: false,
-        further: &[Further::vector_of_model("parts that are counted alone", Extent::Own(OWN_SIZES - 1))],
+        further: &[Further::vector_of_model(
+            "parts that are counted alone",
+            Extent::Own(OWN_SIZES - 1),
+        )],
         trains: false,
         counts_attention: true,
         ..Self::PLAIN

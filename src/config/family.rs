@@ -114,7 +114,9 @@ impl LayerSet {
             Self::AllButEvery(period) => !layer.saturating_add(1).is_multiple_of((*period).max(1)),
             Self::Every(period) => layer.saturating_add(1).is_multiple_of((*period).max(1)),
             Self::From(first) => layer >= *first,
-            Self::Listed(flags) => usize::try_from(layer).ok().and_then(|at| flags.get(at).copied()).unwrap_or(false),
+            Self::Listed(flags) => {
+                usize::try_from(layer).ok().and_then(|at| flags.get(at).copied()).unwrap_or(false)
+            }
         }
     }
 }

@@ -37,7 +37,9 @@ impl Float8 {
 
     /// Returns true if a layer with that many inputs and outputs is cast.
     pub const fn casts(self, input: u64, output: u64) -> bool {
-        self.is_on() && input.is_multiple_of(Self::MULTIPLE) && output.is_multiple_of(Self::MULTIPLE)
+        self.is_on()
+            && input.is_multiple_of(Self::MULTIPLE)
+            && output.is_multiple_of(Self::MULTIPLE)
     }
 
     /// Returns true if any product runs in float8.

@@ -270,7 +270,8 @@ impl ModelConfig {
         let feed = if self.moe_at(layer).is_some() { Feed::Experts } else { Feed::Dense };
         match &self.hybrid {
             Some(hybrid) => {
-                let norms_embedded = layer == 0 && self.family.modules().block == BlockLayout::TimeMixed;
+                let norms_embedded =
+                    layer == 0 && self.family.modules().block == BlockLayout::TimeMixed;
                 LayerKind { norms_embedded, ..hybrid.kind_of(layer, feed) }
             }
             None => LayerKind {
@@ -282,7 +283,10 @@ impl ModelConfig {
                 norms_embedded: false,
                 indexed: false,
                 source: self.is_of_source(layer),
-                compressed: self.compressed.as_ref().map_or_else(CompressedLayer::default, |compressed| compressed.layer(layer)),
+                compressed: self
+                    .compressed
+                    .as_ref()
+                    .map_or_else(CompressedLayer::default, |compressed| compressed.layer(layer)),
             },
         }
     }
@@ -291,9 +295,13 @@ impl ModelConfig {
     /// that kind have them, and with a feed-forward layer twice as wide where
     /// [`Hybrid::double_wide_mlp`] says so.
     pub(super) fn of_heads(&self, kind: LayerKind) -> Cow<'_, Self> {
-        let doubles = kind.keys == Keys::Shared && self.hybrid.as_ref().is_some_and(|hybrid| hybrid.double_wide_mlp);
+        let doubles = kind.keys == Keys::Shared
+            && self.hybrid.as_ref().is_some_and(|hybrid| hybrid.double_wide_mlp);
         if doubles {
-            let wide = Self { intermediate_size: self.intermediate_size.saturating_mul(2), ..self.clone() };
+            let wide = Self {
+                intermediate_size: self.intermediate_size.saturating_mul(2),
+                ..self.clone()
+            };
             return Cow::Owned(wide.with_heads_of(kind).into_owned());
         }
         self.with_heads_of(kind)
@@ -302,7 +310,10 @@ impl ModelConfig {
     fn with_heads_of(&self, kind: LayerKind) -> Cow<'_, Self> {
         let other = self.hybrid.as_ref().and_then(|hybrid| hybrid.other_heads.as_ref());
         let Some(other) = other.filter(|_| kind.other_heads) else { return Cow::Borrowed(self) };
-        let hybrid = self.hybrid.as_ref().map(|hybrid| Hybrid { v_head_dim: Some(other.v_head_dim), ..hybrid.clone() });
+        let hybrid = self
+            .hybrid
+            .as_ref()
+            .map(|hybrid| Hybrid { v_head_dim: Some(other.v_head_dim), ..hybrid.clone() });
         Cow::Owned(Self {
             num_attention_heads: other.num_attention_heads,
             num_key_value_heads: other.num_key_value_heads,
@@ -360,7 +371,13 @@ impl Hybrid {
     /// Returns true if layers differ in the shape of their heads and in nothing else.
     pub fn has_other_heads_alone(&self) -> bool {
         let joint = self.other_heads.as_ref().is_some_and(|other| other.attention_k_eq_v);
-        !joint && *self == Self { v_head_dim: self.v_head_dim, other_heads: self.other_heads.clone(), ..Self::default() }
+        !joint
+            && *self
+                == Self {
+                    v_head_dim: self.v_head_dim,
+                    other_heads: self.other_heads.clone(),
+                    ..Self::default()
+                }
     }
 
     /// Returns true if layers keep a state of one of these kinds, in place of attention or beside
@@ -379,7 +396,11 @@ impl Hybrid {
     /// Returns true if the model has several residual streams and, beside them, at most keys and
     /// values that layers share.
     pub fn has_streams_alone(&self) -> bool {
-        let own = Self { altup: self.altup.clone(), kv_shared_layers: self.kv_shared_layers.clone(), ..Self::default() };
+        let own = Self {
+            altup: self.altup.clone(),
+            kv_shared_layers: self.kv_shared_layers.clone(),
+            ..Self::default()
+        };
         self.altup.as_ref().is_some_and(|altup| !altup.has_inputs_alone()) && *self == own
     }
 
@@ -408,12 +429,13 @@ impl Hybrid {
 
     fn kind_of(&self, layer: u64, feed: Feed) -> LayerKind {
         let other = self.other_heads.as_ref().filter(|other| other.layers.contains(layer));
-        let keys = match (self.attention_layers.contains(layer), self.kv_shared_layers.contains(layer)) {
-            (false, _) => Keys::None,
-            (true, true) => Keys::Shared,
-            (true, false) if other.is_some_and(|other| other.attention_k_eq_v) => Keys::Joint,
-            (true, false) => Keys::Own,
-        };
+        let keys =
+            match (self.attention_layers.contains(layer), self.kv_shared_layers.contains(layer)) {
+                (false, _) => Keys::None,
+                (true, true) => Keys::Shared,
+                (true, false) if other.is_some_and(|other| other.attention_k_eq_v) => Keys::Joint,
+                (true, false) => Keys::Own,
+            };
         let feed = if self.feed_forward_layers.contains(layer) { feed } else { Feed::None };
         let mixer = self.mixer.as_ref().is_some_and(|mixer| mixer.layers.contains(layer));
         let indexed = self.indexer.as_ref().is_some_and(|indexer| indexer.layers.contains(layer));

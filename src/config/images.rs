@@ -63,6 +63,7 @@ const FUNCTIONS: [HiddenAct; 8] = [
 /// Returns the number that stands for an activation function among sizes; 0 for none and for one
 /// without a number.
 pub fn number_of_function(function: Option<HiddenAct>) -> u64 {
-    let place = FUNCTIONS.iter().position(|known| function == Some(*known) && *known != HiddenAct::Xielu);
+    let place =
+        FUNCTIONS.iter().position(|known| function == Some(*known) && *known != HiddenAct::Xielu);
     place.and_then(|place| u64::try_from(place + 1).ok()).unwrap_or(0)
 }

@@ -6,7 +6,10 @@ use std::num::NonZeroU64;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Cluster, DataSharding, ModelConfig, ParallelLayout, Pipeline, PipelineSchedule, Recompute, Run, TrainingRun};
+use super::{
+    Cluster, DataSharding, ModelConfig, ParallelLayout, Pipeline, PipelineSchedule, Recompute, Run,
+    TrainingRun,
+};
 use crate::units::Bytes;
 
 /// The reason why a job cannot be built.
@@ -29,7 +32,9 @@ pub enum ConfigError {
     )]
     OnlyServed,
     /// The run serves an encoder, which writes no text.
-    #[error("an encoder reads whole texts and writes none; serving it is not modelled, training it is")]
+    #[error(
+        "an encoder reads whole texts and writes none; serving it is not modelled, training it is"
+    )]
     OnlyTrained,
 }
 
@@ -61,7 +66,12 @@ impl Job {
     /// [`ConfigError::Zero`] for a size of 0, [`ConfigError::HeadGroups`] when query heads cannot
     /// be grouped, [`ConfigError::OnlyServed`] for the training of a [`super::Hybrid`] that no
     /// family's modules are known to train, [`ConfigError::OnlyTrained`] for serving an encoder.
-    pub fn new(model: ModelConfig, run: Run, layout: ParallelLayout, cluster: Cluster) -> Result<Self, ConfigError> {
+    pub fn new(
+        model: ModelConfig,
+        run: Run,
+        layout: ParallelLayout,
+        cluster: Cluster,
+    ) -> Result<Self, ConfigError> {
         check_model(&model)?;
         check_run(&run)?;
         if matches!(run, Run::Training(_)) && model.is_only_served() {
@@ -194,11 +204,13 @@ impl Job {
     /// The part of the job that has to fit: one request where a server lets those wait that find no room, else all of it.
     pub fn must_hold(&self) -> Cow<'_, Self> {
         match &self.run {
-            Run::Serving(run) if run.others_wait && run.concurrent_sequences > 1 => Cow::Owned(self.with_run(|run| {
-                if let Run::Serving(run) = run {
-                    run.concurrent_sequences = 1;
-                }
-            })),
+            Run::Serving(run) if run.others_wait && run.concurrent_sequences > 1 => {
+                Cow::Owned(self.with_run(|run| {
+                    if let Run::Serving(run) = run {
+                        run.concurrent_sequences = 1;
+                    }
+                }))
+            }
             Run::Serving(_) | Run::Training(_) => Cow::Borrowed(self),
         }
     }
@@ -223,7 +235,9 @@ impl Job {
     /// `⌈global batch / d⌉`; when serving, the sequences at once.
     pub fn micro_batch_size(&self) -> u64 {
         match &self.run {
-            Run::Training(run) => run.micro_batch_size.unwrap_or_else(|| run.global_batch_size.div_ceil(self.layout.d())),
+            Run::Training(run) => run
+                .micro_batch_size
+                .unwrap_or_else(|| run.global_batch_size.div_ceil(self.layout.d())),
             Run::Serving(run) => run.concurrent_sequences,
         }
     }
@@ -232,9 +246,10 @@ impl Job {
     /// (micro-batch · d)⌉`, at least 1; 1 when serving.
     pub fn gradient_accumulation_steps(&self) -> u64 {
         match &self.run {
-            Run::Training(run) => {
-                run.global_batch_size.div_ceil(self.micro_batch_size().saturating_mul(self.layout.d()).max(1)).max(1)
-            }
+            Run::Training(run) => run
+                .global_batch_size
+                .div_ceil(self.micro_batch_size().saturating_mul(self.layout.d()).max(1))
+                .max(1),
             Run::Serving(_) => 1,
         }
     }
@@ -256,7 +271,10 @@ fn check_model(model: &ModelConfig) -> Result<(), ConfigError> {
         }
     }
     if !model.num_attention_heads.is_multiple_of(model.num_key_value_heads) {
-        return Err(ConfigError::HeadGroups { heads: model.num_attention_heads, kv_heads: model.num_key_value_heads });
+        return Err(ConfigError::HeadGroups {
+            heads: model.num_attention_heads,
+            kv_heads: model.num_key_value_heads,
+        });
     }
     if let Some(other) = model.hybrid.as_ref().and_then(|hybrid| hybrid.other_heads.as_ref()) {
         let (heads, kv_heads) = (other.num_attention_heads, other.num_key_value_heads);
@@ -280,5 +298,8 @@ fn check_run(run: &Run) -> Result<(), ConfigError> {
             ("prefill_chunk_size", run.prefill_chunk_size),
         ],
     };
-    sizes.into_iter().find(|(_, size)| *size == 0).map_or(Ok(()), |(name, _)| Err(ConfigError::Zero(name)))
+    sizes
+        .into_iter()
+        .find(|(_, size)| *size == 0)
+        .map_or(Ok(()), |(name, _)| Err(ConfigError::Zero(name)))
 }

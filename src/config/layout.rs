@@ -152,7 +152,9 @@ impl ParallelLayout {
     /// where stages have several chunks, and the other way round where they have one.
     pub const fn schedule(&self) -> PipelineSchedule {
         match self.pipeline_schedule {
-            PipelineSchedule::OneForwardOneBackward | PipelineSchedule::Interleaved if self.chunks() > 1 => {
+            PipelineSchedule::OneForwardOneBackward | PipelineSchedule::Interleaved
+                if self.chunks() > 1 =>
+            {
                 PipelineSchedule::Interleaved
             }
             PipelineSchedule::Interleaved => PipelineSchedule::OneForwardOneBackward,
@@ -197,12 +199,24 @@ impl ParallelLayout {
                 let (stage, chunk) = (position % p, position / p);
                 let given = |size: Option<NonZeroU64>| size.map(|size| size.get() / chunks);
                 let ends = [given(first), given(last)];
-                let held: u64 = ends.iter().flatten().map(|size| size.saturating_mul(chunks)).fold(0, u64::saturating_add);
-                let others = p.saturating_sub(ends.iter().flatten().count().try_into().unwrap_or(p)).max(1);
-                let middle = layers.saturating_sub(held).div_ceil(others.saturating_mul(chunks).max(1));
+                let held: u64 = ends
+                    .iter()
+                    .flatten()
+                    .map(|size| size.saturating_mul(chunks))
+                    .fold(0, u64::saturating_add);
+                let others =
+                    p.saturating_sub(ends.iter().flatten().count().try_into().unwrap_or(p)).max(1);
+                let middle =
+                    layers.saturating_sub(held).div_ceil(others.saturating_mul(chunks).max(1));
                 let [first, last] = ends.map(|size| size.unwrap_or(middle));
-                let round = first.saturating_add(last).saturating_add(middle.saturating_mul(p.saturating_sub(2)));
-                let before = if stage == 0 { 0 } else { first.saturating_add(middle.saturating_mul(stage - 1)) };
+                let round = first
+                    .saturating_add(last)
+                    .saturating_add(middle.saturating_mul(p.saturating_sub(2)));
+                let before = if stage == 0 {
+                    0
+                } else {
+                    first.saturating_add(middle.saturating_mul(stage - 1))
+                };
                 let own = if stage == 0 {
                     first
                 } else if stage + 1 == p {
@@ -210,7 +224,10 @@ impl ParallelLayout {
                 } else {
                     middle
                 };
-                let begin = chunk.saturating_mul(round).saturating_add(before).min(layers.saturating_sub(own));
+                let begin = chunk
+                    .saturating_mul(round)
+                    .saturating_add(before)
+                    .min(layers.saturating_sub(own));
                 begin..begin.saturating_add(own).min(layers)
             }
         }

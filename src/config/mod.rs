@@ -34,7 +34,8 @@ mod tuning;
 pub use cache::{CachePart, CachePartKind, CacheParts};
 pub use compressed::{Compressed, CompressedLayer, CompressedLayers, Compresses};
 pub use encoder::{
-    AddedParts, EmbeddedParts, Encoder, EncoderModules, Extent, Further, HeadWidth, OWN_SIZES, PositionBuffers, TokenMask,
+    AddedParts, EmbeddedParts, Encoder, EncoderModules, Extent, Further, HeadWidth, OWN_SIZES,
+    PositionBuffers, TokenMask,
 };
 pub use family::{Family, GENERIC, HiddenAct, LayerSet, Mla, Moe};
 pub use float8::{Float8, Float8Recipe};
@@ -46,13 +47,19 @@ pub use layout::{Offload, ParallelLayout, PipelineSplit};
 pub use libraries::{LibraryOptions, OverlapComm};
 pub use model::{MlpKind, ModelConfig, Normalization, PositionEmbedding};
 pub use modules::{
-    AttentionGate, BlockLayout, Division, EmbeddingScale, ExpertModules, ExpertWeights, FamilyChoice, FeedForwardStyle,
-    GgufRules, IndexRotation, LinearBiases, LinearStyle, Measured, Modules, NormStyle, PositionIds, Projections, QueryKeyNorm,
-    RotaryTables, RotationStyle, RouterScores, RouterWeights, SharedTurn, SinkStyle, StateProjections, TensorPlan,
+    AttentionGate, BlockLayout, Division, EmbeddingScale, ExpertModules, ExpertWeights,
+    FamilyChoice, FeedForwardStyle, GgufRules, IndexRotation, LinearBiases, LinearStyle, Measured,
+    Modules, NormStyle, PositionIds, Projections, QueryKeyNorm, RotaryTables, RotationStyle,
+    RouterScores, RouterWeights, SharedTurn, SinkStyle, StateProjections, TensorPlan,
 };
 pub use precision::{GradientDType, PrecisionRecipe, TrainingPrecision};
-pub use run::{AttentionKernel, Dispatch, Evaluation, LengthMix, Loss, Recompute, Run, ServingRun, Texts, TrainingRun};
-pub use schedule::{PassTimes, Pipeline, PipelineSchedule, Played, SCHEDULES, ScheduleFacts, Slot, Timed, Work};
+pub use run::{
+    AttentionKernel, Dispatch, Evaluation, LengthMix, Loss, Recompute, Run, ServingRun, Texts,
+    TrainingRun,
+};
+pub use schedule::{
+    PassTimes, Pipeline, PipelineSchedule, Played, SCHEDULES, ScheduleFacts, Slot, Timed, Work,
+};
 pub use shape::{ExpertsRule, LayersOfStates, ShapeRule};
 pub use shared::SharedBlocks;
 pub use source::Source;
@@ -66,5 +73,7 @@ pub use tuning::{BaseFormat, Method, Objective, Rollout, SavedModules, Targets, 
 pub use crate::engines::Engine;
 pub use crate::optimizers::{Optimizer, OptimizerImplementation};
 pub use crate::sharding::DataSharding;
-pub use crate::stacks::{Flash, LossFusion, MegatronOptions, RecomputeMethod, RecomputeModules, Stack, TokenDispatcher};
+pub use crate::stacks::{
+    Flash, LossFusion, MegatronOptions, RecomputeMethod, RecomputeModules, Stack, TokenDispatcher,
+};
 pub use crate::units::{CacheFormat, WeightFormat};

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AttentionGate, CacheParts, Compressed, Encoder, Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe,
-    QueryKeyNorm, SharedBlocks, Source, Task, Tower,
+    AttentionGate, CacheParts, Compressed, Encoder, Family, GENERIC, HiddenAct, Hybrid, LayerSet,
+    Mla, Modules, Moe, QueryKeyNorm, SharedBlocks, Source, Task, Tower,
 };
 
 /// The normalisation layer.
@@ -201,7 +201,9 @@ impl ModelConfig {
     pub fn has_plain_modules(&self) -> bool {
         let biased = self.attention_bias || self.attention_output_bias || self.mlp_bias;
         let tied = self.tie_word_embeddings;
-        self.is_like_llama() && !(biased || tied || self.qk_norm) && self.sliding_layers == LayerSet::None
+        self.is_like_llama()
+            && !(biased || tied || self.qk_norm)
+            && self.sliding_layers == LayerSet::None
     }
 
     /// Returns true if its blocks are llama's but for biases, windows, and norms of each query's
@@ -217,15 +219,32 @@ impl ModelConfig {
             && own.rotary_tables == plain.rotary_tables
             && own.embedding_scale == plain.embedding_scale
             && (own.query_key_norm == QueryKeyNorm::HeadByHead || !self.qk_norm)
-            && !(own.scales_queries || own.scales_residuals || own.scales_logits || own.scales_values);
-        let special = self.moe.is_some() || self.mla.is_some() || self.hybrid.is_some() || self.altup().is_some();
-        let capped = self.attention_sinks || self.attn_logit_softcapping || self.final_logit_softcapping;
-        let rotated =
-            self.position_embedding == PositionEmbedding::Rotary && self.rotary_dim.is_none_or(|dim| dim == self.head_dim);
-        let shaped = self.normalization == Normalization::RmsNorm && self.mlp == MlpKind::Gated && self.norms_per_block == 2;
-        let other = special || capped || self.lm_head_bias || self.embedding_norm || self.parallel_residual || self.pooler;
-        let other =
-            other || self.task.is_some() || self.encoder.is_some() || self.source.is_some() || self.has_parts_of_its_own();
+            && !(own.scales_queries
+                || own.scales_residuals
+                || own.scales_logits
+                || own.scales_values);
+        let special = self.moe.is_some()
+            || self.mla.is_some()
+            || self.hybrid.is_some()
+            || self.altup().is_some();
+        let capped =
+            self.attention_sinks || self.attn_logit_softcapping || self.final_logit_softcapping;
+        let rotated = self.position_embedding == PositionEmbedding::Rotary
+            && self.rotary_dim.is_none_or(|dim| dim == self.head_dim);
+        let shaped = self.normalization == Normalization::RmsNorm
+            && self.mlp == MlpKind::Gated
+            && self.norms_per_block == 2;
+        let other = special
+            || capped
+            || self.lm_head_bias
+            || self.embedding_norm
+            || self.parallel_residual
+            || self.pooler;
+        let other = other
+            || self.task.is_some()
+            || self.encoder.is_some()
+            || self.source.is_some()
+            || self.has_parts_of_its_own();
         alike && rotated && shaped && !other && self.hidden_act == HiddenAct::Silu
     }
 
@@ -290,7 +309,9 @@ impl ModelConfig {
         let triangle = |tokens: u64| tokens.saturating_mul(tokens.saturating_add(1)) / 2;
         let window = self.sliding_window.unwrap_or(tokens).clamp(1, tokens.max(1));
         if self.chunks {
-            return (tokens / window).saturating_mul(triangle(window)).saturating_add(triangle(tokens % window));
+            return (tokens / window)
+                .saturating_mul(triangle(window))
+                .saturating_add(triangle(tokens % window));
         }
         tokens.saturating_mul(window).saturating_sub(triangle(window.saturating_sub(1)))
     }

@@ -72,10 +72,18 @@ impl TrainingPrecision {
         PrecisionRecipe {
             parameter: compute,
             gradient: if matches!(gradients, GradientDType::Fp32) { DType::Fp32 } else { compute },
-            gradient_copy: if wide && matches!(gradients, GradientDType::Fp32Copy) { Some(DType::Fp32) } else { None },
+            gradient_copy: if wide && matches!(gradients, GradientDType::Fp32Copy) {
+                Some(DType::Fp32)
+            } else {
+                None
+            },
             master: if mixed { Some(DType::Fp32) } else { None },
             optimizer_state: if matches!(self, Self::Bf16Pure) { DType::Bf16 } else { DType::Fp32 },
-            activation: if matches!(self, Self::FsdpMixed | Self::AmpBf16) { DType::Bf16 } else { compute },
+            activation: if matches!(self, Self::FsdpMixed | Self::AmpBf16) {
+                DType::Bf16
+            } else {
+                compute
+            },
         }
     }
 }

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::precision::{GradientDType, PrecisionRecipe, TrainingPrecision};
 use super::{
-    CacheFormat, Engine, Flash, Float8, Images, LibraryOptions, MegatronOptions, Optimizer, OptimizerImplementation, Overlap,
-    ProductFormat, Stack, Tuning, WeightFormat,
+    CacheFormat, Engine, Flash, Float8, Images, LibraryOptions, MegatronOptions, Optimizer,
+    OptimizerImplementation, Overlap, ProductFormat, Stack, Tuning, WeightFormat,
 };
 use crate::stacks::LossKernel;
 use crate::units::{Bytes, DType, to_f64};
@@ -226,7 +226,9 @@ impl TrainingRun {
 
     /// Returns the tokens of a sequence from which the model learns: all but padding.
     pub fn useful_tokens(&self) -> u64 {
-        self.texts.filter(|texts| !texts.packed).map_or(self.seq_length, |texts| texts.mean.min(self.seq_length).max(1))
+        self.texts
+            .filter(|texts| !texts.packed)
+            .map_or(self.seq_length, |texts| texts.mean.min(self.seq_length).max(1))
     }
 
     /// Returns the tokens of one text where several texts share a sequence and each token sees its

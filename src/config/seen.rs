@@ -20,7 +20,9 @@ impl TowerPart {
 
     /// Returns the blocks behind which the part runs, as bits, if it feeds the text's blocks.
     pub fn feeds(&self) -> Option<TowerSize> {
-        self.steps()?.iter().find_map(|step| if let TowerStep::Feeds(behind) = step { Some(*behind) } else { None })
+        self.steps()?
+            .iter()
+            .find_map(|step| if let TowerStep::Feeds(behind) = step { Some(*behind) } else { None })
     }
 }
 
@@ -70,7 +72,8 @@ impl Tower {
                 Some(seen.rows)
             }
             TowerStep::Tiled(rule) => {
-                seen.tiles = rule.tiles([images.width, images.height], self.sizes.get(TowerSize::Image))?;
+                seen.tiles =
+                    rule.tiles([images.width, images.height], self.sizes.get(TowerSize::Image))?;
                 Some(seen.tokens.saturating_mul(seen.tiles))
             }
             TowerStep::Spread { .. } => {
@@ -83,9 +86,13 @@ impl Tower {
                 Some(seen.tokens.saturating_add(1))
             }
             TowerStep::Shuffled => self.shuffled(seen.tokens),
-            TowerStep::Merged | TowerStep::Unfolded => Some(seen.tokens / self.sizes.get(TowerSize::Merge).max(1).pow(2)),
+            TowerStep::Merged | TowerStep::Unfolded => {
+                Some(seen.tokens / self.sizes.get(TowerSize::Merge).max(1).pow(2))
+            }
             TowerStep::Pooled => Some(self.pooled_side()?.pow(2)),
-            TowerStep::WithoutFirst => Some(seen.tokens.saturating_sub(self.sizes.get(TowerSize::Cut))),
+            TowerStep::WithoutFirst => {
+                Some(seen.tokens.saturating_sub(self.sizes.get(TowerSize::Cut)))
+            }
             kept => (kept.keeps_tokens() && self.runs(kept)).then_some(seen.tokens),
         }
     }
@@ -93,7 +100,10 @@ impl Tower {
     /// True if the sizes that a step needs are there, and the functions and blocks that it reads.
     fn runs(&self, step: TowerStep) -> bool {
         let inner = matches!(step, TowerStep::FeedForward { .. } | TowerStep::Gated { .. });
-        let attends = matches!(step, TowerStep::Attention { .. } | TowerStep::Turned { .. } | TowerStep::Joint { .. });
+        let attends = matches!(
+            step,
+            TowerStep::Attention { .. } | TowerStep::Turned { .. } | TowerStep::Joint { .. }
+        );
         let lacks = [
             inner && self.function(TowerSize::Act).is_none(),
             attends && self.head_width().is_none(),
@@ -127,7 +137,9 @@ impl Tower {
     pub fn spread(&self, images: Images, patches: u64) -> Option<Spread> {
         let along = patches.isqrt();
         let (grids, most, alone) = self.steps().find_map(|step| match step {
-            TowerStep::Spread { grids, most, alone, .. } => Some((self.sizes.get(*grids), *most, *alone)),
+            TowerStep::Spread { grids, most, alone, .. } => {
+                Some((self.sizes.get(*grids), *most, *alone))
+            }
             _ => None,
         })?;
         if alone && images.per_sequence > 1 {
@@ -135,13 +147,20 @@ impl Tower {
         }
         let side = self.sizes.get(TowerSize::Image);
         let square = along.pow(2) == patches;
-        let spread = Spread::new([images.width, images.height], grids, [side, along], Some(most).filter(|most| *most > 0));
+        let spread = Spread::new(
+            [images.width, images.height],
+            grids,
+            [side, along],
+            Some(most).filter(|most| *most > 0),
+        );
         spread.filter(|_| square)
     }
 
     /// The longest side of an image of any form.
     fn longest(&self) -> Option<u64> {
-        self.steps().find_map(|step| if let TowerStep::Is(TowerFact::Longest(side)) = step { Some(*side) } else { None })
+        self.steps().find_map(|step| {
+            if let TowerStep::Is(TowerFact::Longest(side)) = step { Some(*side) } else { None }
+        })
     }
 
     /// Returns true if the patches of images, which have any form, are joined in one row behind the
@@ -159,7 +178,9 @@ impl Tower {
     /// of the image, as bits; `None` for a tower without windows.
     pub fn windows(&self, pixels: [u64; 2]) -> Option<(Vec<u64>, u64)> {
         let (side, whole) = self.steps().find_map(|step| match step {
-            TowerStep::Windows { side, whole } => Some((self.sizes.get(*side), self.sizes.get(*whole))),
+            TowerStep::Windows { side, whole } => {
+                Some((self.sizes.get(*side), self.sizes.get(*whole)))
+            }
             _ => None,
         })?;
         let merge = self.sizes.get(TowerSize::Merge).max(1);
@@ -170,7 +191,8 @@ impl Tower {
             (0..tokens.div_ceil(along)).map(move |window| along.min(tokens - window * along))
         };
         let [width, height] = pixels;
-        let rows = of_side(height).flat_map(|tall| of_side(width).map(move |wide| tall * wide * merge * merge));
+        let rows = of_side(height)
+            .flat_map(|tall| of_side(width).map(move |wide| tall * wide * merge * merge));
         Some((rows.collect(), whole))
     }
 
@@ -178,7 +200,8 @@ impl Tower {
     /// in pixels (`smart_resize` of transformers' `image_processing_qwen2_vl.py`, in its own
     /// floating-point steps); `None` for a form that the processor refuses.
     fn in_proportion(&self, images: Images, limits: [u64; 2]) -> Option<[u64; 2]> {
-        let token = self.sizes.get(TowerSize::Side).saturating_mul(self.sizes.get(TowerSize::Merge));
+        let token =
+            self.sizes.get(TowerSize::Side).saturating_mul(self.sizes.get(TowerSize::Merge));
         let [long, short] = [images.width.max(images.height), images.width.min(images.height)];
         if token == 0 || long > short.saturating_mul(MOST_TIMES_AS_LONG) {
             return None;
@@ -186,12 +209,16 @@ impl Tower {
         let own = |stated: u64, own: u64| if stated == 0 { own } else { stated };
         let [fewest, most] = [own(images.limits[0], limits[0]), own(images.limits[1], limits[1])];
         let sides = [images.height, images.width];
-        let rounded = sides.map(|side| ceil_u64((to_f64(side) / to_f64(token)).round_ties_even()).saturating_mul(token));
+        let rounded = sides.map(|side| {
+            ceil_u64((to_f64(side) / to_f64(token)).round_ties_even()).saturating_mul(token)
+        });
         let pixels = rounded[0].saturating_mul(rounded[1]);
         let all = to_f64(images.height) * to_f64(images.width);
         let [height, width] = if pixels > most {
             let by = (all / to_f64(most)).sqrt();
-            sides.map(|side| ceil_u64((to_f64(side) / by / to_f64(token)).floor()).max(1).saturating_mul(token))
+            sides.map(|side| {
+                ceil_u64((to_f64(side) / by / to_f64(token)).floor()).max(1).saturating_mul(token)
+            })
         } else if pixels < fewest {
             let by = (to_f64(fewest) / all).sqrt();
             sides.map(|side| ceil_u64(to_f64(side) * by / to_f64(token)).saturating_mul(token))
@@ -204,7 +231,8 @@ impl Tower {
     /// Tokens along a side behind pooling (`avg_pool2d`): the side of a pooled square is the number
     /// of patches along a side over that of the wanted tokens, rounded down.
     pub fn pooled_side(&self) -> Option<u64> {
-        let [patches, pool] = [TowerSize::Patches, TowerSize::Pool].map(|size| self.sizes.get(size).isqrt());
+        let [patches, pool] =
+            [TowerSize::Patches, TowerSize::Pool].map(|size| self.sizes.get(size).isqrt());
         let square = patches.checked_div(pool)?;
         patches.checked_div(square)
     }
@@ -213,14 +241,18 @@ impl Tower {
     /// whole tokens, rounded up (`get_resize_output_image_size` of transformers'
     /// `image_processing_pixtral.py`).
     fn within(&self, images: Images, longest: u64) -> Option<[u64; 2]> {
-        let token = self.sizes.get(TowerSize::Side).saturating_mul(self.sizes.get(TowerSize::Merge).max(1));
+        let token =
+            self.sizes.get(TowerSize::Side).saturating_mul(self.sizes.get(TowerSize::Merge).max(1));
         let sides = [images.width, images.height];
         if token == 0 || sides.contains(&0) {
             return None;
         }
-        let ratio = sides.map(|side| to_f64(side) / to_f64(longest)).into_iter().fold(0.0, f64::max);
-        let shorter = sides.map(|side| if ratio > 1.0 { ceil_u64((to_f64(side) / ratio).floor()) } else { side });
-        (!shorter.contains(&0)).then(|| shorter.map(|side| side.div_ceil(token).saturating_mul(token)))
+        let ratio =
+            sides.map(|side| to_f64(side) / to_f64(longest)).into_iter().fold(0.0, f64::max);
+        let shorter = sides
+            .map(|side| if ratio > 1.0 { ceil_u64((to_f64(side) / ratio).floor()) } else { side });
+        (!shorter.contains(&0))
+            .then(|| shorter.map(|side| side.div_ceil(token).saturating_mul(token)))
     }
 
     /// Tokens that are left when squares of patches are merged; `None` where the patches do not
@@ -237,13 +269,15 @@ impl Tower {
 
     /// True if the projector reads one block of the tower, and that block exists.
     fn reads_one_block(&self) -> bool {
-        let [fed, behind, layers] = [TowerSize::Fed, TowerSize::Behind, TowerSize::Layers].map(|size| self.sizes.get(size));
+        let [fed, behind, layers] =
+            [TowerSize::Fed, TowerSize::Behind, TowerSize::Layers].map(|size| self.sizes.get(size));
         fed == 1 && behind <= layers
     }
 
     /// Returns the width of a head, where heads fill the hidden states.
     pub fn head_width(&self) -> Option<u64> {
-        let [hidden, heads] = [TowerSize::Hidden, TowerSize::Heads].map(|size| self.sizes.get(size));
+        let [hidden, heads] =
+            [TowerSize::Hidden, TowerSize::Heads].map(|size| self.sizes.get(size));
         (heads > 0 && hidden.is_multiple_of(heads)).then(|| hidden / heads)
     }
 }

@@ -109,24 +109,33 @@ impl ShapeRule {
     };
 
     /// A plain feed-forward layer, two layer norms a block, attention of any kind of heads.
-    pub const CLASSIC: Self = Self { mlp: MlpKind::Plain, normalization: Some(Normalization::LayerNorm), ..Self::PLAIN };
+    pub const CLASSIC: Self =
+        Self { mlp: MlpKind::Plain, normalization: Some(Normalization::LayerNorm), ..Self::PLAIN };
 
     /// Returns true if a model has such a shape.
     pub fn fits(&self, model: &ModelConfig) -> bool {
         let layers = match &model.hybrid {
             Some(hybrid) if self.altup => hybrid.has_streams_alone(),
-            Some(hybrid) if self.own_inputs => hybrid.has_one_stream() && hybrid.experts_normed == model.moe.is_some(),
+            Some(hybrid) if self.own_inputs => {
+                hybrid.has_one_stream() && hybrid.experts_normed == model.moe.is_some()
+            }
             Some(hybrid) if !self.states.is_empty() => {
                 hybrid.has_states_alone(self.states)
                     && self.fits_layers(model, hybrid)
                     && hybrid.attention_output_gate == self.gates_attention
                     && (model.qk_norm || !self.gates_attention)
             }
-            Some(hybrid) if self.indexer || self.index_blocks => hybrid.has_indexer_alone(self.index_blocks),
+            Some(hybrid) if self.indexer || self.index_blocks => {
+                hybrid.has_indexer_alone(self.index_blocks)
+            }
             Some(hybrid) => self.other_heads && hybrid.has_other_heads_alone(),
             None => {
                 let shares = matches!(self.layers_of_states, LayersOfStates::BehindSharedBlock);
-                !(shares || self.altup || self.gates_attention || self.indexer || self.own_inputs && model.moe.is_some())
+                !(shares
+                    || self.altup
+                    || self.gates_attention
+                    || self.indexer
+                    || self.own_inputs && model.moe.is_some())
             }
         };
         layers
@@ -153,7 +162,10 @@ impl ShapeRule {
             LayersOfStates::BesideAttention => keeps(layer) && attends(layer) && feeds(layer),
             LayersOfStates::Alone => keeps(layer) && !attends(layer) && !feeds(layer),
             LayersOfStates::BehindSharedBlock => keeps(layer) && attends(layer) == feeds(layer),
-            LayersOfStates::OneEach => [keeps(layer), attends(layer), feeds(layer)].into_iter().filter(|has| *has).count() == 1,
+            LayersOfStates::OneEach => {
+                [keeps(layer), attends(layer), feeds(layer)].into_iter().filter(|has| *has).count()
+                    == 1
+            }
         })
     }
 
@@ -177,8 +189,13 @@ impl ShapeRule {
     fn fits_attention(&self, model: &ModelConfig) -> bool {
         let biases = self.attention_bias.is_none_or(|bias| model.attention_bias == bias)
             && (!self.output_bias_as_others || model.attention_bias == model.attention_output_bias);
-        let heads = !self.key_head_for_each_query_head || model.num_attention_heads == model.num_key_value_heads;
+        let heads = !self.key_head_for_each_query_head
+            || model.num_attention_heads == model.num_key_value_heads;
         let norms = self.may_norm_queries_and_keys || !model.qk_norm;
-        model.mla.is_some() == self.latent && biases && heads && norms && model.attention_sinks == self.sinks
+        model.mla.is_some() == self.latent
+            && biases
+            && heads
+            && norms
+            && model.attention_sinks == self.sinks
     }
 }

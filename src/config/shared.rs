@@ -24,14 +24,18 @@ impl ModelConfig {
     pub fn shared_block_of(&self, layer: u64) -> Option<u64> {
         let (shared, layers) = (self.shared?, &self.hybrid.as_ref()?.attention_layers);
         let before = || (0..layer).filter(|layer| layers.contains(*layer)).count();
-        layers.contains(layer).then(|| u64::try_from(before()).unwrap_or(u64::MAX) % shared.count.max(1))
+        layers
+            .contains(layer)
+            .then(|| u64::try_from(before()).unwrap_or(u64::MAX) % shared.count.max(1))
     }
 
     /// Returns the number of shared blocks that layers really run: no more than there are layers
     /// with attention.
     pub fn shared_blocks(&self) -> u64 {
         let Some((shared, hybrid)) = self.shared.zip(self.hybrid.as_ref()) else { return 0 };
-        let layers = (0..self.num_hidden_layers).filter(|layer| hybrid.attention_layers.contains(*layer)).count();
+        let layers = (0..self.num_hidden_layers)
+            .filter(|layer| hybrid.attention_layers.contains(*layer))
+            .count();
         shared.count.min(u64::try_from(layers).unwrap_or(u64::MAX))
     }
 }

@@ -46,7 +46,9 @@ impl ModelConfig {
     pub fn is_served(&self) -> bool {
         let trains = self.family.modules().encoder.trains;
         let is_counted = self.source.is_some() && !trains;
-        let is_decoder = self.encoder.is_none_or(|encoder| encoder.is_decoder && (trains || self.is_counted_and_served()));
+        let is_decoder = self
+            .encoder
+            .is_none_or(|encoder| encoder.is_decoder && (trains || self.is_counted_and_served()));
         is_decoder && self.task.is_none() && !is_counted
     }
 

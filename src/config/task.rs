@@ -19,8 +19,12 @@ pub enum TaskKind {
 
 impl TaskKind {
     /// All tasks with their words in links.
-    const WORDS: [(Self, &str); 4] =
-        [(Self::States, "states"), (Self::Sequence, "sequence"), (Self::Token, "token"), (Self::Span, "span")];
+    const WORDS: [(Self, &str); 4] = [
+        (Self::States, "states"),
+        (Self::Sequence, "sequence"),
+        (Self::Token, "token"),
+        (Self::Span, "span"),
+    ];
 
     /// Returns its word in links.
     pub fn word(self) -> &'static str {
@@ -79,18 +83,30 @@ pub enum DenseFunction {
 
 impl TaskHeads {
     /// Nothing is known.
-    pub const UNKNOWN: Self = Self { pools_states: false, sequence: BeforeClasses::Unknown, token: BeforeClasses::Unknown };
+    pub const UNKNOWN: Self = Self {
+        pools_states: false,
+        sequence: BeforeClasses::Unknown,
+        token: BeforeClasses::Unknown,
+    };
 
     /// Returns a dense layer with that function for whole texts.
     pub const fn dense(function: DenseFunction) -> Self {
-        Self { pools_states: false, sequence: BeforeClasses::Dense(function), token: BeforeClasses::Nothing }
+        Self {
+            pools_states: false,
+            sequence: BeforeClasses::Dense(function),
+            token: BeforeClasses::Nothing,
+        }
     }
 
     /// A dense layer with a `tanh` for whole texts, which the model without a task has, too.
     pub const POOLING: Self = Self { pools_states: true, ..Self::dense(DenseFunction::Tanh) };
 
     /// The layer before the output head for all tasks.
-    pub const TRANSFORM: Self = Self { pools_states: false, sequence: BeforeClasses::Transform, token: BeforeClasses::Transform };
+    pub const TRANSFORM: Self = Self {
+        pools_states: false,
+        sequence: BeforeClasses::Transform,
+        token: BeforeClasses::Transform,
+    };
 
     /// Returns the layer before the matrix of that task.
     pub const fn before(self, kind: TaskKind) -> BeforeClasses {
@@ -98,7 +114,9 @@ impl TaskHeads {
             TaskKind::States if self.pools_states => BeforeClasses::Dense(DenseFunction::Tanh),
             TaskKind::States => match self.token {
                 BeforeClasses::Unknown => BeforeClasses::Unknown,
-                BeforeClasses::Nothing | BeforeClasses::Dense(_) | BeforeClasses::Transform => BeforeClasses::Nothing,
+                BeforeClasses::Nothing | BeforeClasses::Dense(_) | BeforeClasses::Transform => {
+                    BeforeClasses::Nothing
+                }
             },
             TaskKind::Sequence => self.sequence,
             TaskKind::Token | TaskKind::Span => self.token,

@@ -37,7 +37,9 @@ fn longest([width, height]: [u64; 2], side: u64, tiles: u64) -> [u64; 2] {
     let wide = width >= height;
     let form = to_f64(width) / to_f64(height);
     let long = side.saturating_mul(tiles);
-    let cut = |long: u64| ceil_u64((if wide { to_f64(long) / form } else { to_f64(long) * form }).floor());
+    let cut = |long: u64| {
+        ceil_u64((if wide { to_f64(long) / form } else { to_f64(long) * form }).floor())
+    };
     let short = cut(long).next_multiple_of(2).max(1);
     let [long, short] = if long > LONGEST {
         // The form is taken from the image as it was first resized.
@@ -53,15 +55,19 @@ fn longest([width, height]: [u64; 2], side: u64, tiles: u64) -> [u64; 2] {
 /// Columns and rows of the canvas: of several that are equally near the larger one, as long as it
 /// is at most twice the image.
 fn canvas([width, height]: [u64; 2], side: u64, most: u64) -> [u64; 2] {
-    let mut grids: Vec<[u64; 2]> =
-        (1..=most).flat_map(|columns| (1..=most.checked_div(columns).unwrap_or(0)).map(move |rows| [columns, rows])).collect();
+    let mut grids: Vec<[u64; 2]> = (1..=most)
+        .flat_map(|columns| {
+            (1..=most.checked_div(columns).unwrap_or(0)).map(move |rows| [columns, rows])
+        })
+        .collect();
     grids.sort_by_key(|[columns, rows]| columns * rows);
     let (form, area) = (to_f64(width) / to_f64(height), to_f64(width) * to_f64(height));
     let (mut best, mut nearest) = ([1, 1], f64::INFINITY);
     for grid in grids {
         let [columns, rows] = grid.map(to_f64);
         let far = (form - columns / rows).abs();
-        let as_near = far.total_cmp(&nearest).is_eq() && area > 0.5 * to_f64(side) * to_f64(side) * columns * rows;
+        let as_near = far.total_cmp(&nearest).is_eq()
+            && area > 0.5 * to_f64(side) * to_f64(side) * columns * rows;
         if far < nearest || as_near {
             (best, nearest) = (grid, far);
         }
@@ -90,10 +96,17 @@ impl Spread {
     /// places in a square of [`GRID`] by [`GRID`] tiles; the one is taken that holds most of the
     /// image and wastes least (`select_best_resolution`), in tiles of that side with that many
     /// patches along it. `most` is the highest number of tiles whose patches are shown.
-    pub fn new([width, height]: [u64; 2], grids: u64, [side, along]: [u64; 2], most: Option<u64>) -> Option<Self> {
+    pub fn new(
+        [width, height]: [u64; 2],
+        grids: u64,
+        [side, along]: [u64; 2],
+        most: Option<u64>,
+    ) -> Option<Self> {
         let places = (0..GRID).flat_map(|row| (0..GRID).map(move |column| [row, column]));
         let of_list = places.filter(|[row, column]| {
-            grids.checked_shr(u32::try_from(row * GRID + column).unwrap_or(u32::MAX)).unwrap_or(0) & 1 == 1
+            grids.checked_shr(u32::try_from(row * GRID + column).unwrap_or(u32::MAX)).unwrap_or(0)
+                & 1
+                == 1
         });
         let whole = width.saturating_mul(height);
         let mut best = None;
@@ -109,7 +122,11 @@ impl Spread {
         }
         let grid = best.filter(|_| whole > 0)?.0;
         let cut = without_padding([width, height], grid.map(|tiles| tiles.saturating_mul(along)));
-        Some(Self { grid: Some(grid), cut, shown: most.map_or(cut, |most| at_most(cut, most.saturating_mul(along.pow(2)))) })
+        Some(Self {
+            grid: Some(grid),
+            cut,
+            shown: most.map_or(cut, |most| at_most(cut, most.saturating_mul(along.pow(2)))),
+        })
     }
 
     /// Returns the number of tiles, the whole image among them.
@@ -142,5 +159,9 @@ fn without_padding([width, height]: [u64; 2], [rows, columns]: [u64; 2]) -> [u64
 /// more along a side.
 fn at_most([rows, columns]: [u64; 2], most: u64) -> [u64; 2] {
     let times = (to_f64(rows) * to_f64(columns) / to_f64(most)).sqrt();
-    if times > 1.1 { [rows, columns].map(|length| ceil_u64((to_f64(length) / times).floor())) } else { [rows, columns] }
+    if times > 1.1 {
+        [rows, columns].map(|length| ceil_u64((to_f64(length) / times).floor()))
+    } else {
+        [rows, columns]
+    }
 }

@@ -313,7 +313,10 @@ pub struct Tower {
 impl Debug for Tower {
     fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
         let (tower, projector, sizes) = self.key();
-        write!(to, "Tower {{ modules: tower({tower:?}), projector: projector({projector:?}), sizes: {sizes:?} }}")
+        write!(
+            to,
+            "Tower {{ modules: tower({tower:?}), projector: projector({projector:?}), sizes: {sizes:?} }}"
+        )
     }
 }
 

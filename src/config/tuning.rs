@@ -171,9 +171,8 @@ impl Targets {
             "kv_a_proj_with_mqa" => Self::KEY_VALUE_DOWN,
             "kv_b_proj" => Self::KEY_VALUE_UP,
             "shared_expert_gate" => Self::SHARED_GATE,
-            "in_proj" | "in_proj_qkvz" | "in_proj_ba" | "in_proj_qkv" | "in_proj_z" | "in_proj_b" | "in_proj_a" | "x_proj" => {
-                Self::OTHERS
-            }
+            "in_proj" | "in_proj_qkvz" | "in_proj_ba" | "in_proj_qkv" | "in_proj_z"
+            | "in_proj_b" | "in_proj_a" | "x_proj" => Self::OTHERS,
             _ => return None,
         })
     }
@@ -260,7 +259,14 @@ impl Tuning {
     /// model without its adapters is its own reference, so no second copy is kept.
     #[must_use]
     pub const fn with_adapters(self, base: BaseFormat) -> Self {
-        Self { method: Method::Lora, base, frozen_layers: 0, frozen_embeddings: false, reference: false, ..self }
+        Self {
+            method: Method::Lora,
+            base,
+            frozen_layers: 0,
+            frozen_embeddings: false,
+            reference: false,
+            ..self
+        }
     }
 
     /// Returns true if every parameter of the model learns and nothing is added.

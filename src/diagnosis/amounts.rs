@@ -5,7 +5,10 @@ use std::fmt;
 use super::asked_for::{AskedFor, FoundTensor};
 use super::{Known, prints_so};
 use crate::config::Job;
-use crate::estimator::{CUDA_GRAPHS, DeviceMemory, Estimate, KEPT_FREE, LineItem, MemoryKind, ReplayedFailure, device_memory};
+use crate::estimator::{
+    CUDA_GRAPHS, DeviceMemory, Estimate, KEPT_FREE, LineItem, MemoryKind, ReplayedFailure,
+    device_memory,
+};
 use crate::import::oom::{ByteRange, FailedRequest, OomMessage, PrintedAmount, ReportingProgram};
 use crate::sources;
 use crate::units::{Bytes, whole};
@@ -66,12 +69,24 @@ pub fn estimated_amounts(job: &Job, estimate: &Estimate) -> EstimatedAmounts {
         return EstimatedAmounts { allocated, reserved, in_use, capacity, fits };
     }
     let sum = |counts: &dyn Fn(&LineItem) -> bool| {
-        estimate.ledger.lines.iter().filter(|line| counts(line)).map(|line| line.bytes).sum::<Bytes>()
+        estimate
+            .ledger
+            .lines
+            .iter()
+            .filter(|line| counts(line))
+            .map(|line| line.bytes)
+            .sum::<Bytes>()
     };
     let allocated = sum(&|line| line.kind != MemoryKind::Framework || line.label == CUDA_GRAPHS);
     let between = sum(&|line| line.source == sources::RESERVE);
     let in_use = sum(&|line| line.label != KEPT_FREE);
-    EstimatedAmounts { allocated, reserved: allocated + between, in_use, capacity, fits: estimate.total() <= capacity }
+    EstimatedAmounts {
+        allocated,
+        reserved: allocated + between,
+        in_use,
+        capacity,
+        fits: estimate.total() <= capacity,
+    }
 }
 
 /// A figure of a message or of the estimate.
@@ -123,7 +138,11 @@ pub struct AmountBeside {
 }
 
 /// The amounts that a message states, each beside the estimate's.
-pub(super) fn beside(message: &OomMessage, known: &Known<'_>, asked_for: &AskedFor) -> Vec<AmountBeside> {
+pub(super) fn beside(
+    message: &OomMessage,
+    known: &Known<'_>,
+    asked_for: &AskedFor,
+) -> Vec<AmountBeside> {
     let mut rows = if message.about == FailedRequest::HostMemory {
         of_host(message)
     } else {
@@ -139,7 +158,8 @@ pub(super) fn beside(message: &OomMessage, known: &Known<'_>, asked_for: &AskedF
 /// Amounts of the host's memory, of which the estimate knows only the tensors that wait there for
 /// the GPU.
 fn of_host(message: &OomMessage) -> Vec<AmountBeside> {
-    let row = |label, amount, note| AmountBeside { label, message: stated(amount), estimate: None, note };
+    let row =
+        |label, amount, note| AmountBeside { label, message: stated(amount), estimate: None, note };
     vec![
         row("Tried to allocate", message.tried, "What was asked for in one piece."),
         row("Needed", message.needed, "What the program needs in host memory."),
@@ -156,11 +176,13 @@ fn stated(amount: Option<PrintedAmount>) -> Option<ShownAmount> {
 /// The amount that was asked for, and the memory that was allocated then.
 fn of_request(message: &OomMessage, known: &Known<'_>, asked_for: &AskedFor) -> Vec<AmountBeside> {
     let found = asked_for.tensors().first();
-    let tensor = found.map(|found| found.tensor.bytes).or_else(|| of_llama_cpp(message, &known.estimate));
+    let tensor =
+        found.map(|found| found.tensor.bytes).or_else(|| of_llama_cpp(message, &known.estimate));
     let alive_before = found.and_then(FoundTensor::alive_before).map(ShownAmount::Between);
     let replayed = known.failure.filter(|failure| prints_so(message, failure));
     let replayed = replayed.map(|failure| ShownAmount::exactly(Bytes(failure.numbers.allocated)));
-    let with_request = message.allocated.zip(message.tried).map(|(held, tried)| held.range().plus(tried.range()));
+    let with_request =
+        message.allocated.zip(message.tried).map(|(held, tried)| held.range().plus(tried.range()));
     vec![
         AmountBeside {
             label: "Tried to allocate",
@@ -195,11 +217,22 @@ impl Held {
     fn of(known: &Known<'_>) -> Self {
         let ours = &known.amounts;
         if let Some(ReplayedFailure { numbers, .. }) = known.failure {
-            let (unallocated, reserved) = (Bytes(numbers.unallocated), Bytes(numbers.allocated + numbers.unallocated));
-            return Self { unallocated, reserved, in_use: reserved + ours.outside(), free: Some(Bytes(numbers.free)) };
+            let (unallocated, reserved) =
+                (Bytes(numbers.unallocated), Bytes(numbers.allocated + numbers.unallocated));
+            return Self {
+                unallocated,
+                reserved,
+                in_use: reserved + ours.outside(),
+                free: Some(Bytes(numbers.free)),
+            };
         }
         let free = (ours.in_use < ours.capacity).then(|| ours.capacity.saturating_sub(ours.in_use));
-        Self { unallocated: ours.reserved.saturating_sub(ours.allocated), reserved: ours.reserved, in_use: ours.in_use, free }
+        Self {
+            unallocated: ours.reserved.saturating_sub(ours.allocated),
+            reserved: ours.reserved,
+            in_use: ours.in_use,
+            free,
+        }
     }
 }
 
@@ -210,7 +243,8 @@ fn of_driver(message: &OomMessage, known: &Known<'_>) -> Vec<AmountBeside> {
         let estimate = estimate.map(ShownAmount::exactly);
         AmountBeside { label, message, estimate, note }
     };
-    let others = message.processes.iter().map(|process| process.in_use.range()).reduce(ByteRange::plus);
+    let others =
+        message.processes.iter().map(|process| process.in_use.range()).reduce(ByteRange::plus);
     vec![
         row(
             "Reserved but unallocated",
@@ -242,14 +276,20 @@ fn of_driver(message: &OomMessage, known: &Known<'_>) -> Vec<AmountBeside> {
             ours.free,
             "What nobody holds; by the estimate when it fails too, or else at the peak.",
         ),
-        row("Total capacity", stated(message.total), Some(known.amounts.capacity), "Memory of one GPU as its driver reports it."),
+        row(
+            "Total capacity",
+            stated(message.total),
+            Some(known.amounts.capacity),
+            "Memory of one GPU as its driver reports it.",
+        ),
         row("Allowed", stated(message.allowed), None, "A limit that was set for this process."),
     ]
 }
 
 /// The whole cache of keys and values, which llama.cpp asks for in one piece.
 fn of_llama_cpp(message: &OomMessage, estimate: &Estimate) -> Option<Bytes> {
-    let is_cache = message.program == ReportingProgram::LlamaCpp && message.about == FailedRequest::KvCache;
+    let is_cache =
+        message.program == ReportingProgram::LlamaCpp && message.about == FailedRequest::KvCache;
     is_cache.then(|| estimate.ledger.of(MemoryKind::KvCache)).filter(|cache| *cache > Bytes::ZERO)
 }
 
@@ -270,7 +310,12 @@ fn of_server(message: &OomMessage, known: &Known<'_>) -> Vec<AmountBeside> {
         note,
     };
     vec![
-        memory("Needed", message.needed, room.map(|room| room.per_sequence), "For keys and values of one longest request."),
+        memory(
+            "Needed",
+            message.needed,
+            room.map(|room| room.per_sequence),
+            "For keys and values of one longest request.",
+        ),
         memory(
             "Available",
             message.available,
@@ -278,7 +323,12 @@ fn of_server(message: &OomMessage, known: &Known<'_>) -> Vec<AmountBeside> {
             "What is left for keys and values beside the weights.",
         ),
         memory("Short by", message.short_by, None, "What is missing."),
-        tokens("Longest request", message.max_seq_len, context, "The context length that the server was told."),
+        tokens(
+            "Longest request",
+            message.max_seq_len,
+            context,
+            "The context length that the server was told.",
+        ),
         tokens("Tokens asked for", message.tokens_tried, None, "Tokens that the request needs."),
         tokens(
             "Tokens that find room",
@@ -286,6 +336,11 @@ fn of_server(message: &OomMessage, known: &Known<'_>) -> Vec<AmountBeside> {
             room.and_then(|room| room.tokens()),
             "Tokens whose keys and values find room at the same time.",
         ),
-        tokens("Longest that fits", message.estimated_max_len, None, "The server's own estimate of the context that would fit."),
+        tokens(
+            "Longest that fits",
+            message.estimated_max_len,
+            None,
+            "The server's own estimate of the context that would fit.",
+        ),
     ]
 }

@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::estimator::{AskedMoment, AskedTensor};
 use crate::import::oom::{
-    Agreement, ByteRange, FailedRequest, LARGE_SEGMENT, OomMessage, PrintedAmount, ReportingProgram, SMALL_SEGMENT, agreement,
-    segment_of,
+    Agreement, ByteRange, FailedRequest, LARGE_SEGMENT, OomMessage, PrintedAmount,
+    ReportingProgram, SMALL_SEGMENT, agreement, segment_of,
 };
 use crate::units::{Bytes, whole};
 
@@ -74,7 +74,11 @@ impl FoundTensor {
         let AskedTensor { dtype, shape, bytes, .. } = &self.tensor;
         let tensor = described(&self.tensor, name);
         if self.agreement == Agreement::Segment {
-            return format!("{} = the segment for {tensor} of {}", self.asked, ByteRange::exactly(bytes.0));
+            return format!(
+                "{} = the segment for {tensor} of {}",
+                self.asked,
+                ByteRange::exactly(bytes.0)
+            );
         }
         let is_share = shape.elements().stored_as(*dtype) != *bytes;
         format!("{} = {tensor}{}", self.asked, if is_share { ", this rank's share" } else { "" })
@@ -110,7 +114,8 @@ impl AskedFor {
         if message.about == FailedRequest::HostMemory || tensors.is_empty() {
             return Self::NotKnown;
         }
-        let mut found: Vec<FoundTensor> = tensors.iter().filter_map(|tensor| FoundTensor::of(asked, tensor, message)).collect();
+        let mut found: Vec<FoundTensor> =
+            tensors.iter().filter_map(|tensor| FoundTensor::of(asked, tensor, message)).collect();
         let distance = |found: &FoundTensor| distance(found.moment, message).unwrap_or(u64::MAX);
         found.sort_by_key(|found| (found.agreement, distance(found)));
         if let Some(segment) = shared_segment(message, asked) {
@@ -124,7 +129,10 @@ impl AskedFor {
         }
         let largest = tensors.iter().max_by_key(|tensor| tensor.bytes);
         let nearest = nearest(asked, tensors);
-        Self::NoTensor { largest: largest.cloned().map(Box::new), nearest: nearest.cloned().map(Box::new) }
+        Self::NoTensor {
+            largest: largest.cloned().map(Box::new),
+            nearest: nearest.cloned().map(Box::new),
+        }
     }
 
     /// Returns the tensors that were found, those that agree best first; empty where none was.
@@ -140,7 +148,8 @@ impl FoundTensor {
     fn of(asked: PrintedAmount, tensor: &AskedTensor, message: &OomMessage) -> Option<Self> {
         let agreement = agreement(asked, tensor.bytes.0)?;
         let moments = tensor.moments.iter().copied();
-        let moment = moments.min_by_key(|moment| distance(Some(*moment), message).unwrap_or(u64::MAX));
+        let moment =
+            moments.min_by_key(|moment| distance(Some(*moment), message).unwrap_or(u64::MAX));
         Some(Self { asked, tensor: tensor.clone(), agreement, moment })
     }
 }
@@ -166,8 +175,11 @@ fn distance(moment: Option<AskedMoment>, message: &OomMessage) -> Option<u64> {
 
 /// The segment that small tensors share, if it was asked for.
 fn shared_segment(message: &OomMessage, asked: PrintedAmount) -> Option<u64> {
-    let of_pytorch = message.program == ReportingProgram::PyTorch && message.other_allocations.is_none();
-    [SMALL_SEGMENT, LARGE_SEGMENT].into_iter().find(|segment| of_pytorch && asked.contains(*segment))
+    let of_pytorch =
+        message.program == ReportingProgram::PyTorch && message.other_allocations.is_none();
+    [SMALL_SEGMENT, LARGE_SEGMENT]
+        .into_iter()
+        .find(|segment| of_pytorch && asked.contains(*segment))
 }
 
 /// The fewest and the most bytes of a tensor for which PyTorch's allocator asks for a segment of its own of that amount; `None` where the

@@ -9,7 +9,8 @@ use crate::config::Run;
 use crate::engines::CacheMemory;
 use crate::estimator::CacheRoom;
 use crate::import::oom::{
-    ByteRange, Cause, FailedRequest, LARGE_SEGMENT, OomMessage, PrintedAmount, ReportingProgram, UnknownCause, cause,
+    ByteRange, Cause, FailedRequest, LARGE_SEGMENT, OomMessage, PrintedAmount, ReportingProgram,
+    UnknownCause, cause,
 };
 use crate::units::{Bytes, whole};
 
@@ -92,7 +93,8 @@ pub(super) fn of(known: &Known<'_>, message: &OomMessage, asked_for: &AskedFor) 
     if serves && known.job.training().is_some() {
         found.push(Doubt::Serves(message.program));
     }
-    let says_nothing = cause(message) == Cause::Unknown(UnknownCause::NoSuchSize) || message.about == FailedRequest::HostMemory;
+    let says_nothing = cause(message) == Cause::Unknown(UnknownCause::NoSuchSize)
+        || message.about == FailedRequest::HostMemory;
     if says_nothing {
         return found;
     }
@@ -131,8 +133,10 @@ fn of_cache(known: &Known<'_>, message: &OomMessage) -> Option<Doubt> {
 /// A doubt about the memory that one longest request takes.
 fn of_needed(message: &OomMessage, room: &CacheRoom) -> Option<Doubt> {
     let needed = message.needed?.range();
-    let (least, most) =
-        (room.per_sequence.0 - room.per_sequence.0 / SAME_CACHE, room.per_sequence.0 + room.per_sequence.0 / SAME_CACHE);
+    let (least, most) = (
+        room.per_sequence.0 - room.per_sequence.0 / SAME_CACHE,
+        room.per_sequence.0 + room.per_sequence.0 / SAME_CACHE,
+    );
     let differs = needed.high < least || needed.low > most;
     differs.then_some(Doubt::OtherCache { stated: needed, estimated: room.per_sequence })
 }
@@ -147,10 +151,15 @@ fn of_room(known: &Known<'_>, message: &OomMessage, room: &CacheRoom) -> Option<
         let most = stated.max(estimated).saturating_mul(10);
         most > stated.min(estimated).saturating_mul(SAME_JOB)
     };
-    let tokens = message.tokens_available.zip(room.tokens()).filter(|(stated, estimated)| differs(*stated, *estimated));
+    let tokens = message
+        .tokens_available
+        .zip(room.tokens())
+        .filter(|(stated, estimated)| differs(*stated, *estimated));
     let memory = message.available.filter(|stated| differs(stated.range().middle(), room.bytes.0));
-    let of_tokens = tokens.map(|(stated, estimated)| (ShownAmount::Tokens(stated), ShownAmount::Tokens(estimated)));
-    let of_memory = memory.map(|stated| (ShownAmount::Printed(stated), ShownAmount::exactly(room.bytes)));
+    let of_tokens = tokens
+        .map(|(stated, estimated)| (ShownAmount::Tokens(stated), ShownAmount::Tokens(estimated)));
+    let of_memory =
+        memory.map(|stated| (ShownAmount::Printed(stated), ShownAmount::exactly(room.bytes)));
     of_tokens.or(of_memory).map(|(stated, estimated)| Doubt::OtherRoom { stated, estimated })
 }
 
@@ -194,7 +203,11 @@ impl fmt::Display for Doubt {
                  memory or number of GPUs was running."
             ),
             Self::Serves(program) => {
-                write!(f, "{} serves models, and the link's job trains one: choose serving and its engine.", program.name())
+                write!(
+                    f,
+                    "{} serves models, and the link's job trains one: choose serving and its engine.",
+                    program.name()
+                )
             }
         }
     }

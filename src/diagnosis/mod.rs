@@ -17,7 +17,9 @@ pub use doubts::Doubt;
 pub use remedies::Remedy;
 
 use crate::config::Job;
-use crate::estimator::{AskedTensor, Estimate, ReplayedFailure, asked_tensors, estimate, replayed_failure};
+use crate::estimator::{
+    AskedTensor, Estimate, ReplayedFailure, asked_tensors, estimate, replayed_failure,
+};
 use crate::import::oom::{ByteRange, Cause, OomMessage, PrintedAmount, cause};
 use crate::units::Bytes;
 
@@ -97,13 +99,17 @@ pub fn of_each(job: &Job, messages: &[OomMessage]) -> Vec<Diagnosis> {
         }
     }
     let known = Known::of(job);
-    groups.into_iter().map(|(message, count, ranks)| known.diagnosis(message, count, ranks)).collect()
+    groups
+        .into_iter()
+        .map(|(message, count, ranks)| known.diagnosis(message, count, ranks))
+        .collect()
 }
 
 /// True if two messages tell the same failure.
 fn are_alike(one: &OomMessage, other: &OomMessage) -> bool {
     let kinds = [one, other].map(|message| std::mem::discriminant(&cause(message)));
-    let [first, second] = [one, other].map(|message| (message.program, message.about, message.tried, message.needed));
+    let [first, second] =
+        [one, other].map(|message| (message.program, message.about, message.tried, message.needed));
     kinds[0] == kinds[1] && first == second
 }
 
@@ -116,7 +122,9 @@ pub(crate) fn prints_so(message: &OomMessage, failure: &ReplayedFailure) -> bool
         (message.unallocated_range(), numbers.unallocated),
         (message.free.map(PrintedAmount::range), numbers.free),
     ];
-    let agree = |(stated, bytes): (Option<ByteRange>, u64)| stated.is_none_or(|range| range.contains(bytes));
+    let agree = |(stated, bytes): (Option<ByteRange>, u64)| {
+        stated.is_none_or(|range| range.contains(bytes))
+    };
     message.tried.is_some_and(|tried| tried.contains(numbers.tried))
         && message.allocated.is_some()
         && others.into_iter().all(agree)

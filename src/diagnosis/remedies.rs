@@ -4,7 +4,9 @@ use super::Known;
 use crate::config::Job;
 use crate::estimator::{DeviceMemory, device_memory_under, estimate};
 use crate::hardware::allocator::Settings;
-use crate::import::oom::{ByteRange, Cause, FailedRequest, Holder, OomMessage, ReportingProgram, UnknownCause};
+use crate::import::oom::{
+    ByteRange, Cause, FailedRequest, Holder, OomMessage, ReportingProgram, UnknownCause,
+};
 use crate::planner::{Fix, fixes, gpu_count};
 use crate::units::{Bytes, MemoryUnit};
 
@@ -43,7 +45,12 @@ fn expandable_segments(job: &Job, belongs: bool) -> Option<Remedy> {
 
 /// All remedies for a cause, the cheapest first. `belongs` is true if the message may come from
 /// this job; changes of another job would help nobody.
-pub(super) fn of(known: &Known<'_>, message: &OomMessage, cause: &Cause, belongs: bool) -> Vec<Remedy> {
+pub(super) fn of(
+    known: &Known<'_>,
+    message: &OomMessage,
+    cause: &Cause,
+    belongs: bool,
+) -> Vec<Remedy> {
     let mut found = Vec::new();
     match cause {
         Cause::Fragmentation { .. } if is_cuda(message) => found.extend(expandable_segments(known.job, belongs)),
@@ -80,7 +87,8 @@ pub(super) fn of(known: &Known<'_>, message: &OomMessage, cause: &Cause, belongs
 
 /// True if the settings of PyTorch's CUDA allocator apply.
 fn is_cuda(message: &OomMessage) -> bool {
-    message.program == ReportingProgram::PyTorch && message.device.platform.is_none_or(|platform| platform == "CUDA")
+    message.program == ReportingProgram::PyTorch
+        && message.device.platform.is_none_or(|platform| platform == "CUDA")
 }
 
 /// True if a job that needs less memory would have gone on.

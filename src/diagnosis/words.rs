@@ -3,7 +3,9 @@
 use super::asked_for::{AskedFor, FoundTensor, described, sizes_of_segment};
 use super::{Diagnosis, Remedy};
 use crate::estimator::{AskedTensor, DeviceMemory, ReplayedFailure};
-use crate::import::oom::{ByteRange, Cause, FailedRequest, Holder, OomMessage, ReportingProgram, UnknownCause};
+use crate::import::oom::{
+    ByteRange, Cause, FailedRequest, Holder, OomMessage, ReportingProgram, UnknownCause,
+};
 use crate::units::Bytes;
 
 /// The most groups of tensors, and the most ranks, that are named.
@@ -16,9 +18,16 @@ impl Diagnosis {
     /// 0, ranks 0 and 1: tried to allocate 3.91 GiB.`
     pub fn heading(&self) -> String {
         let message = &self.message;
-        let device = message.device.platform.map_or_else(String::new, |platform| format!(" on {platform}"));
-        let index = message.device.index.map_or_else(String::new, |index| format!(" device {index}"));
-        format!("{}{device}{index}{}: {}.", message.program.name(), self.ranks_in_words(), failed(message))
+        let device =
+            message.device.platform.map_or_else(String::new, |platform| format!(" on {platform}"));
+        let index =
+            message.device.index.map_or_else(String::new, |index| format!(" device {index}"));
+        format!(
+            "{}{device}{index}{}: {}.",
+            message.program.name(),
+            self.ranks_in_words(),
+            failed(message)
+        )
     }
 
     fn ranks_in_words(&self) -> String {
@@ -37,7 +46,8 @@ impl Diagnosis {
     /// The cause of the failure: the rule's finding with its numbers, its meaning, and the
     /// estimate's view of it.
     pub fn explanation(&self) -> Vec<String> {
-        let mut said = vec![self.cause.to_string(), meaning(&self.cause, self.message.program).to_owned()];
+        let mut said =
+            vec![self.cause.to_string(), meaning(&self.cause, self.message.program).to_owned()];
         if self.doubts.is_empty() {
             said.extend(self.same_message());
             said.extend(self.verdict_of_estimate());
@@ -49,7 +59,9 @@ impl Diagnosis {
     /// not.
     fn same_message(&self) -> Option<String> {
         let ReplayedFailure { op, name, .. } = self.failure.filter(|_| self.is_replayed)?;
-        Some(format!("PyTorch's allocator, replayed with the link's job, ends in this very message: {name} ({op}) is asked for."))
+        Some(format!(
+            "PyTorch's allocator, replayed with the link's job, ends in this very message: {name} ({op}) is asked for."
+        ))
     }
 
     /// The estimate's word on the cause; `None` where it adds nothing.
@@ -57,8 +69,12 @@ impl Diagnosis {
         let exact = |bytes: Bytes| ByteRange::exactly(bytes.0);
         if self.message.about == FailedRequest::HostMemory {
             let waits = "beside what its programs need themselves";
-            return (self.host > Bytes::ZERO)
-                .then(|| format!("By the estimate the job keeps {} in host memory for each GPU, {waits}.", exact(self.host)));
+            return (self.host > Bytes::ZERO).then(|| {
+                format!(
+                    "By the estimate the job keeps {} in host memory for each GPU, {waits}.",
+                    exact(self.host)
+                )
+            });
         }
         let fits = self.estimate.fits;
         match &self.cause {
@@ -66,21 +82,35 @@ impl Diagnosis {
             Cause::Fragmentation { .. } if self.estimate.tensors_over().is_none() && !fits => {
                 self.replayed().filter(|_| !self.is_replayed)
             }
-            Cause::Fragmentation { .. } | Cause::Others { .. } | Cause::Limit { .. } if !fits => Some(format!(
-                "By the estimate the job would not have fitted anyway: at its peak it is {} short on each GPU.",
-                exact(self.estimate.tensors_over().unwrap_or(self.missing()))
-            )),
-            Cause::Fragmentation { .. } | Cause::Others { .. } | Cause::Limit { .. } => {
-                Some(format!("By the estimate the job fits, with {} to spare on each GPU.", exact(self.spare())))
+            Cause::Fragmentation { .. } | Cause::Others { .. } | Cause::Limit { .. } if !fits => {
+                Some(format!(
+                    "By the estimate the job would not have fitted anyway: at its peak it is {} short on each GPU.",
+                    exact(self.estimate.tensors_over().unwrap_or(self.missing()))
+                ))
             }
-            Cause::Demand { .. } | Cause::TooManyTokens { .. } | Cause::NothingLeft { .. } if fits => Some(format!(
-                "By the estimate the job fits, with {} to spare on each GPU: where the amounts below differ, the run was another than the \
+            Cause::Fragmentation { .. } | Cause::Others { .. } | Cause::Limit { .. } => {
+                Some(format!(
+                    "By the estimate the job fits, with {} to spare on each GPU.",
+                    exact(self.spare())
+                ))
+            }
+            Cause::Demand { .. } | Cause::TooManyTokens { .. } | Cause::NothingLeft { .. }
+                if fits =>
+            {
+                Some(format!(
+                    "By the estimate the job fits, with {} to spare on each GPU: where the amounts below differ, the run was another than the \
                  link's.",
-                exact(self.spare())
-            )),
-            Cause::Demand { .. } | Cause::TooManyTokens { .. } | Cause::NothingLeft { .. } => self.replayed().or_else(|| {
-                Some(format!("The estimate says so, too: at its peak the job is {} short on each GPU.", exact(self.missing())))
-            }),
+                    exact(self.spare())
+                ))
+            }
+            Cause::Demand { .. } | Cause::TooManyTokens { .. } | Cause::NothingLeft { .. } => {
+                self.replayed().or_else(|| {
+                    Some(format!(
+                        "The estimate says so, too: at its peak the job is {} short on each GPU.",
+                        exact(self.missing())
+                    ))
+                })
+            }
         }
     }
 
@@ -96,7 +126,8 @@ impl Diagnosis {
     fn replayed(&self) -> Option<String> {
         let ReplayedFailure { op, name, numbers } = self.failure?;
         let [tried, allocated, unallocated] =
-            [numbers.tried, numbers.allocated, numbers.unallocated].map(|bytes| ByteRange::exactly(bytes).to_string());
+            [numbers.tried, numbers.allocated, numbers.unallocated]
+                .map(|bytes| ByteRange::exactly(bytes).to_string());
         Some(format!(
             "The estimate says so, too: PyTorch's allocator, replayed with the link's job, runs out when {tried} is asked for {name} ({op}), \
              with {allocated} allocated and {unallocated} reserved but unallocated."
@@ -132,7 +163,10 @@ impl Diagnosis {
     fn tensors(&self) -> Vec<String> {
         let mut groups: Vec<Vec<&FoundTensor>> = Vec::new();
         for found in self.asked_for.tensors() {
-            match groups.iter_mut().find(|group| group.first().is_some_and(|first| first.is_asked_with(found))) {
+            match groups
+                .iter_mut()
+                .find(|group| group.first().is_some_and(|first| first.is_asked_with(found)))
+            {
                 Some(group) => group.push(found),
                 None => groups.push(vec![found]),
             }
@@ -142,7 +176,9 @@ impl Diagnosis {
         if !others.is_empty() {
             let names = names(others.iter().flatten().copied());
             let count: usize = others.iter().map(Vec::len).sum();
-            said.push(format!("{count} more tensors of the step have that size, at other moments: {names}."));
+            said.push(format!(
+                "{count} more tensors of the step have that size, at other moments: {names}."
+            ));
         }
         said
     }
@@ -174,7 +210,8 @@ impl Diagnosis {
     /// Remedies besides changes of the job, a sentence each, for pages that show those changes as
     /// buttons.
     pub fn advice_besides_changes(&self) -> Vec<String> {
-        let others = self.remedies.iter().filter(|remedy| !matches!(remedy, Remedy::Change(_))).map(remedy);
+        let others =
+            self.remedies.iter().filter(|remedy| !matches!(remedy, Remedy::Change(_))).map(remedy);
         others.chain(self.on_changes()).collect()
     }
 
@@ -220,14 +257,24 @@ fn names<'a>(tensors: impl Iterator<Item = &'a FoundTensor>) -> String {
 /// The failure, in the words of the message.
 fn failed(message: &OomMessage) -> String {
     match (message.tried, message.about) {
-        (Some(tried), FailedRequest::HostMemory) => format!("tried to allocate {tried} of host memory"),
+        (Some(tried), FailedRequest::HostMemory) => {
+            format!("tried to allocate {tried} of host memory")
+        }
         (Some(tried), _) => format!("tried to allocate {tried}"),
         (None, FailedRequest::HostMemory) => "host memory ran out".to_owned(),
-        (None, FailedRequest::KvCache) => "too little memory is left for keys and values".to_owned(),
-        (None, FailedRequest::Startup) => "less memory is free than the server was told to take".to_owned(),
-        (None, FailedRequest::WarmUp) => "memory ran out in a trial run before the first request".to_owned(),
+        (None, FailedRequest::KvCache) => {
+            "too little memory is left for keys and values".to_owned()
+        }
+        (None, FailedRequest::Startup) => {
+            "less memory is free than the server was told to take".to_owned()
+        }
+        (None, FailedRequest::WarmUp) => {
+            "memory ran out in a trial run before the first request".to_owned()
+        }
         (None, FailedRequest::Tokens) => "the cache of keys and values is full".to_owned(),
-        (None, FailedRequest::Compilation) => "the compiled program needs more memory than there is".to_owned(),
+        (None, FailedRequest::Compilation) => {
+            "the compiled program needs more memory than there is".to_owned()
+        }
         (None, FailedRequest::Allocation) => "memory ran out".to_owned(),
     }
 }
@@ -248,7 +295,9 @@ fn meaning(cause: &Cause, program: ReportingProgram) -> &'static str {
             "There was enough memory, but not in one piece: what PyTorch had reserved lay in gaps between tensors in use, and a tensor needs \
              one gap that is large enough."
         }
-        Cause::Limit { .. } => "The GPU may have more: a limit that was set for this process was reached first.",
+        Cause::Limit { .. } => {
+            "The GPU may have more: a limit that was set for this process was reached first."
+        }
         Cause::Others { holder: Holder::OtherProcesses, .. } => {
             "The job might have gone on if it had the GPU for itself: other processes hold what it lacked."
         }
@@ -271,7 +320,9 @@ const fn unknown(why: UnknownCause) -> &'static str {
         UnknownCause::TooFewAmounts => {
             "Paste the whole sentence: with what is free, allocated and reserved the cause can be told."
         }
-        UnknownCause::TooCoarse => "Another digit would decide it; both demand and gaps between tensors are possible.",
+        UnknownCause::TooCoarse => {
+            "Another digit would decide it; both demand and gaps between tensors are possible."
+        }
         UnknownCause::FreeSuffices => {
             "Memory was there when the message was written: another process may have given it back in between, or a limit of the system \
              was reached."
@@ -279,14 +330,20 @@ const fn unknown(why: UnknownCause) -> &'static str {
         UnknownCause::OutsideAllocator => {
             "PyTorch keeps memory that it does not use at the moment, and libraries cannot take it: leave them some room."
         }
-        UnknownCause::PagesTooFew => "The cache is handed out in pages, and too few whole ones are left.",
+        UnknownCause::PagesTooFew => {
+            "The cache is handed out in pages, and too few whole ones are left."
+        }
         UnknownCause::HostMemory => "It is the computer's memory that ran out, not the GPU's.",
         UnknownCause::NoSuchSize => "It is an error of the program, not a want of memory.",
     }
 }
 
 /// A sentence that no tensor has the size, with the facts that follow from the size nevertheless.
-fn no_tensor(message: &OomMessage, largest: Option<&AskedTensor>, nearest: Option<&AskedTensor>) -> String {
+fn no_tensor(
+    message: &OomMessage,
+    largest: Option<&AskedTensor>,
+    nearest: Option<&AskedTensor>,
+) -> String {
     let asked = message.tried.map(|tried| tried.to_string()).unwrap_or_default();
     let mut said = format!("No tensor of the link's job has {asked}");
     if let Some([fewest, most]) = message.tried.and_then(sizes_of_segment) {
@@ -295,7 +352,9 @@ fn no_tensor(message: &OomMessage, largest: Option<&AskedTensor>, nearest: Optio
             "{said}; PyTorch asks for whole multiples of 2 MiB, so the tensor takes more than {fewest} and at most {most}"
         );
     }
-    let named = |tensor: &AskedTensor| format!("{} with {}", described(tensor, tensor.name), ByteRange::exactly(tensor.bytes.0));
+    let named = |tensor: &AskedTensor| {
+        format!("{} with {}", described(tensor, tensor.name), ByteRange::exactly(tensor.bytes.0))
+    };
     match (nearest, largest) {
         (Some(nearest), _) => said = format!("{said}; the nearest is {}", named(nearest)),
         (None, Some(largest)) => said = format!("{said}; the largest is {}", named(largest)),
@@ -309,7 +368,10 @@ fn remedy(remedy: &Remedy) -> String {
     match remedy {
         Remedy::Change(fix) => {
             let [before, after] = [fix.before, fix.after].map(|bytes| ByteRange::exactly(bytes.0));
-            format!("{}: {after} in place of {before} on each GPU, tried by the estimator.", fix.title)
+            format!(
+                "{}: {after} in place of {before} on each GPU, tried by the estimator.",
+                fix.title
+            )
         }
         Remedy::Setting { setting, note, tried } => {
             format!("{setting}: {note}{}", tried.as_ref().map(with_setting).unwrap_or_default())
@@ -321,5 +383,8 @@ fn remedy(remedy: &Remedy) -> String {
 /// The outcome of a replay with a setting.
 fn with_setting(memory: &DeviceMemory) -> String {
     let outcome = if memory.fits { "the job fits" } else { "it still runs out" };
-    format!(" Tried by the estimator: {outcome}, and PyTorch reserves {} at most.", ByteRange::exactly(memory.reserved.0))
+    format!(
+        " Tried by the estimator: {outcome}, and PyTorch reserves {} at most.",
+        ByteRange::exactly(memory.reserved.0)
+    )
 }

@@ -20,17 +20,30 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
         // with blocks in tiles from June 2024 on (8075).
         Earlier {
             until: "2024-06-24",
-            steps: Steps { ggml: Some(GgmlRelease { in_flight: [IN_FLIGHT, IN_FLIGHT], widens: true }), ..BUILDS_EACH_TIME },
+            steps: Steps {
+                ggml: Some(GgmlRelease { in_flight: [IN_FLIGHT, IN_FLIGHT], widens: true }),
+                ..BUILDS_EACH_TIME
+            },
         },
         Earlier {
             until: "2024-10-14",
-            steps: Steps { ggml: Some(GgmlRelease { in_flight: [IN_FLIGHT, IN_FLIGHT], widens: false }), ..BUILDS_EACH_TIME },
+            steps: Steps {
+                ggml: Some(GgmlRelease { in_flight: [IN_FLIGHT, IN_FLIGHT], widens: false }),
+                ..BUILDS_EACH_TIME
+            },
         },
         Earlier { until: "2025-07-17", steps: BUILDS_EACH_TIME },
     ],
-    smaller_cache: SmallerCache { format: CacheFormat::Q8_0, title: "KV cache in q8_0", more: "With the KV cache in q8_0" },
+    smaller_cache: SmallerCache {
+        format: CacheFormat::Q8_0,
+        title: "KV cache in q8_0",
+        more: "With the KV cache in q8_0",
+    },
     adapter_slots: None,
-    smaller_weights: &[(WeightFormat::Q8_0, "With weights in Q8_0"), (WeightFormat::Q4KM, "With weights in Q4_K_M")],
+    smaller_weights: &[
+        (WeightFormat::Q8_0, "With weights in Q8_0"),
+        (WeightFormat::Q4KM, "With weights in Q4_K_M"),
+    ],
 };
 
 const STEPS: Steps = Steps {

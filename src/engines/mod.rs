@@ -121,7 +121,8 @@ impl EngineSpec {
 impl Steps {
     /// A server: its own sums, and a tokenizer that reads a million tokens a second on one thread (a gigabyte in less than 20 seconds on
     /// all of a server's, github.com/huggingface/tokenizers), behind some milliseconds of HTTP and of messages between processes: assumed.
-    pub const SERVER: Self = Self { arrival: 5e-3, per_prompt_token: 1e-6, own_sums: true, ..Self::NONE };
+    pub const SERVER: Self =
+        Self { arrival: 5e-3, per_prompt_token: 1e-6, own_sums: true, ..Self::NONE };
 
     /// Nothing but the kernels, launched as one graph.
     pub const NONE: Self = Self {
@@ -190,11 +191,16 @@ pub struct SmallerCache {
     pub more: &'static str,
 }
 
-const FP8_CACHE: SmallerCache =
-    SmallerCache { format: CacheFormat::Fp8, title: "KV cache in fp8", more: "With the KV cache in fp8" };
+const FP8_CACHE: SmallerCache = SmallerCache {
+    format: CacheFormat::Fp8,
+    title: "KV cache in fp8",
+    more: "With the KV cache in fp8",
+};
 
-const SMALLER_TENSORS: &[(WeightFormat, &str)] =
-    &[(WeightFormat::Fp8Channel, "With weights in fp8"), (WeightFormat::Awq, "With weights in 4 bit (AWQ)")];
+const SMALLER_TENSORS: &[(WeightFormat, &str)] = &[
+    (WeightFormat::Fp8Channel, "With weights in fp8"),
+    (WeightFormat::Awq, "With weights in 4 bit (AWQ)"),
+];
 
 /// An engine with the share of memory that it is told to use.
 #[derive(Clone, Copy)]
@@ -280,8 +286,12 @@ mod tests {
 
     #[test]
     fn each_has_its_own_place_and_key() {
-        assert!(Engine::SPECS.iter().enumerate().all(|(place, spec)| spec.place == place), "two have one place");
-        let words: std::collections::BTreeSet<_> = Engine::SPECS.iter().map(|spec| spec.key).collect();
+        assert!(
+            Engine::SPECS.iter().enumerate().all(|(place, spec)| spec.place == place),
+            "two have one place"
+        );
+        let words: std::collections::BTreeSet<_> =
+            Engine::SPECS.iter().map(|spec| spec.key).collect();
         assert_eq!(words.len(), Engine::SPECS.len());
     }
 }

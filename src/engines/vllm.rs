@@ -1,6 +1,8 @@
 //! vLLM: takes everything up to a share of the accelerator's memory when it starts.
 
-use super::{AdapterSlots, CacheMemory, Earlier, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Share, Steps};
+use super::{
+    AdapterSlots, CacheMemory, Earlier, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Share, Steps,
+};
 use crate::sources;
 use crate::units::WeightFormat;
 
@@ -30,7 +32,10 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     steps: STEPS,
     // Version 0.6.0 hides a part of it behind the step. Before: gaps of 4 ms between steps (vllm-project/vllm issue 6854), 5 to 6 ms with 256
     // sequences (issue 10634), and graphs of up to 256.
-    earlier: &[Earlier { until: "2024-09-05", steps: Steps { host: 4e-3, sequence: 6e-6, captured: 256, ..STEPS } }],
+    earlier: &[Earlier {
+        until: "2024-09-05",
+        steps: Steps { host: 4e-3, sequence: 6e-6, captured: 256, ..STEPS },
+    }],
     smaller_cache: FP8_CACHE,
     adapter_slots: Some(AdapterSlots { source: sources::VLLM_LORA }),
     smaller_weights: SMALLER_TENSORS,

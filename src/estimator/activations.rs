@@ -12,7 +12,9 @@ use crate::units::Bytes;
 pub(super) fn moments(job: &Job, has_head: bool) -> &'static [Moment] {
     match (job.run(), has_head) {
         (Run::Serving(_), _) => &[Moment::Prefill],
-        (Run::Training(_), true) => &[Moment::Loss, Moment::Backward, Moment::BackwardEnds, Moment::Step],
+        (Run::Training(_), true) => {
+            &[Moment::Loss, Moment::Backward, Moment::BackwardEnds, Moment::Step]
+        }
         (Run::Training(_), false) => &[Moment::Backward, Moment::BackwardEnds, Moment::Step],
     }
 }
@@ -57,32 +59,56 @@ pub(super) const fn name(moment: Moment, recompute: Recompute) -> &'static str {
 /// True if a saved tensor stays in memory after forward under that recomputation.
 const fn survives(kept: Kept, recompute: Recompute) -> bool {
     match (recompute, kept) {
-        (Recompute::None, _) | (_, Kept::BlockInput | Kept::Always) | (Recompute::Selective, Kept::Block) => true,
-        (Recompute::Full, Kept::Block | Kept::AttentionCore) | (Recompute::Selective, Kept::AttentionCore) => false,
+        (Recompute::None, _)
+        | (_, Kept::BlockInput | Kept::Always)
+        | (Recompute::Selective, Kept::Block) => true,
+        (Recompute::Full, Kept::Block | Kept::AttentionCore)
+        | (Recompute::Selective, Kept::AttentionCore) => false,
     }
 }
 
 /// One line per operation that saves something passing `filter`, `count` times.
-fn saved(scope: &Scope, ops: &[Op], count: u64, note: &'static str, filter: impl Fn(&Tensor) -> bool, lines: &mut Vec<LineItem>) {
+fn saved(
+    scope: &Scope,
+    ops: &[Op],
+    count: u64,
+    note: &'static str,
+    filter: impl Fn(&Tensor) -> bool,
+    lines: &mut Vec<LineItem>,
+) {
     for op in ops {
         let (bytes, tensors) = scope.sum(saved_tensors(scope, op, count, &filter));
         if op.tensors.iter().any(|tensor| tensor.role == Role::Saved && filter(tensor)) {
-            let (kind, source, certainty) = (MemoryKind::Activation, op.source, Certainty::Modelled);
+            let (kind, source, certainty) =
+                (MemoryKind::Activation, op.source, Certainty::Modelled);
             lines.push(LineItem { kind, label: op.name, bytes, tensors, note, source, certainty });
         }
     }
 }
 
-fn saved_tensors(scope: &Scope, op: &Op, count: u64, filter: &impl Fn(&Tensor) -> bool) -> impl Iterator<Item = TensorLine> {
+fn saved_tensors(
+    scope: &Scope,
+    op: &Op,
+    count: u64,
+    filter: &impl Fn(&Tensor) -> bool,
+) -> impl Iterator<Item = TensorLine> {
     let (t, sequence_parallel) = (scope.job.layout().t(), scope.job.layout().sequence_parallel);
-    op.tensors
-        .iter()
-        .filter(move |tensor| tensor.role == Role::Saved && filter(tensor))
-        .map(move |tensor| tensor_line(op, tensor, count, tensor.bytes_per_rank(t, sequence_parallel) * count))
+    op.tensors.iter().filter(move |tensor| tensor.role == Role::Saved && filter(tensor)).map(
+        move |tensor| {
+            tensor_line(op, tensor, count, tensor.bytes_per_rank(t, sequence_parallel) * count)
+        },
+    )
 }
 
 const fn tensor_line(op: &Op, tensor: &Tensor, count: u64, bytes: Bytes) -> TensorLine {
-    TensorLine { op: op.name, name: tensor.name, shape: tensor.shape, dtype: tensor.dtype, count, bytes }
+    TensorLine {
+        op: op.name,
+        name: tensor.name,
+        shape: tensor.shape,
+        dtype: tensor.dtype,
+        count,
+        bytes,
+    }
 }
 
 fn training(scope: &Scope, (recompute, moment): (Recompute, Moment), lines: &mut Vec<LineItem>) {
@@ -92,7 +118,14 @@ fn training(scope: &Scope, (recompute, moment): (Recompute, Moment), lines: &mut
         return;
     }
     if stage.embedding {
-        saved(scope, &list.embedding, stage.in_flight, "Saved by the embedding for its own backward.", |_| true, lines);
+        saved(
+            scope,
+            &list.embedding,
+            stage.in_flight,
+            "Saved by the embedding for its own backward.",
+            |_| true,
+            lines,
+        );
     }
     // At the end of backward this micro-batch's blocks are done but for the first; those in flight behind it are still whole.
     let ends = moment == Moment::BackwardEnds;
@@ -113,7 +146,12 @@ fn training(scope: &Scope, (recompute, moment): (Recompute, Moment), lines: &mut
     if moment == Moment::Loss {
         let note = "Saved by the head and the loss; released once the loss's backward is through.";
         saved(scope, &list.head, 1, note, |_| true, lines);
-        lines.extend(workspace(scope, &list.head, "Loss workspace", "Alive only while the loss is computed."));
+        lines.extend(workspace(
+            scope,
+            &list.head,
+            "Loss workspace",
+            "Alive only while the loss is computed.",
+        ));
         states::gradients(scope, Gradients::None, lines);
         lines.extend(states::gathered(scope, 1));
     } else {
@@ -132,7 +170,8 @@ fn training(scope: &Scope, (recompute, moment): (Recompute, Moment), lines: &mut
 /// gradients that flow back through it.
 fn one_block_in_backward(scope: &Scope, recompute: Recompute, lines: &mut Vec<LineItem>) {
     let again = |tensor: &Tensor| !survives(tensor.kept, recompute);
-    let (bytes, tensors) = scope.sum(scope.list.usual().iter().flat_map(|op| saved_tensors(scope, op, 1, &again)));
+    let (bytes, tensors) =
+        scope.sum(scope.list.usual().iter().flat_map(|op| saved_tensors(scope, op, 1, &again)));
     let note = "Recomputed for the one block that backward is in.";
     lines.extend(temporary(bytes, tensors, "Recomputed block", note));
     let note = "Gradients of one block's activations while they flow back.";
@@ -141,40 +180,73 @@ fn one_block_in_backward(scope: &Scope, recompute: Recompute, lines: &mut Vec<Li
 }
 
 /// All workspace tensors of some operations, alive together.
-fn workspace(scope: &Scope, ops: &[Op], label: &'static str, note: &'static str) -> Option<LineItem> {
+fn workspace(
+    scope: &Scope,
+    ops: &[Op],
+    label: &'static str,
+    note: &'static str,
+) -> Option<LineItem> {
     let (t, sequence_parallel) = (scope.job.layout().t(), scope.job.layout().sequence_parallel);
-    let tensors = ops::tensors(ops, Role::Workspace)
-        .map(|(op, tensor)| tensor_line(op, tensor, 1, tensor.bytes_per_rank(t, sequence_parallel)));
+    let tensors = ops::tensors(ops, Role::Workspace).map(|(op, tensor)| {
+        tensor_line(op, tensor, 1, tensor.bytes_per_rank(t, sequence_parallel))
+    });
     let (bytes, tensors) = scope.sum(tensors);
     temporary(bytes, tensors, label, note)
 }
 
 /// A line of temporary memory, if there is any.
-fn temporary(bytes: Bytes, tensors: Vec<TensorLine>, label: &'static str, note: &'static str) -> Option<LineItem> {
-    let (kind, source, certainty) = (MemoryKind::Temporary, sources::PYTORCH_AUTOGRAD, Certainty::Modelled);
-    (bytes > Bytes::ZERO).then_some(LineItem { kind, label, bytes, tensors, note, source, certainty })
+fn temporary(
+    bytes: Bytes,
+    tensors: Vec<TensorLine>,
+    label: &'static str,
+    note: &'static str,
+) -> Option<LineItem> {
+    let (kind, source, certainty) =
+        (MemoryKind::Temporary, sources::PYTORCH_AUTOGRAD, Certainty::Modelled);
+    (bytes > Bytes::ZERO).then_some(LineItem {
+        kind,
+        label,
+        bytes,
+        tensors,
+        note,
+        source,
+        certainty,
+    })
 }
 
 const CACHE_NOTE: &str = "What attention looks back on, for every sequence and block: no more tokens than a block's window.";
-const STATES_NOTE: &str =
-    "Keys and values of the layers that have some, and of every sequence the state of fixed size that other layers keep.";
+const STATES_NOTE: &str = "Keys and values of the layers that have some, and of every sequence the state of fixed size that other layers keep.";
 
 fn serving(scope: &Scope, lines: &mut Vec<LineItem>) {
     let (list, t) = (scope.list, scope.job.layout().t());
     let cache = ops::cache(&ops::lowering(scope.job), scope.stage.range());
     let held = cache.op.tensors.iter().zip(&cache.layers);
-    let cached = held.map(|(tensor, layers)| tensor_line(&cache.op, tensor, *layers, tensor.bytes_per_rank(t, false) * *layers));
+    let cached = held.map(|(tensor, layers)| {
+        tensor_line(&cache.op, tensor, *layers, tensor.bytes_per_rank(t, false) * *layers)
+    });
     let (bytes, tensors) = scope.sum(cached);
     let note = if scope.job.model().mixer().is_some() { STATES_NOTE } else { CACHE_NOTE };
     let (kind, source, certainty) = (MemoryKind::KvCache, cache.op.source, Certainty::Exact);
     lines.push(LineItem { kind, label: "KV cache", bytes, tensors, note, source, certainty });
     let note = "The larger half of one block while a chunk of a prompt goes through.";
-    let halves =
-        list.kinds.iter().flat_map(BlockKind::halves).filter_map(|half| workspace(scope, half, "Prefill working set", note));
+    let halves = list
+        .kinds
+        .iter()
+        .flat_map(BlockKind::halves)
+        .filter_map(|half| workspace(scope, half, "Prefill working set", note));
     let note = "The vision tower over the images of one prompt, before the text goes through: pixels, patches and the larger half of a block.";
-    let tower = scope.stage.embedding.then(|| workspace(scope, &list.embedding, "Images in the vision tower", note)).flatten();
+    let tower = scope
+        .stage
+        .embedding
+        .then(|| workspace(scope, &list.embedding, "Images in the vision tower", note))
+        .flatten();
     lines.extend(halves.chain(tower).max_by_key(|line| line.bytes));
     if scope.stage.head {
-        lines.extend(workspace(scope, &list.head, "Logits", "Logits of each sequence's last token, in fp32."));
+        lines.extend(workspace(
+            scope,
+            &list.head,
+            "Logits",
+            "Logits of each sequence's last token, in fp32.",
+        ));
     }
 }

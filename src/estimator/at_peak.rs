@@ -61,7 +61,9 @@ pub fn tensors_at_peak(job: &Job) -> Result<AtPeak, NotReplayed> {
                 sizes.insert(tensor, rounded(bytes));
                 now = now.saturating_add(rounded(bytes));
             }
-            TensorEvent::Freed { tensor } => now = now.saturating_sub(sizes.remove(&tensor).unwrap_or(0)),
+            TensorEvent::Freed { tensor } => {
+                now = now.saturating_sub(sizes.remove(&tensor).unwrap_or(0))
+            }
             TensorEvent::CacheEmptied => {}
         }
         if at >= built && now > most {
@@ -74,7 +76,9 @@ pub fn tensors_at_peak(job: &Job) -> Result<AtPeak, NotReplayed> {
     let mut alive = BTreeMap::new();
     for event in events.iter().take(until) {
         match *event {
-            TensorEvent::Taken { tensor, bytes, op, name, .. } => _ = alive.insert(tensor, (bytes, op, name)),
+            TensorEvent::Taken { tensor, bytes, op, name, .. } => {
+                _ = alive.insert(tensor, (bytes, op, name))
+            }
             TensorEvent::Freed { tensor } => _ = alive.remove(&tensor),
             TensorEvent::CacheEmptied => {}
         }
@@ -84,6 +88,8 @@ pub fn tensors_at_peak(job: &Job) -> Result<AtPeak, NotReplayed> {
         *groups.entry(key).or_default() += 1;
     }
     let tensors = groups.into_iter().rev();
-    let tensors = tensors.map(|((bytes, op, name), count)| TensorsAlike { op, name, bytes: Bytes(bytes), count }).collect();
+    let tensors = tensors
+        .map(|((bytes, op, name), count)| TensorsAlike { op, name, bytes: Bytes(bytes), count })
+        .collect();
     Ok(AtPeak { tensors, course })
 }

@@ -21,18 +21,20 @@ use std::num::NonZeroU64;
 use thiserror::Error;
 
 use crate::config::{
-    Division, Job, Loss, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, RouterWeights, TrainingPrecision,
-    TrainingRun,
+    Division, Job, Loss, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute,
+    RouterWeights, TrainingPrecision, TrainingRun,
 };
 use crate::optimizers::{ConflictingTool, OptimizerConflict};
 pub(super) use evaluation::refused as refused_evaluation;
 use rules::{
-    ADAPTED_EXPERTS_APART, ADAPTED_EXPERTS_SPLIT, ADAPTED_LATENT, ADAPTED_OTHERWISE, ADAPTED_SHARED, AUTOCAST_SHARED,
-    CHUNKS_ELSEWHERE, CUT_IN_32_BITS, EVALUATION_AWAY, EVALUATION_GATHERED, EVALUATION_LOSS, EVALUATION_SPLIT, EVALUATION_TUNED,
-    EXPERTS_ADAPTED_IN_HALVES, EXPERTS_ADAPTED_PLAINLY, EXPERTS_ADAPTED_SHARED, GRADIENTS_KEPT, INDEXED_BY_MASKS,
-    INTERLEAVED_ALONE, LAYERS_ELSEWHERE, LOSS_OF_TORCHTITAN, NOTHING_LEARNS, PACKED_ELSEWHERE, PACKED_SCORES, PREFIX_ELSEWHERE,
-    PREFIX_RECOMPUTED, SAVED_SHARED, SAVED_TIED, STATES_ADAPTED, STATES_OTHERWISE, STEPS_IN_BACKWARD, STREAMS_IN_STAGES,
-    STREAMS_TUNED, TUNING_ELSEWHERE, TUNING_MEGATRON, TUNING_SPLIT, UPCAST_SHARED,
+    ADAPTED_EXPERTS_APART, ADAPTED_EXPERTS_SPLIT, ADAPTED_LATENT, ADAPTED_OTHERWISE,
+    ADAPTED_SHARED, AUTOCAST_SHARED, CHUNKS_ELSEWHERE, CUT_IN_32_BITS, EVALUATION_AWAY,
+    EVALUATION_GATHERED, EVALUATION_LOSS, EVALUATION_SPLIT, EVALUATION_TUNED,
+    EXPERTS_ADAPTED_IN_HALVES, EXPERTS_ADAPTED_PLAINLY, EXPERTS_ADAPTED_SHARED, GRADIENTS_KEPT,
+    INDEXED_BY_MASKS, INTERLEAVED_ALONE, LAYERS_ELSEWHERE, LOSS_OF_TORCHTITAN, NOTHING_LEARNS,
+    PACKED_ELSEWHERE, PACKED_SCORES, PREFIX_ELSEWHERE, PREFIX_RECOMPUTED, SAVED_SHARED, SAVED_TIED,
+    STATES_ADAPTED, STATES_OTHERWISE, STEPS_IN_BACKWARD, STREAMS_IN_STAGES, STREAMS_TUNED,
+    TUNING_ELSEWHERE, TUNING_MEGATRON, TUNING_SPLIT, UPCAST_SHARED,
 };
 pub use towers::Unseen;
 
@@ -62,7 +64,9 @@ pub enum Blocker {
         ranks: u64,
     },
     /// The share of a rank is not a whole number of micro-batches.
-    #[error("{share} sequences per data-parallel rank are not a whole number of micro-batches of {micro_batch}")]
+    #[error(
+        "{share} sequences per data-parallel rank are not a whole number of micro-batches of {micro_batch}"
+    )]
     UnevenMicroBatch {
         /// Sequences per rank.
         share: u64,
@@ -80,7 +84,9 @@ pub enum Blocker {
         t: u64,
     },
     /// The library does not split the family's modules.
-    #[error("transformers 5.23 has no tensor-parallel plan for {family}; use 1 tensor-parallel rank or another software stack")]
+    #[error(
+        "transformers 5.23 has no tensor-parallel plan for {family}; use 1 tensor-parallel rank or another software stack"
+    )]
     NoTensorPlan {
         /// The `model_type`.
         family: &'static str,
@@ -116,7 +122,9 @@ pub enum Blocker {
         ranks: u64,
     },
     /// The ranks of a stage cannot be grouped for the experts.
-    #[error("{ranks} ranks of a pipeline stage do not split into groups of {group} for the experts")]
+    #[error(
+        "{ranks} ranks of a pipeline stage do not split into groups of {group} for the experts"
+    )]
     ExpertGroups {
         /// Tensor-, context- and data-parallel ranks of a stage.
         ranks: u64,
@@ -209,7 +217,9 @@ impl Blocker {
     pub fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Tensor { what, .. }, Self::Tensor { what: other, .. }) => what == other,
-            (Self::Framework(rule), Self::Framework(other)) => std::ptr::eq(*rule, *other) || rule == other,
+            (Self::Framework(rule), Self::Framework(other)) => {
+                std::ptr::eq(*rule, *other) || rule == other
+            }
             (Self::Optimizer(conflict), Self::Optimizer(other)) => conflict == other,
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
@@ -319,7 +329,9 @@ fn pipeline(job: &Job, found: &mut Vec<Blocker>) {
     let (pipeline, chunks) = (job.pipeline(), job.layout().chunks());
     let (p, micro_batches, group) = (pipeline.ranks, pipeline.micro_batches, pipeline.group);
     match pipeline.schedule {
-        PipelineSchedule::Interleaved if p == 1 => found.push(Blocker::Framework(&INTERLEAVED_ALONE)),
+        PipelineSchedule::Interleaved if p == 1 => {
+            found.push(Blocker::Framework(&INTERLEAVED_ALONE))
+        }
         PipelineSchedule::Interleaved => {
             let left = micro_batches % group.max(1);
             if left > 0 && left < p {
@@ -328,9 +340,16 @@ fn pipeline(job: &Job, found: &mut Vec<Blocker>) {
         }
         _ if chunks > 1 => found.push(Blocker::Framework(&CHUNKS_ELSEWHERE)),
         PipelineSchedule::DualPipe => {
-            let uneven = !p.is_multiple_of(2) || !micro_batches.is_multiple_of(2) || micro_batches < p.saturating_mul(2);
-            let refused = job.training().and_then(|run| run.stack.forbidden(NotWith::DualPipe)).map(Blocker::Framework);
-            found.extend(refused.or_else(|| uneven.then_some(Blocker::DualPipe { p, micro_batches })));
+            let uneven = !p.is_multiple_of(2)
+                || !micro_batches.is_multiple_of(2)
+                || micro_batches < p.saturating_mul(2);
+            let refused = job
+                .training()
+                .and_then(|run| run.stack.forbidden(NotWith::DualPipe))
+                .map(Blocker::Framework);
+            found.extend(
+                refused.or_else(|| uneven.then_some(Blocker::DualPipe { p, micro_batches })),
+            );
         }
         _ => {}
     }
@@ -340,8 +359,13 @@ fn pipeline(job: &Job, found: &mut Vec<Blocker>) {
 /// breaks.
 fn shared(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let (layout, stack) = (job.layout(), run.stack);
-    let (ranks, replicas, sharding, offload) = (layout.d(), layout.replicas(), layout.sharding, layout.offload);
-    let rule = |with| [CarriedOutBy::Anyone, stack.sharding].into_iter().find_map(|by| sharding.forbidden(with, by));
+    let (ranks, replicas, sharding, offload) =
+        (layout.d(), layout.replicas(), layout.sharding, layout.offload);
+    let rule = |with| {
+        [CarriedOutBy::Anyone, stack.sharding]
+            .into_iter()
+            .find_map(|by| sharding.forbidden(with, by))
+    };
     let mut forbid = |when: bool, rule: &dyn Fn() -> Option<&'static FrameworkRule>| {
         found.extend(when.then(rule).flatten().map(Blocker::Framework));
     };
@@ -351,7 +375,9 @@ fn shared(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     forbid(offload.optimizer && !offload.parameters, &|| rule(With::OptimizerAloneInHostMemory));
     forbid(offload.optimizer, &|| rule(With::OptimizerInHostMemory));
     let activations = offload.activations;
-    forbid(activations && layout.p() > 1, &|| stack.forbidden(NotWith::ActivationsInHostMemoryOverStages));
+    forbid(activations && layout.p() > 1, &|| {
+        stack.forbidden(NotWith::ActivationsInHostMemoryOverStages)
+    });
     let recomputed = activations && run.recompute != Recompute::None;
     forbid(recomputed, &|| stack.forbidden(NotWith::RecomputedActivationsInHostMemory));
     if !ranks.is_multiple_of(replicas) {
@@ -375,7 +401,8 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let tuned = !run.tuning.is_full() || run.tuning.objective != Objective::NextToken;
     forbid(tuned, &|| run.stack.forbidden(NotWith::Tuning));
     forbid(run.compile, &|| run.stack.forbidden(NotWith::Compiling));
-    let wide = matches!(run.precision, TrainingPrecision::Fp32 | TrainingPrecision::AmpBf16) || run.tuning.upcasts_rest();
+    let wide = matches!(run.precision, TrainingPrecision::Fp32 | TrainingPrecision::AmpBf16)
+        || run.tuning.upcasts_rest();
     forbid(run.loss == Loss::Cut && wide, &|| Some(&CUT_IN_32_BITS));
     let alone = layout.sequence_parallel && layout.t() == 1;
     forbid(alone, &|| run.stack.forbidden(NotWith::SequenceParallelismAlone));
@@ -388,7 +415,9 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
 /// True if routers learn in fp32 beside weights of 16 bits.
 fn learns_in_two_formats(job: &Job, run: &TrainingRun) -> bool {
     let in_fp32 = job.model().family.modules().experts.router_weights == RouterWeights::Fp32;
-    let plain = run.precision == TrainingPrecision::Bf16Pure && run.stack.is_played() && !run.tuning.freezes_model();
+    let plain = run.precision == TrainingPrecision::Bf16Pure
+        && run.stack.is_played()
+        && !run.tuning.freezes_model();
     in_fp32 && plain && job.model().moe.is_some()
 }
 
@@ -399,7 +428,8 @@ fn optimizer(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
         ConflictingTool::OwnTrainingLoop => run.stack.has_own_schedule(),
         ConflictingTool::TensorParallelism => layout.t() > 1,
         ConflictingTool::ShardedStates => {
-            run.precision == TrainingPrecision::FsdpMixed || layout.sharding.shards_optimizer() && layout.shards() > 1
+            run.precision == TrainingPrecision::FsdpMixed
+                || layout.sharding.shards_optimizer() && layout.shards() > 1
         }
         ConflictingTool::OffloadedStates => layout.offload.optimizer,
         ConflictingTool::PagedStates => run.tuning.paged_optimizer,
@@ -413,14 +443,16 @@ fn optimizer(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
 fn tensor(job: &Job, found: &mut Vec<Blocker>) {
     let (model, t) = (job.model(), job.layout().t());
     let stack = job.training().map(|run| run.stack);
-    let library = stack.is_some_and(|stack| stack.tensor_parallelism == TensorParallelism::PlanOfFamily);
+    let library =
+        stack.is_some_and(|stack| stack.tensor_parallelism == TensorParallelism::PlanOfFamily);
     let plan = model.family.modules().tensor_plan;
     if library && t > 1 && plan.is_none() {
         found.push(Blocker::NoTensorPlan { family: model.family.model_type() });
         return;
     }
     // Experts may be split otherwise than the rest.
-    let experts = if stack.is_some_and(|stack| stack.has_all_degrees) { job.layout().etp() } else { t };
+    let experts =
+        if stack.is_some_and(|stack| stack.has_all_degrees) { job.layout().etp() } else { t };
     let dense = (0..model.num_hidden_layers).any(|layer| model.moe_at(layer).is_none());
     let moe = model.moe.as_ref();
     let shared = moe.map_or(0, |moe| moe.shared_expert_intermediate_size);
@@ -430,10 +462,16 @@ fn tensor(job: &Job, found: &mut Vec<Blocker>) {
         }
     };
     if !(library && plan.is_some_and(|plan| plan.attention == Division::Whole)) {
-        let other = model.hybrid.as_ref().and_then(|hybrid| hybrid.other_heads.as_ref()).filter(|_| library);
+        let other = model
+            .hybrid
+            .as_ref()
+            .and_then(|hybrid| hybrid.other_heads.as_ref())
+            .filter(|_| library);
         let other = other.map(|other| [other.num_attention_heads, other.num_key_value_heads]);
         let usual = [model.num_attention_heads, model.num_key_value_heads];
-        for [heads, kv] in [Some(usual), other.filter(|other| *other != usual)].into_iter().flatten() {
+        for [heads, kv] in
+            [Some(usual), other.filter(|other| *other != usual)].into_iter().flatten()
+        {
             must("num_attention_heads", heads, t);
             // The library splits projections by columns; other software gives several ranks the same head.
             if library || !t.is_multiple_of(kv) {
@@ -452,8 +490,13 @@ fn model(job: &Job, found: &mut Vec<Blocker>) {
     let (model, p) = (job.model(), job.layout().p());
     tensor(job, found);
     found.extend(towers::unseen(job).map(Blocker::Images));
-    let once = ParallelLayout { virtual_pipeline_model_parallel_size: NonZeroU64::MIN, ..*job.layout() };
+    let once =
+        ParallelLayout { virtual_pipeline_model_parallel_size: NonZeroU64::MIN, ..*job.layout() };
     if !once.deals_out(model.num_hidden_layers) {
-        found.push(Blocker::Pipeline { layers: model.num_hidden_layers, p, split: job.layout().pipeline_split });
+        found.push(Blocker::Pipeline {
+            layers: model.num_hidden_layers,
+            p,
+            split: job.layout().pipeline_split,
+        });
     }
 }

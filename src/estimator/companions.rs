@@ -7,7 +7,9 @@
 use super::ledger::{Certainty, Ledger, LineItem, MemoryKind, sort_by_kind};
 use super::timeline::{self, Timeline};
 use super::{Moment, listed, overhead};
-use crate::config::{Job, Method, Objective, ParallelLayout, Rollout, Run, ServingRun, Targets, TrainingRun, Tuning};
+use crate::config::{
+    Job, Method, Objective, ParallelLayout, Rollout, Run, ServingRun, Targets, TrainingRun, Tuning,
+};
 use crate::ops;
 use crate::sources::{self, Source};
 use crate::units::Bytes;
@@ -35,7 +37,8 @@ pub(super) fn together(job: &Job, run: &TrainingRun) -> Together {
     let standing = standing(job, run);
     let engine = if run.tuning.rollout == Rollout::Apart { Vec::new() } else { engine(job, run) };
     let keeps = run.tuning.rollout == Rollout::Colocated;
-    let always: Vec<LineItem> = standing.iter().chain(engine.iter().filter(|_| keeps)).cloned().collect();
+    let always: Vec<LineItem> =
+        standing.iter().chain(engine.iter().filter(|_| keeps)).cloned().collect();
     let joined = |first: &[LineItem], second: &[LineItem]| {
         let mut lines: Vec<LineItem> = first.iter().chain(second).cloned().collect();
         overhead::add(job, &mut lines);
@@ -44,10 +47,14 @@ pub(super) fn together(job: &Job, run: &TrainingRun) -> Together {
     };
     let mut candidates = vec![(played.name(), joined(&own, &always))];
     if run.tuning.objective == Objective::Ppo {
-        candidates.push(("when the critic learns", joined(&steady, &[critic_learning(job), without_critic(&always)].concat())));
+        candidates.push((
+            "when the critic learns",
+            joined(&steady, &[critic_learning(job), without_critic(&always)].concat()),
+        ));
     }
     if !engine.is_empty() {
-        candidates.push(("when answers are generated", joined(&steady, &[standing, engine].concat())));
+        candidates
+            .push(("when answers are generated", joined(&steady, &[standing, engine].concat())));
     }
     let total = |lines: &[LineItem]| lines.iter().map(|line| line.bytes).sum::<Bytes>();
     let more = Ledger { lines: always }.by_kind();
@@ -55,17 +62,24 @@ pub(super) fn together(job: &Job, run: &TrainingRun) -> Together {
     for moment in &mut moments {
         moment.total += more.into_iter().sum();
     }
-    moments.extend(candidates.iter().skip(1).map(|(name, lines)| Moment { name, total: total(lines) }));
+    moments.extend(
+        candidates.iter().skip(1).map(|(name, lines)| Moment { name, total: total(lines) }),
+    );
     let timeline = played.timeline().lifted(&more);
     // Of equal ones the first.
-    let highest = candidates.into_iter().reduce(|best, other| if total(&other.1) > total(&best.1) { other } else { best });
+    let highest = candidates
+        .into_iter()
+        .reduce(|best, other| if total(&other.1) > total(&best.1) { other } else { best });
     let (name, lines) = highest.unwrap_or_default();
     Together { lines, name, stage: played.stage(), moments, timeline }
 }
 
 /// Keeps the lines that stay in memory between steps: parameters and optimizer states.
 fn stays(lines: Vec<LineItem>) -> Vec<LineItem> {
-    lines.into_iter().filter(|line| matches!(line.kind, MemoryKind::Parameter | MemoryKind::OptimizerState)).collect()
+    lines
+        .into_iter()
+        .filter(|line| matches!(line.kind, MemoryKind::Parameter | MemoryKind::OptimizerState))
+        .collect()
 }
 
 /// The lines of a job that learns otherwise, at its peak or between steps.
@@ -93,7 +107,15 @@ fn named(
 ) -> Option<LineItem> {
     let bytes: Bytes = lines.iter().filter(|line| line.kind == kind).map(|line| line.bytes).sum();
     let (label, note, source) = about;
-    (bytes > Bytes::ZERO).then_some(LineItem { kind, label, bytes, tensors: Vec::new(), note, source, certainty })
+    (bytes > Bytes::ZERO).then_some(LineItem {
+        kind,
+        label,
+        bytes,
+        tensors: Vec::new(),
+        note,
+        source,
+        certainty,
+    })
 }
 
 const CRITIC_WEIGHTS: &str = "Critic weights";
@@ -105,17 +127,36 @@ fn standing(job: &Job, run: &TrainingRun) -> Vec<LineItem> {
     let (tuning, mut lines) = (&run.tuning, Vec::new());
     let modelled = Certainty::Modelled;
     // An adapter on no layer: everything is frozen.
-    let frozen = Tuning { method: Method::Lora, target_modules: Targets::NONE, base: tuning.base, ..Tuning::FULL };
+    let frozen = Tuning {
+        method: Method::Lora,
+        target_modules: Targets::NONE,
+        base: tuning.base,
+        ..Tuning::FULL
+    };
     if tuning.reference {
         let note = "A frozen copy of the model, shared out as the model is.";
-        let source = if tuning.objective == Objective::Preference { sources::DPO_2023 } else { sources::GRPO_2024 };
-        lines.extend(named(&of(job, frozen, false), MemoryKind::Parameter, ("Reference model", note, source), modelled));
+        let source = if tuning.objective == Objective::Preference {
+            sources::DPO_2023
+        } else {
+            sources::GRPO_2024
+        };
+        lines.extend(named(
+            &of(job, frozen, false),
+            MemoryKind::Parameter,
+            ("Reference model", note, source),
+            modelled,
+        ));
     }
     if tuning.objective == Objective::Ppo {
         let found = of(job, critic(tuning), false);
         let weights = "A model as large as the one that learns, with one number in place of scores; it learns too.";
         let states = "What the optimizer keeps for the critic.";
-        lines.extend(named(&found, MemoryKind::Parameter, (CRITIC_WEIGHTS, weights, sources::INSTRUCT_2022), Certainty::Assumed));
+        lines.extend(named(
+            &found,
+            MemoryKind::Parameter,
+            (CRITIC_WEIGHTS, weights, sources::INSTRUCT_2022),
+            Certainty::Assumed,
+        ));
         lines.extend(named(
             &found,
             MemoryKind::OptimizerState,
@@ -124,7 +165,12 @@ fn standing(job: &Job, run: &TrainingRun) -> Vec<LineItem> {
         ));
         let reward = of(job, Tuning { objective: Objective::Value, ..frozen }, false);
         let note = "A frozen model as large as the one that learns.";
-        lines.extend(named(&reward, MemoryKind::Parameter, ("Reward model", note, sources::INSTRUCT_2022), Certainty::Assumed));
+        lines.extend(named(
+            &reward,
+            MemoryKind::Parameter,
+            ("Reward model", note, sources::INSTRUCT_2022),
+            Certainty::Assumed,
+        ));
     }
     lines
 }
@@ -135,7 +181,11 @@ fn critic_learning(job: &Job) -> Vec<LineItem> {
 }
 
 fn without_critic(lines: &[LineItem]) -> Vec<LineItem> {
-    lines.iter().filter(|line| line.label != CRITIC_WEIGHTS && line.label != CRITIC_STATES).cloned().collect()
+    lines
+        .iter()
+        .filter(|line| line.label != CRITIC_WEIGHTS && line.label != CRITIC_STATES)
+        .cloned()
+        .collect()
 }
 
 /// The engine's weights, cache and workspace: an instance on as many accelerators of a node as share the weights in training.
@@ -155,16 +205,29 @@ fn engine(job: &Job, run: &TrainingRun) -> Vec<LineItem> {
         .with_run(|run| *run = Run::Serving(served.clone()));
     let list = ops::without_products(&ops::lowering(&serving));
     let found = listed::peak(&serving, &list).0.lines(false);
-    let line = |kind, label, note| named(&found, kind, (label, note, sources::VLLM), Certainty::Assumed);
+    let line =
+        |kind, label, note| named(&found, kind, (label, note, sources::VLLM), Certainty::Assumed);
     [
-        line(MemoryKind::Parameter, "Engine weights", "A second copy in bf16, from which answers are generated."),
+        line(
+            MemoryKind::Parameter,
+            "Engine weights",
+            "A second copy in bf16, from which answers are generated.",
+        ),
         line(
             MemoryKind::KvCache,
             "Engine cache",
             "Keys and values of the answers that are generated at once, each of the full length.",
         ),
-        line(MemoryKind::Temporary, "Engine workspace", "What the engine takes for a moment in prefill."),
-        line(MemoryKind::Activation, "Engine activations", "What the engine takes for a moment in prefill."),
+        line(
+            MemoryKind::Temporary,
+            "Engine workspace",
+            "What the engine takes for a moment in prefill.",
+        ),
+        line(
+            MemoryKind::Activation,
+            "Engine activations",
+            "What the engine takes for a moment in prefill.",
+        ),
     ]
     .into_iter()
     .flatten()

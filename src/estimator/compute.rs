@@ -61,9 +61,12 @@ const CHINCHILLA_TOKENS_PER_PARAMETER: f64 = 20.0;
 fn every_second_product(ops: &[Op]) -> Flops {
     let (mut place, mut sum) = (0_u64, Flops(0.0));
     for op in ops.iter().filter(|op| !op.attention_core) {
-        let weights =
-            || ops::tensors(std::slice::from_ref(op), Role::Parameter).filter(|(_, weight)| weight.shape.dims().count() > 1);
-        let all = weights().map(|(_, weight)| weight.shape.elements().0).fold(0, u64::saturating_add);
+        let weights = || {
+            ops::tensors(std::slice::from_ref(op), Role::Parameter)
+                .filter(|(_, weight)| weight.shape.dims().count() > 1)
+        };
+        let all =
+            weights().map(|(_, weight)| weight.shape.elements().0).fold(0, u64::saturating_add);
         for (_, weight) in weights() {
             place += 1;
             if place.is_multiple_of(2) {
@@ -78,14 +81,18 @@ fn every_second_product(ops: &[Op]) -> Flops {
 pub(super) fn compute(job: &Job, list: &OpList) -> Option<Compute> {
     let run = job.training()?;
     let micro_batches = to_f64(run.global_batch_size) / to_f64(job.micro_batch_size());
-    let core = |ops: &[Op]| ops.iter().filter(|op| op.attention_core).map(|op| op.forward).sum::<Flops>();
+    let core =
+        |ops: &[Op]| ops.iter().filter(|op| op.attention_core).map(|op| op.forward).sum::<Flops>();
     let attention = list.over_blocks(core);
     let block = list.over_blocks(ops::forward);
     let per_micro_batch = list.forward();
     let products = list.over_blocks(every_second_product);
     let recomputed = match (run.recompute, run.attention) {
-        (Recompute::Selective, _) if run.stack.selective == SelectiveRecompute::AllButSecondProducts => {
-            products + if run.attention == AttentionKernel::Flash { attention * 0.5 } else { attention }
+        (Recompute::Selective, _)
+            if run.stack.selective == SelectiveRecompute::AllButSecondProducts =>
+        {
+            products
+                + if run.attention == AttentionKernel::Flash { attention * 0.5 } else { attention }
         }
         (Recompute::Full, _) => block,
         (Recompute::Selective, AttentionKernel::Standard) => attention,
@@ -103,7 +110,8 @@ pub(super) fn compute(job: &Job, list: &OpList) -> Option<Compute> {
     let total = per_step * steps_exact;
     let accelerator = &job.cluster().accelerator;
     let gpus = to_f64(job.layout().world_size());
-    let peak = accelerator.peak.of(run.recipe().activation).filter(|peak| *peak > 0.0 && run.mfu > 0.0);
+    let peak =
+        accelerator.peak.of(run.recipe().activation).filter(|peak| *peak > 0.0 && run.mfu > 0.0);
     let rate = peak.map(|peak| FlopsPerSecond(peak * 1e12 * run.mfu * gpus));
     let seconds = rate.map(|rate| total / rate);
     let gpu_hours = seconds.map(|seconds| seconds.hours() * gpus);

@@ -49,7 +49,9 @@ pub struct DeviceMemory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotReplayed {
     /// Serving.
-    #[error("A serving engine takes its memory once, when it starts; nothing is handed out anew with every step.")]
+    #[error(
+        "A serving engine takes its memory once, when it starts; nothing is handed out anew with every step."
+    )]
     Serving,
     /// A stack that lists tensors, or parts of Megatron-LM whose order was not read (context parallelism, latent attention, shared
     /// experts, biases of feed-forward layers, dropout, interleaved and split schedules, sharded gradients).
@@ -63,7 +65,9 @@ pub enum NotReplayed {
     )]
     OutOfReach,
     /// Other models share the memory.
-    #[error("The order in which several models take turns is not modelled, so the reserve for fragmentation is assumed.")]
+    #[error(
+        "The order in which several models take turns is not modelled, so the reserve for fragmentation is assumed."
+    )]
     Companions,
     /// A pipeline.
     #[error(
@@ -184,7 +188,11 @@ fn of_stage(job: &Job, run: &TrainingRun, place: [u64; 2]) -> Result<Vec<Event>,
 
 /// The allocator's settings that a job states.
 pub(super) fn settings_of(job: &Job) -> Settings {
-    if job.cluster().overheads.expandable_segments { Settings::expandable() } else { Settings::default() }
+    if job.cluster().overheads.expandable_segments {
+        Settings::expandable()
+    } else {
+        Settings::default()
+    }
 }
 
 /// The job's device, with the memory outside the allocator.
@@ -223,7 +231,11 @@ fn is_within_reach(job: &Job) -> Result<(), NotReplayed> {
         return Err(NotReplayed::CannotRun);
     }
     let takes: Bytes = memory_by_kind(job).into_iter().sum();
-    if job.model().num_hidden_layers > MOST_LAYERS || takes > MOST_MEMORY { Err(NotReplayed::OutOfReach) } else { Ok(()) }
+    if job.model().num_hidden_layers > MOST_LAYERS || takes > MOST_MEMORY {
+        Err(NotReplayed::OutOfReach)
+    } else {
+        Ok(())
+    }
 }
 
 /// The training tensor by tensor.
@@ -269,8 +281,13 @@ pub(super) fn every_tensor(job: &Job) -> Result<EveryTensor, NotReplayed> {
     is_within_reach(job)?;
     if let Some(run) = megatron_run(job) {
         let stage = megatron::peak(job, run, None, false).stage;
-        let steps = |count| megatron::ordered(job, run, [stage, 0], count).ok_or(NotReplayed::Stack);
-        return Ok(EveryTensor { events: steps(STEPS)?, built: 0, last_step: steps(STEPS - 1)?.len() });
+        let steps =
+            |count| megatron::ordered(job, run, [stage, 0], count).ok_or(NotReplayed::Stack);
+        return Ok(EveryTensor {
+            events: steps(STEPS)?,
+            built: 0,
+            last_step: steps(STEPS - 1)?.len(),
+        });
     }
     let parts = singly(job)?;
     let steps = |count| steps_in_order(job, &parts, count);
@@ -313,7 +330,9 @@ fn steps_in_order<'p>(job: &Job, parts: &'p Sequence, steps: u32) -> Vec<&'p Ten
 
 fn event(event: &TensorEvent) -> Event {
     match *event {
-        TensorEvent::Taken { tensor, bytes, stream, .. } => Event::Allocate { tensor, bytes, stream: Stream(u32::from(stream)) },
+        TensorEvent::Taken { tensor, bytes, stream, .. } => {
+            Event::Allocate { tensor, bytes, stream: Stream(u32::from(stream)) }
+        }
         TensorEvent::Freed { tensor } => Event::Release { tensor },
         TensorEvent::CacheEmptied => Event::EmptyCache,
     }

@@ -27,7 +27,8 @@ use crate::units::Bytes;
 pub(super) fn is_away(job: &Job, kind: MemoryKind) -> bool {
     let own = job.training().is_some_and(|run| run.stack.sharding == CarriedOutBy::Stack);
     let ParallelLayout { sharding, offload, .. } = *job.layout();
-    let optimizer = if sharding.offloads_together && !own { offload.parameters } else { offload.optimizer };
+    let optimizer =
+        if sharding.offloads_together && !own { offload.parameters } else { offload.optimizer };
     match kind {
         MemoryKind::Parameter => offload.parameters,
         MemoryKind::OptimizerState => optimizer || offload.optimizer,
@@ -47,16 +48,22 @@ pub(super) fn lines(job: &Job, stage: u64) -> Vec<LineItem> {
         return Vec::new();
     }
     let plain = job.with_layout(ParallelLayout { offload: Offload::NONE, ..*job.layout() });
-    let mut found: Vec<LineItem> = of_stage(&plain, stage).into_iter().filter(|line| is_away(job, line.kind)).collect();
+    let mut found: Vec<LineItem> =
+        of_stage(&plain, stage).into_iter().filter(|line| is_away(job, line.kind)).collect();
     for line in &mut found {
         line.note = match line.kind {
-            MemoryKind::Parameter => "Shares of the weights in pinned host memory, sent over before they are gathered.",
-            MemoryKind::Gradient => "Shares of the gradients in pinned host memory, sent as they are reduced.",
+            MemoryKind::Parameter => {
+                "Shares of the weights in pinned host memory, sent over before they are gathered."
+            }
+            MemoryKind::Gradient => {
+                "Shares of the gradients in pinned host memory, sent as they are reduced."
+            }
             _ => "In pinned host memory; the optimizer steps there.",
         };
         line.source = sources::ZERO_OFFLOAD_2021;
     }
-    let bytes = if job.layout().offload.activations { activations(job, stage) } else { Bytes::ZERO };
+    let bytes =
+        if job.layout().offload.activations { activations(job, stage) } else { Bytes::ZERO };
     if bytes > Bytes::ZERO {
         let note = "What blocks saved for backward, in pinned host memory, for all micro-batches in flight.";
         let (source, certainty) = (sources::PYTORCH_AUTOGRAD, Certainty::Modelled);
@@ -98,7 +105,10 @@ fn of_stage(job: &Job, index: u64) -> Vec<LineItem> {
     }
     let list = ops::without_products(&ops::lowering(job));
     let parameters = Rc::new(stage::Parameters::of(job, &list));
-    alive(&Scope { job, list: &list, stage: stage::stage(job, index), parameters, detail: true }, Moment::Step)
+    alive(
+        &Scope { job, list: &list, stage: stage::stage(job, index), parameters, detail: true },
+        Moment::Step,
+    )
 }
 
 /// Bytes of activations that a rank of a stage keeps there at most.
@@ -113,10 +123,19 @@ fn activations(job: &Job, index: u64) -> Bytes {
     let parameters = Rc::new(stage::Parameters::of(job, &list));
     let plain = job.with_layout(ParallelLayout { offload: Offload::NONE, ..*job.layout() });
     let [with, without] = [job, &plain].map(|job| {
-        let scope =
-            Scope { job, list: &list, stage: stage::stage(job, index), parameters: Rc::clone(&parameters), detail: false };
+        let scope = Scope {
+            job,
+            list: &list,
+            stage: stage::stage(job, index),
+            parameters: Rc::clone(&parameters),
+            detail: false,
+        };
         let lines = alive(&scope, Moment::Backward);
-        lines.iter().filter(|line| line.kind == MemoryKind::Activation).map(|line| line.bytes).sum::<Bytes>()
+        lines
+            .iter()
+            .filter(|line| line.kind == MemoryKind::Activation)
+            .map(|line| line.bytes)
+            .sum::<Bytes>()
     });
     without.saturating_sub(with)
 }

@@ -3,7 +3,9 @@
 use std::num::NonZeroU64;
 
 use super::ledger::first_over;
-use super::{Blocker, MemoryKind, Rules, blockers, megatron, megatron_run, memory_by_kind, overhead, time};
+use super::{
+    Blocker, MemoryKind, Rules, blockers, megatron, megatron_run, memory_by_kind, overhead, time,
+};
 use crate::config::{Choice, DataSharding, Job};
 use crate::units::Bytes;
 
@@ -19,7 +21,11 @@ pub struct Layouts {
 impl Layouts {
     /// Makes ready for questions about many layouts of one job.
     pub fn of(job: &Job) -> Self {
-        Self { job: job.clone(), megatron: megatron::Many::default(), paces: time::Paces::default() }
+        Self {
+            job: job.clone(),
+            megatron: megatron::Many::default(),
+            paces: time::Paces::default(),
+        }
     }
 
     /// Returns the job with the choice that was taken over last.
@@ -83,7 +89,11 @@ impl Layouts {
     /// Returns the fewest bytes that the layout passed to [`Self::memory`] last takes with its own
     /// or any larger micro-batch; 0 where no bound is known.
     pub fn floor(&self) -> Bytes {
-        if megatron_run(&self.job).is_some() { self.megatron.floor(self.job.layout().sharding) } else { Bytes::ZERO }
+        if megatron_run(&self.job).is_some() {
+            self.megatron.floor(self.job.layout().sharding)
+        } else {
+            Bytes::ZERO
+        }
     }
 
     /// Returns the seconds of one optimizer step of the choice taken over last; `None` when

@@ -67,7 +67,9 @@ pub(super) fn first_over(kinds: &[Bytes; 7], capacity: Bytes) -> Option<MemoryKi
 /// The most by kind of some stages; of equal ones the first, nothing of none.
 pub(super) fn fullest(stages: impl Iterator<Item = [Bytes; 7]>) -> [Bytes; 7] {
     let total = |by_kind: &[Bytes; 7]| by_kind.iter().copied().sum::<Bytes>();
-    stages.reduce(|best, other| if total(&other) > total(&best) { other } else { best }).unwrap_or([Bytes::ZERO; 7])
+    stages
+        .reduce(|best, other| if total(&other) > total(&best) { other } else { best })
+        .unwrap_or([Bytes::ZERO; 7])
 }
 
 /// How sure a line is.

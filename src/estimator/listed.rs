@@ -24,7 +24,10 @@ impl Peak<'_> {
 
     /// When it is.
     pub fn name(&self) -> &'static str {
-        activations::name(self.moment, self.scope.job.training().map_or(Recompute::None, |run| run.recompute))
+        activations::name(
+            self.moment,
+            self.scope.job.training().map_or(Recompute::None, |run| run.recompute),
+        )
     }
 
     /// Every line alive then; with the tensors behind it, if they are wanted.
@@ -37,11 +40,14 @@ impl Peak<'_> {
 pub(super) fn peak<'a>(job: &'a Job, list: &'a OpList) -> (Peak<'a>, Vec<Moment>) {
     let mut moments = Vec::with_capacity(8);
     let parameters = Rc::new(stage::Parameters::of(job, list));
-    let scope = |stage| Scope { job, list, stage, parameters: Rc::clone(&parameters), detail: false };
+    let scope =
+        |stage| Scope { job, list, stage, parameters: Rc::clone(&parameters), detail: false };
     let each = stage::stages(job).into_iter().map(|stage| peak_of(&scope(stage), &mut moments));
     // Of equal ones the first.
-    let highest = each.reduce(|best, other| if other.total() > best.total() { other } else { best });
-    let nothing = || Peak { scope: scope(stage::only(job)), moment: When::Step, by_kind: [Bytes::ZERO; 7] };
+    let highest =
+        each.reduce(|best, other| if other.total() > best.total() { other } else { best });
+    let nothing =
+        || Peak { scope: scope(stage::only(job)), moment: When::Step, by_kind: [Bytes::ZERO; 7] };
     (highest.unwrap_or_else(nothing), moments)
 }
 
@@ -85,10 +91,12 @@ pub(super) fn moments(job: &Job) -> Vec<[Bytes; 7]> {
     let list = ops::without_products(&ops::lowering(job));
     let parameters = Rc::new(stage::Parameters::of(job, &list));
     let of_stage = |stage: stage::Stage| {
-        let scope = Scope { job, list: &list, stage, parameters: Rc::clone(&parameters), detail: false };
+        let scope =
+            Scope { job, list: &list, stage, parameters: Rc::clone(&parameters), detail: false };
         let states = states::lines(&scope);
         let moments = activations::moments(job, scope.stage.head).iter();
-        let by_kind = |moment: &When| Ledger { lines: model(&scope, *moment, states.clone()) }.by_kind();
+        let by_kind =
+            |moment: &When| Ledger { lines: model(&scope, *moment, states.clone()) }.by_kind();
         moments.map(by_kind).collect::<Vec<_>>()
     };
     stage::stages(job).into_iter().flat_map(of_stage).collect()

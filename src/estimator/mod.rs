@@ -31,7 +31,8 @@ pub use at_peak::{AtPeak, HeldAfter, TensorsAlike, tensors_at_peak};
 pub use blockers::{Blocker, FrameworkRule, Rules};
 pub use compute::Compute;
 pub use device_memory::{
-    DeviceMemory, NotReplayed, device_memory, device_memory_under, finds_room, least_memory, rank_device_memory,
+    DeviceMemory, NotReplayed, device_memory, device_memory_under, finds_room, least_memory,
+    rank_device_memory,
 };
 pub use law::{Lengths, Requests};
 pub use layouts::Layouts;
@@ -43,13 +44,15 @@ use parts::unplayed;
 pub use parts::{has_all_parts, has_parts, has_parts_of, needs_parts};
 pub use printed::Printed;
 pub use replayed_failure::{ReplayedFailure, replayed_failure};
-pub use reservation::{CUDA_GRAPHS, CacheRoom, KEPT_FREE, blocks_in, concurrency, fragmentation_percent};
+pub use reservation::{
+    CUDA_GRAPHS, CacheRoom, KEPT_FREE, blocks_in, concurrency, fragmentation_percent,
+};
 pub use slots::ADAPTER_SLOTS;
 pub use stages::{StageMemory, stages};
 pub use states::GATHERED_WEIGHTS;
 pub use timeline::{
-    AskedMoment, AskedTensor, Event, GRADIENT_REDUCTION, Phase, REDUCTION_BUCKET, Sequence, Stretch, TensorEvent, Timeline,
-    asked_tensors, events, sequence,
+    AskedMoment, AskedTensor, Event, GRADIENT_REDUCTION, Phase, REDUCTION_BUCKET, Sequence,
+    Stretch, TensorEvent, Timeline, asked_tensors, events, sequence,
 };
 
 use crate::config::{Job, Run, TrainingRun};
@@ -170,7 +173,11 @@ impl Estimate {
             Headroom::Short(_) => Verdict::DoesNotFit,
             Headroom::Free(_) if !self.blockers.is_empty() => Verdict::CannotRun,
             // Where others wait, requests fill the memory on purpose: with less of it fewer run.
-            Headroom::Free(free) if self.at_once.is_none() && free.0.saturating_mul(20) < self.capacity.0 => Verdict::Tight,
+            Headroom::Free(free)
+                if self.at_once.is_none() && free.0.saturating_mul(20) < self.capacity.0 =>
+            {
+                Verdict::Tight
+            }
             Headroom::Free(_) => Verdict::Fits,
         }
     }
@@ -238,7 +245,13 @@ pub fn estimate(job: &Job) -> Estimate {
         timeline,
         capacity: job.cluster().accelerator.memory,
         blockers: blockers::blockers(job),
-        parameters: ParameterCount { total, embedding, blocks, head, trainable: trainable(job, total) },
+        parameters: ParameterCount {
+            total,
+            embedding,
+            blocks,
+            head,
+            trainable: trainable(job, total),
+        },
         compute: compute::compute(job, &list),
         kv_cache_per_token: kv_cache_per_token(job),
         cache_room,
@@ -389,7 +402,17 @@ fn kv_cache_per_token(job: &Job) -> Option<Bytes> {
             ..ops::lowering(job)
         };
         let cache = ops::cache(&with, 0..job.model().num_hidden_layers);
-        cache.op.tensors.iter().zip(&cache.layers).map(|(tensor, layers)| tensor.bytes() * *layers).sum()
+        cache
+            .op
+            .tensors
+            .iter()
+            .zip(&cache.layers)
+            .map(|(tensor, layers)| tensor.bytes() * *layers)
+            .sum()
     };
-    Some(if job.model().mixer().is_some() { cached(2).saturating_sub(cached(1)) } else { cached(1) })
+    Some(if job.model().mixer().is_some() {
+        cached(2).saturating_sub(cached(1))
+    } else {
+        cached(1)
+    })
 }

@@ -25,7 +25,8 @@ struct Overhead {
 /// Adds the memory beside the model: framework context, buffers of communication, reserves.
 pub(super) fn add(job: &Job, lines: &mut Vec<LineItem>) {
     let allocated: Bytes = lines.iter().map(|line| line.bytes).sum();
-    let weights: Bytes = lines.iter().filter(|line| line.kind == MemoryKind::Parameter).map(|line| line.bytes).sum();
+    let weights: Bytes =
+        lines.iter().filter(|line| line.kind == MemoryKind::Parameter).map(|line| line.bytes).sum();
     let found = all(job, allocated, weights).into_iter().filter(|line| line.bytes > Bytes::ZERO);
     lines.extend(found.map(|Overhead { kind, label, bytes, note, source, certainty }| LineItem {
         kind,
@@ -54,7 +55,9 @@ pub(super) fn on_top(job: &Job, mut by_kind: [Bytes; 7]) -> [Bytes; 7] {
 /// Device memory outside PyTorch's allocator: framework context, buffers of communicators, and what was measured beyond all predictions.
 pub(super) fn outside(job: &Job) -> Bytes {
     let overheads = job.cluster().overheads;
-    overheads.framework_context + overheads.communicator_buffers * communicators(job.layout()) + overheads.measured_beyond
+    overheads.framework_context
+        + overheads.communicator_buffers * communicators(job.layout())
+        + overheads.measured_beyond
 }
 
 /// The kinds of [`amounts`].
@@ -82,10 +85,12 @@ fn all(job: &Job, allocated: Bytes, weights: Bytes) -> [Overhead; 5] {
         Overhead { kind, label, bytes, note, source, certainty }
     };
     let of_context = "Driver context and loaded kernels, before the first tensor.";
-    let of_buffers = "Buffers of every group of GPUs that exchange something, as large as set under Reserve.";
+    let of_buffers =
+        "Buffers of every group of GPUs that exchange something, as large as set under Reserve.";
     let of_reserve = "A share of everything above, kept free for the allocator.";
     let of_serving = "A share of the weights, as three of the five documents add it.";
-    let of_beyond = "A log of this machine showed so much more than is estimated; you kept the difference.";
+    let of_beyond =
+        "A log of this machine showed so much more than is estimated; you kept the difference.";
     [
         framework(FRAMEWORK_CONTEXT, context, of_context, sources::CUDA_CONTEXT),
         framework("Communicator buffers", buffers, of_buffers, sources::NCCL),
@@ -97,6 +102,7 @@ fn all(job: &Job, allocated: Bytes, weights: Bytes) -> [Overhead; 5] {
 
 /// Groups of ranks that exchange something: tensor, pipeline, context, expert, sharding and replica groups of more than one rank.
 fn communicators(layout: &ParallelLayout) -> u64 {
-    let degrees = [layout.t(), layout.p(), layout.cp(), layout.ep(), layout.shards(), layout.replicas()];
+    let degrees =
+        [layout.t(), layout.p(), layout.cp(), layout.ep(), layout.shards(), layout.replicas()];
     degrees.into_iter().map(|degree| u64::from(degree > 1)).sum()
 }

@@ -45,7 +45,8 @@ pub fn has_parts(job: &Job) -> bool {
 /// Returns true if the job has modules that few models have, or a step that is not played.
 pub fn needs_parts(job: &Job) -> bool {
     let stack = job.training().map_or_else(Stack::default, |run| run.stack);
-    rare::are_needed(job.model(), stack.modules()) || (job.training().is_some() && !stack.is_played())
+    rare::are_needed(job.model(), stack.modules())
+        || (job.training().is_some() && !stack.is_played())
 }
 
 /// Returns true if the program has all parts that counting a model's parameters needs.
@@ -72,7 +73,10 @@ mod access {
 
 /// All parts, in a program that fetches them.
 #[cfg(feature = "apart")]
-#[allow(clippy::unnecessary_wraps, reason = "the macro adds the failure of a fetch to the function that it marks")]
+#[allow(
+    clippy::unnecessary_wraps,
+    reason = "the macro adds the failure of a fetch to the function that it marks"
+)]
 mod access {
     use std::sync::OnceLock;
 
@@ -105,7 +109,9 @@ mod access {
     pub(in crate::estimator) fn unplayed() -> &'static Unplayed {
         match FETCHED.get() {
             Some(unplayed) => unplayed,
-            None => unreachable!("somebody asks about a step before its part of the engine is there"),
+            None => {
+                unreachable!("somebody asks about a step before its part of the engine is there")
+            }
         }
     }
 

@@ -43,7 +43,8 @@ impl Printed {
     /// rounded first (largest remainder), then the lines of each.
     pub fn in_scale(ledger: &Ledger, scale: Scale) -> Self {
         let of = |kind| ledger.lines.iter().filter(move |line| line.kind == kind);
-        let groups = MemoryKind::ALL.map(|kind| of(kind).map(|line| line.bytes).collect::<Vec<Bytes>>());
+        let groups =
+            MemoryKind::ALL.map(|kind| of(kind).map(|line| line.bytes).collect::<Vec<Bytes>>());
         let (rounded, total) = scale.groups(&groups);
         let mut kinds = [0; 7];
         for (kind, (sum, _)) in kinds.iter_mut().zip(&rounded) {
@@ -51,7 +52,8 @@ impl Printed {
         }
         // The ledger's order may mix kinds: each line takes the next amount of its kind.
         let mut left: Vec<_> = rounded.into_iter().map(|(_, parts)| parts.into_iter()).collect();
-        let next = |line: &LineItem| left.get_mut(line.kind.index()).and_then(Iterator::next).unwrap_or(0);
+        let next =
+            |line: &LineItem| left.get_mut(line.kind.index()).and_then(Iterator::next).unwrap_or(0);
         Self { scale, total, kinds, lines: ledger.lines.iter().map(next).collect() }
     }
 

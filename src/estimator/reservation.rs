@@ -75,20 +75,33 @@ pub(super) fn add(job: &Job, lines: &mut Vec<LineItem>) {
 }
 
 fn of_run(job: &Job, run: &ServingRun, lines: &mut Vec<LineItem>) {
-    let sum =
-        |counts: fn(MemoryKind) -> bool| lines.iter().filter(|line| counts(line.kind)).map(|line| line.bytes).sum::<Bytes>();
+    let sum = |counts: fn(MemoryKind) -> bool| {
+        lines.iter().filter(|line| counts(line.kind)).map(|line| line.bytes).sum::<Bytes>()
+    };
     let used = sum(|kind| kind == MemoryKind::Temporary);
     let beside_cache = sum(|kind| kind != MemoryKind::KvCache);
     let mut push = |label, bytes: Bytes, note, source: Source, certainty| {
         if bytes > Bytes::ZERO {
-            lines.push(LineItem { kind: MemoryKind::Framework, label, bytes, tensors: Vec::new(), note, source, certainty });
+            lines.push(LineItem {
+                kind: MemoryKind::Framework,
+                label,
+                bytes,
+                tensors: Vec::new(),
+                note,
+                source,
+                certainty,
+            });
         }
     };
     let graphs = "What captured graphs of decode steps keep, as large as set under Reserve.";
     push(CUDA_GRAPHS, run.cuda_graphs, graphs, sources::SERVING_GRAPHS, Certainty::Assumed);
     let capacity = job.cluster().accelerator.memory;
     if let Some(share) = &run.engine.share {
-        let context = if share.is_beside_context { job.cluster().overheads.framework_context } else { Bytes::ZERO };
+        let context = if share.is_beside_context {
+            job.cluster().overheads.framework_context
+        } else {
+            Bytes::ZERO
+        };
         let taken = if share.leaves_room_for_working_sets { used } else { Bytes::ZERO };
         let of = if share.is_of_the_rest { beside_cache + run.cuda_graphs } else { context };
         let left = capacity.saturating_sub(of).percent((1.0 - run.engine.memory_share) * 100.0);
@@ -111,7 +124,8 @@ pub(super) fn room(job: &Job, stage: &Stage, lines: &[LineItem]) -> Option<Cache
     let Run::Serving(run) = job.run() else { return None };
     let context = run.context_length;
     let (per_sequence, shared) = served::cached_by(job, run, stage.range());
-    let now: Bytes = lines.iter().filter(|line| line.kind == MemoryKind::KvCache).map(|line| line.bytes).sum();
+    let now: Bytes =
+        lines.iter().filter(|line| line.kind == MemoryKind::KvCache).map(|line| line.bytes).sum();
     let bytes = match run.engine.cache {
         CacheMemory::AsAskedFor => now,
         CacheMemory::AllThatIsLeft => {
@@ -132,7 +146,12 @@ pub(super) fn room(job: &Job, stage: &Stage, lines: &[LineItem]) -> Option<Cache
     let block_size = run.block();
     let blocks = alike.then(|| {
         let with = ops::lowering(job);
-        let one = ops::Lowering { context_length: block_size, concurrent_sequences: 1, shared_prefix: 0, ..with };
+        let one = ops::Lowering {
+            context_length: block_size,
+            concurrent_sequences: 1,
+            shared_prefix: 0,
+            ..with
+        };
         blocks_in(bytes, served::held(job, &one, stage.range()))
     });
     let concurrency = match blocks {

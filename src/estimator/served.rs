@@ -33,7 +33,8 @@ fn each<'a>(scope: &Scope<'a>, formats: &Formats, mut visit: impl FnMut(Held<'a>
             visit(Held { op, tensor, stored, count: 1 });
         }
     };
-    let embedding = if stage.embedding { usize::MAX } else { usize::from(scope.copies_embedding()) };
+    let embedding =
+        if stage.embedding { usize::MAX } else { usize::from(scope.copies_embedding()) };
     once(&list.embedding, embedding);
     once(if stage.head { &list.head } else { &[] }, usize::MAX);
     let model = scope.job.model();
@@ -41,7 +42,9 @@ fn each<'a>(scope: &Scope<'a>, formats: &Formats, mut visit: impl FnMut(Held<'a>
         for (op, tensor) in ops::tensors(&kind.ops, Role::Parameter) {
             let here = |layer: &u64| model.kind_of(*layer) == kind.of;
             let elements = tensor.elements_per_rank(t, false).0;
-            formats.each(tensor, elements, stage.range().filter(here), |stored, count| visit(Held { op, tensor, stored, count }));
+            formats.each(tensor, elements, stage.range().filter(here), |stored, count| {
+                visit(Held { op, tensor, stored, count })
+            });
         }
     }
 }
@@ -55,18 +58,42 @@ pub(super) fn weights(scope: &Scope, run: &ServingRun, lines: &mut Vec<LineItem>
         numbers += stored.bytes * count;
         beside += stored.extra() * count;
         if scope.detail {
-            let line =
-                |name, shape, dtype, bytes: Bytes| TensorLine { op: op.name, name, shape, dtype, count, bytes: bytes * count };
+            let line = |name, shape, dtype, bytes: Bytes| TensorLine {
+                op: op.name,
+                name,
+                shape,
+                dtype,
+                count,
+                bytes: bytes * count,
+            };
             of_numbers.push(line(tensor.name, tensor.shape, stored.dtype, stored.bytes));
             let further = stored.beside.iter().flatten();
-            of_beside.extend(further.map(|(name, dtype, values, bytes)| line(name, formats::values(*values), *dtype, *bytes)));
+            of_beside.extend(further.map(|(name, dtype, values, bytes)| {
+                line(name, formats::values(*values), *dtype, *bytes)
+            }));
         }
     });
     let (kind, source, certainty) = (MemoryKind::Parameter, formats.source(), Certainty::Exact);
     let note = "Every parameter of this rank as its format stores it; what it leaves alone stays in 16 bits or more.";
-    lines.push(LineItem { kind, label: "Stored weights", bytes: numbers, tensors: of_numbers, note, source, certainty });
+    lines.push(LineItem {
+        kind,
+        label: "Stored weights",
+        bytes: numbers,
+        tensors: of_numbers,
+        note,
+        source,
+        certainty,
+    });
     let note = "What the format stores beside the numbers to read them.";
-    lines.push(LineItem { kind, label: BESIDE, bytes: beside, tensors: of_beside, note, source, certainty });
+    lines.push(LineItem {
+        kind,
+        label: BESIDE,
+        bytes: beside,
+        tensors: of_beside,
+        note,
+        source,
+        certainty,
+    });
 }
 
 /// One operation of a step that multiplies with weights: engines run its matrices side by side as one kernel.
@@ -103,8 +130,14 @@ pub(super) fn multiplied(job: &Job, run: &ServingRun, list: &OpList) -> Vec<Mult
     let alone = job.model().source.is_some() && job.model().beside().is_none();
     let mut found: Vec<Multiplies> = Vec::with_capacity(8);
     let mut ops: Vec<&Op> = Vec::with_capacity(8);
-    let parts = list.kinds.iter().map(|kind| (&kind.ops, kind.layers, false)).chain(std::iter::once((&list.head, 1, true)));
-    for (op, layers, is_head) in parts.flat_map(|(ops, layers, is_head)| ops.iter().map(move |op| (op, layers, is_head))) {
+    let parts = list
+        .kinds
+        .iter()
+        .map(|kind| (&kind.ops, kind.layers, false))
+        .chain(std::iter::once((&list.head, 1, true)));
+    for (op, layers, is_head) in
+        parts.flat_map(|(ops, layers, is_head)| ops.iter().map(move |op| (op, layers, is_head)))
+    {
         let idle = alone && (CROSS.contains(&op.name) || op.name == NORM_ACROSS);
         if op.forward.0 > 0.0 && !op.attention_core && !idle && op.name != EMBEDDING_OF_LAYERS {
             ops.push(op);
@@ -125,7 +158,8 @@ pub(super) fn multiplied(job: &Job, run: &ServingRun, list: &OpList) -> Vec<Mult
     each(&scope, &formats, |held| {
         let own = ops.iter().position(|op| std::ptr::eq(*op, held.op));
         let of_head = || found.iter().position(|one| one.is_head);
-        let place = own.or_else(|| if tied && held.op.name == "Embedding" { of_head() } else { None });
+        let place =
+            own.or_else(|| if tied && held.op.name == "Embedding" { of_head() } else { None });
         let Some(one) = place.and_then(|place| found.get_mut(place)) else { return };
         one.bytes += (held.stored.total() * held.count).as_f64() / to_f64(one.layers.max(1));
         one.narrow |= held.stored.dtype.bits() < 16;
@@ -142,7 +176,11 @@ pub(super) fn multiplied(job: &Job, run: &ServingRun, list: &OpList) -> Vec<Mult
 fn width(tensor: &Tensor, hidden: u64, t: u64) -> f64 {
     let elements = to_f64(tensor.elements_per_rank(t, false).0);
     let matrices = to_f64(formats::matrices(&tensor.shape));
-    if tensor.shape.dims().count() < 2 { 0.0 } else { elements / matrices.max(1.0) / to_f64(hidden.max(1)) }
+    if tensor.shape.dims().count() < 2 {
+        0.0
+    } else {
+        elements / matrices.max(1.0) / to_f64(hidden.max(1))
+    }
 }
 
 /// Cached bytes of one sequence of the whole context, and of what all sequences share, on one tensor rank of all stages together.

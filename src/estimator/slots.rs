@@ -48,14 +48,22 @@ fn beside(job: &Job, tensor: &Tensor) -> u64 {
 /// holds all of them.
 fn at_end(job: &Job) -> u64 {
     let model = job.model();
-    if model.family.modules().slots_at_both_ends { model.vocab_size.saturating_add(model.hidden_size) } else { 0 }
+    if model.family.modules().slots_at_both_ends {
+        model.vocab_size.saturating_add(model.hidden_size)
+    } else {
+        0
+    }
 }
 
 /// Numbers that one more rank takes in one slot on a rank of the stage.
 fn per_rank(scope: &Scope) -> u64 {
-    let of =
-        |ops: &[Op]| ops::tensors(ops, Role::Parameter).map(|(_, tensor)| beside(scope.job, tensor)).fold(0, u64::saturating_add);
-    let of_kinds = scope.list.kinds.iter().map(|kind| of(&kind.ops).saturating_mul(scope.layers_of(kind)));
+    let of = |ops: &[Op]| {
+        ops::tensors(ops, Role::Parameter)
+            .map(|(_, tensor)| beside(scope.job, tensor))
+            .fold(0, u64::saturating_add)
+    };
+    let of_kinds =
+        scope.list.kinds.iter().map(|kind| of(&kind.ops).saturating_mul(scope.layers_of(kind)));
     let blocks = of_kinds.fold(0, u64::saturating_add);
     let ends = u64::from(scope.stage.embedding) + u64::from(scope.stage.head);
     blocks.saturating_add(ends.saturating_mul(at_end(scope.job)))
@@ -64,7 +72,8 @@ fn per_rank(scope: &Scope) -> u64 {
 /// The slots of a stage's rank.
 pub(super) fn line(scope: &Scope, run: &ServingRun) -> Option<LineItem> {
     let rule = rule(run)?;
-    let numbers = per_rank(scope).saturating_mul(run.adapter_slots).saturating_mul(run.adapter_rank);
+    let numbers =
+        per_rank(scope).saturating_mul(run.adapter_slots).saturating_mul(run.adapter_rank);
     Some(LineItem {
         kind: MemoryKind::Parameter,
         label: ADAPTER_SLOTS,
@@ -81,6 +90,7 @@ pub(super) fn bytes_beside(job: &Job, run: &ServingRun, tensor: &Tensor) -> Byte
     if rule(run).is_none() {
         return Bytes::ZERO;
     }
-    let numbers = beside(job, tensor).saturating_mul(run.adapter_slots).saturating_mul(run.adapter_rank);
+    let numbers =
+        beside(job, tensor).saturating_mul(run.adapter_slots).saturating_mul(run.adapter_rank);
     Elements(numbers).stored_as(run.activation_dtype)
 }

@@ -38,7 +38,9 @@ impl Parameters {
         let t = job.layout().t();
         let sum = |ops: &[Op]| {
             let on_rank = |tensor: &Tensor| tensor.elements_per_rank(t, false).0;
-            ops::tensors(ops, Role::Parameter).map(|(_, tensor)| on_rank(tensor)).fold(0, u64::saturating_add)
+            ops::tensors(ops, Role::Parameter)
+                .map(|(_, tensor)| on_rank(tensor))
+                .fold(0, u64::saturating_add)
         };
         let token = ops::tensors(&list.embedding, Role::Parameter).next();
         Self {
@@ -60,7 +62,8 @@ impl Scope<'_> {
     /// Parameters of the blocks of one rank of the stage.
     pub fn block_parameters(&self) -> u64 {
         let each = self.stage.of_kind.iter();
-        each.map(|(kind, layers)| self.block_of(*kind).saturating_mul(*layers)).fold(0, u64::saturating_add)
+        each.map(|(kind, layers)| self.block_of(*kind).saturating_mul(*layers))
+            .fold(0, u64::saturating_add)
     }
 
     /// Parameters of one block of that kind.
@@ -154,7 +157,9 @@ impl Stage {
     /// True if another stage holds the same ends and blocks, or as many blocks of each kind where all blocks are `alike`.
     pub fn holds_as(&self, other: &Self, alike: bool) -> bool {
         let ends = [self.embedding, self.head] == [other.embedding, other.head];
-        ends && (alike || self.first == other.first) && self.layers == other.layers && self.of_kind == other.of_kind
+        ends && (alike || self.first == other.first)
+            && self.layers == other.layers
+            && self.of_kind == other.of_kind
     }
 
     /// The blocks it holds, counted from 0.
@@ -166,7 +171,16 @@ impl Stage {
 /// The whole model as one stage.
 pub(super) fn only(job: &Job) -> Stage {
     let layers = job.model().num_hidden_layers;
-    Stage { index: 0, embedding: true, head: true, first: 0, layers, of_kind: Vec::new(), in_flight: 1 }.counted(job)
+    Stage {
+        index: 0,
+        embedding: true,
+        head: true,
+        first: 0,
+        layers,
+        of_kind: Vec::new(),
+        in_flight: 1,
+    }
+    .counted(job)
 }
 
 /// One stage; it holds the blocks that the layout gives it, of an uneven split the most.
@@ -175,7 +189,16 @@ pub(super) fn stage(job: &Job, index: u64) -> Stage {
     let blocks = job.layout().blocks_at(job.model().num_hidden_layers, index);
     let (embedding, head) = (index == 0, index + 1 == pipeline.ranks);
     let (first, layers) = (blocks.start, blocks.end.saturating_sub(blocks.start));
-    Stage { index, embedding, head, first, layers, of_kind: Vec::new(), in_flight: pipeline.in_flight(index) }.counted(job)
+    Stage {
+        index,
+        embedding,
+        head,
+        first,
+        layers,
+        of_kind: Vec::new(),
+        in_flight: pipeline.in_flight(index),
+    }
+    .counted(job)
 }
 
 /// The stages that can hold most: the only one, or the first and the last, and the second where it may hold other blocks.
@@ -184,7 +207,8 @@ pub(super) fn stage(job: &Job, index: u64) -> Stage {
 pub(super) fn stages(job: &Job) -> Vec<Stage> {
     let (p, model) = (job.layout().p(), job.model());
     let first = model.kind_of(0);
-    let mixed = !model.is_uniform() && (1..model.num_hidden_layers).any(|layer| model.kind_of(layer) != first);
+    let mixed = !model.is_uniform()
+        && (1..model.num_hidden_layers).any(|layer| model.kind_of(layer) != first);
     let second = p > 2 && (mixed || job.layout().pipeline_split != PipelineSplit::Even);
     let indices = [Some(0), second.then_some(1), (p > 1).then(|| p - 1)];
     indices.into_iter().flatten().map(|index| stage(job, index)).collect()

@@ -52,7 +52,8 @@ pub fn stages(job: &Job) -> Vec<StageMemory> {
     let (pipeline, layout) = (job.pipeline(), job.layout());
     let blocks = |stage| {
         let chunks = (0..pipeline.chunks_on_rank()).map(|chunk| pipeline.position(stage, chunk));
-        let ranges = chunks.map(|position| layout.blocks_at(job.model().num_hidden_layers, position));
+        let ranges =
+            chunks.map(|position| layout.blocks_at(job.model().num_hidden_layers, position));
         ranges.map(|range| range.end.saturating_sub(range.start)).fold(0, u64::saturating_add)
     };
     let with = |(stage, (by_kind, moment))| StageMemory {
@@ -66,7 +67,10 @@ pub fn stages(job: &Job) -> Vec<StageMemory> {
         played(job, run)
     } else if let Some(run) = megatron_run(job) {
         let peak = |stage| (unplayed().peak)(job, run, Some(stage), false);
-        (0..pipeline.ranks).map(peak).map(|peak| (Ledger { lines: peak.lines }.by_kind(), peak.name)).collect()
+        (0..pipeline.ranks)
+            .map(peak)
+            .map(|peak| (Ledger { lines: peak.lines }.by_kind(), peak.name))
+            .collect()
     } else {
         let list = ops::without_products(&ops::lowering(job));
         let parameters = Rc::new(stage::Parameters::of(job, &list));
@@ -92,12 +96,16 @@ fn played(job: &Job, run: &TrainingRun) -> Vec<([Bytes; 7], &'static str)> {
     let mut known: Vec<Played> = Vec::with_capacity(3);
     let each = (0..job.layout().p()).map(|index| {
         let stage = stage::stage(job, index);
-        let at = known.iter_mut().position(|known| known.turn_into(&stage, alike)).unwrap_or_else(|| {
-            known.push(Played::new(job, run, stage, false));
-            known.len() - 1
-        });
+        let at = known.iter_mut().position(|known| known.turn_into(&stage, alike)).unwrap_or_else(
+            || {
+                known.push(Played::new(job, run, stage, false));
+                known.len() - 1
+            },
+        );
         let played = known.get(at);
-        played.map_or(([Bytes::ZERO; 7], ""), |played| (overhead::on_top(job, played.peak()), played.name()))
+        played.map_or(([Bytes::ZERO; 7], ""), |played| {
+            (overhead::on_top(job, played.peak()), played.name())
+        })
     });
     each.collect()
 }

@@ -60,12 +60,14 @@ pub(super) fn gradients(scope: &Scope, exist: Gradients, lines: &mut Vec<LineIte
             (total, "One per parameter; accumulation keeps all of them between micro-batches.")
         }
         Gradients::None => return,
-        Gradients::Head => {
-            (if own.has_head_weight { own.head } else { own.embedding }, "So far only the head's: backward has just passed it.")
-        }
+        Gradients::Head => (
+            if own.has_head_weight { own.head } else { own.embedding },
+            "So far only the head's: backward has just passed it.",
+        ),
         Gradients::BeforeFirstBlock => {
             // A tied embedding has had its gradient since the head's backward.
-            let embedding = if scope.stage.embedding && own.has_head_weight { own.embedding } else { 0 };
+            let embedding =
+                if scope.stage.embedding && own.has_head_weight { own.embedding } else { 0 };
             (
                 total.saturating_sub(scope.first_block().saturating_add(embedding)),
                 "All but those of the first block and the embedding.",
@@ -74,10 +76,20 @@ pub(super) fn gradients(scope: &Scope, exist: Gradients, lines: &mut Vec<LineIte
         Gradients::All => (total, "One per parameter."),
     };
     let recipe = run.recipe();
-    let ranks = if scope.job.layout().sharding.shards_gradients() { scope.job.layout().shards() } else { 1 };
+    let ranks = if scope.job.layout().sharding.shards_gradients() {
+        scope.job.layout().shards()
+    } else {
+        1
+    };
     let mut push = |label, dtype, note| {
         let about = (note, sources::PYTORCH_AUTOGRAD);
-        lines.push(per_parameter(scope, (MemoryKind::Gradient, label), (parameters, ranks), dtype, about));
+        lines.push(per_parameter(
+            scope,
+            (MemoryKind::Gradient, label),
+            (parameters, ranks),
+            dtype,
+            about,
+        ));
     };
     push("Gradients", recipe.gradient, note);
     if let Some(copy) = recipe.gradient_copy {
@@ -88,10 +100,16 @@ pub(super) fn gradients(scope: &Scope, exist: Gradients, lines: &mut Vec<LineIte
 /// Every parameter tensor of the stage, with its elements on one tensor-parallel rank over all its copies.
 fn held<'a>(scope: &Scope<'a>) -> impl Iterator<Item = Held<'a>> + use<'a> {
     let (list, stage, t) = (scope.list, scope.stage.clone(), scope.job.layout().t());
-    let embedding = if stage.embedding { usize::MAX } else { usize::from(scope.copies_embedding()) };
+    let embedding =
+        if stage.embedding { usize::MAX } else { usize::from(scope.copies_embedding()) };
     let head: &[Op] = if stage.head { &list.head } else { &[] };
-    let blocks = list.kinds.iter().map(move |kind| (&kind.ops[..], usize::MAX, stage.layers_of(kind.of), true));
-    let parts = std::iter::once((&list.embedding[..], embedding, 1, false)).chain(blocks).chain([(head, usize::MAX, 1, false)]);
+    let blocks = list
+        .kinds
+        .iter()
+        .map(move |kind| (&kind.ops[..], usize::MAX, stage.layers_of(kind.of), true));
+    let parts = std::iter::once((&list.embedding[..], embedding, 1, false))
+        .chain(blocks)
+        .chain([(head, usize::MAX, 1, false)]);
     parts.flat_map(move |(ops, most, count, in_block)| {
         ops::tensors(ops, Role::Parameter).take(most).map(move |(op, tensor)| {
             let elements = tensor.elements_per_rank(t, false).0.saturating_mul(count);
@@ -101,7 +119,11 @@ fn held<'a>(scope: &Scope<'a>) -> impl Iterator<Item = Held<'a>> + use<'a> {
 }
 
 /// The bytes of each part of a sharded buffer, so that the parts add up to the rank's rounded-up share.
-fn shares(elements: impl Iterator<Item = u64>, ranks: u64, dtype: DType) -> impl Iterator<Item = Bytes> {
+fn shares(
+    elements: impl Iterator<Item = u64>,
+    ranks: u64,
+    dtype: DType,
+) -> impl Iterator<Item = Bytes> {
     let share = move |elements: u64| Elements(elements.div_ceil(ranks)).stored_as(dtype);
     elements.scan(0_u64, move |before, elements| {
         let from = share(*before);
@@ -149,7 +171,8 @@ fn per_parameter(
 ) -> LineItem {
     let shape = Shape::of([Dim("parameters of this rank", parameters)]);
     let bytes = Elements(parameters.div_ceil(ranks.max(1))).stored_as(dtype);
-    let tensor = TensorLine { op: label, name: "one value per parameter", shape, dtype, count: 1, bytes };
+    let tensor =
+        TensorLine { op: label, name: "one value per parameter", shape, dtype, count: 1, bytes };
     let (bytes, tensors) = scope.sum(std::iter::once(tensor));
     LineItem { kind, label, bytes, tensors, note, source, certainty: Certainty::Exact }
 }
@@ -160,26 +183,51 @@ fn optimizer(scope: &Scope, run: &TrainingRun, lines: &mut Vec<LineItem>) {
     let layout = scope.job.layout();
     let ranks = if layout.sharding.shards_optimizer() { layout.shards() } else { 1 };
     let mut push = |label, count: u64, dtype, note, source| {
-        lines.push(per_parameter(scope, (MemoryKind::OptimizerState, label), (count, ranks), dtype, (note, source)));
+        lines.push(per_parameter(
+            scope,
+            (MemoryKind::OptimizerState, label),
+            (count, ranks),
+            dtype,
+            (note, source),
+        ));
     };
     if let Some(master) = recipe.master {
-        push("Master weights", parameters, master, "An fp32 copy of every weight, updated by the optimizer.", sources::ZERO_2020);
+        push(
+            "Master weights",
+            parameters,
+            master,
+            "An fp32 copy of every weight, updated by the optimizer.",
+            sources::ZERO_2020,
+        );
     }
     for state in run.optimizer.spec().states {
-        let served = || held(scope).map(|held| (held.updated(), held)).filter(|(updated, _)| state.serves.includes(updated));
+        let served = || {
+            held(scope)
+                .map(|held| (held.updated(), held))
+                .filter(|(updated, _)| state.serves.includes(updated))
+        };
         let elements = match state.serves {
             Served::All => parameters,
-            Served::Nothing | Served::Those(_) => served().map(|(_, held)| held.elements).fold(0, u64::saturating_add),
+            Served::Nothing | Served::Those(_) => {
+                served().map(|(_, held)| held.elements).fold(0, u64::saturating_add)
+            }
         };
         let count = match state.values {
             StateValues::EveryElement => elements,
             StateValues::OfElements(values) => values(elements),
             StateValues::OfShape(values) => {
-                let all = served().map(|(updated, held)| values(&updated).saturating_mul(held.count));
+                let all =
+                    served().map(|(updated, held)| values(&updated).saturating_mul(held.count));
                 all.fold(0, u64::saturating_add)
             }
         };
-        push(state.label, count, state.format.dtype(recipe.optimizer_state), state.note, state.source);
+        push(
+            state.label,
+            count,
+            state.format.dtype(recipe.optimizer_state),
+            state.note,
+            state.source,
+        );
     }
 }
 
@@ -190,12 +238,21 @@ impl Held<'_> {
     fn updated(&self) -> UpdatedParameter {
         let each = self.elements / self.count.max(1);
         let dimensions = self.tensor.shape.dims().count();
-        let width = self.tensor.shape.dims().find(|dim| dim.0 == "hidden_size").map(|dim| dim.1.max(1));
+        let width =
+            self.tensor.shape.dims().find(|dim| dim.0 == "hidden_size").map(|dim| dim.1.max(1));
         let matrix = width.filter(|_| dimensions > 1).map(|width| [each.div_ceil(width), width]);
         let elements = matrix.map_or(each, |[rows, columns]| rows.saturating_mul(columns));
         let is_embedding = self.tensor.name.ends_with(EMBEDDING);
         let (times, in_block) = (self.count, self.in_block);
-        UpdatedParameter { elements, times, dimensions, matrix, in_block, is_embedding, own_format: None }
+        UpdatedParameter {
+            elements,
+            times,
+            dimensions,
+            matrix,
+            in_block,
+            is_embedding,
+            own_format: None,
+        }
     }
 }
 
@@ -206,7 +263,12 @@ pub(super) fn gathered(scope: &Scope, blocks: u64) -> Option<LineItem> {
     let run = job.training()?;
     let part = |held: bool, count: u64| if held { count } else { 0 };
     let ends = part(stage.embedding, own.embedding).saturating_add(part(stage.head, own.head));
-    let of_blocks = || own.blocks.iter().fold(0, |most, (_, own)| most.max(*own)).saturating_mul(blocks.min(stage.layers));
+    let of_blocks = || {
+        own.blocks
+            .iter()
+            .fold(0, |most, (_, own)| most.max(*own))
+            .saturating_mul(blocks.min(stage.layers))
+    };
     let parameters = if gathers.is_limited {
         ends.saturating_add(scope.block_parameters()).min(run.library.max_live_parameters)
     } else {
@@ -215,8 +277,17 @@ pub(super) fn gathered(scope: &Scope, blocks: u64) -> Option<LineItem> {
     let dtype = run.recipe().parameter;
     let bytes = Elements(parameters).stored_as(dtype);
     let shape = Shape::of([Dim("gathered parameters", parameters)]);
-    let tensor = TensorLine { op: GATHERED_WEIGHTS, name: "full weights", shape, dtype, count: 1, bytes };
+    let tensor =
+        TensorLine { op: GATHERED_WEIGHTS, name: "full weights", shape, dtype, count: 1, bytes };
     let (bytes, tensors) = scope.sum(std::iter::once(tensor));
     let (kind, label, note) = (MemoryKind::Temporary, GATHERED_WEIGHTS, gathers.note);
-    Some(LineItem { kind, label, bytes, tensors, note, source: gathers.source, certainty: Certainty::Modelled })
+    Some(LineItem {
+        kind,
+        label,
+        bytes,
+        tensors,
+        note,
+        source: gathers.source,
+        certainty: Certainty::Modelled,
+    })
 }

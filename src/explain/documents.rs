@@ -26,8 +26,12 @@ pub(super) fn of_kind(answers: &[MethodAnswer], kind: MemoryKind, engine: Bytes)
         if bytes == engine {
             return None;
         }
-        let formulas: Vec<&str> =
-            answer.per_gpu.iter().filter(|line| line.kind == kind).map(|line| line.formula.as_str()).collect();
+        let formulas: Vec<&str> = answer
+            .per_gpu
+            .iter()
+            .filter(|line| line.kind == kind)
+            .map(|line| line.formula.as_str())
+            .collect();
         let why = answer.differences.iter().find(|difference| difference.term == kind.name());
         Some(Said {
             title: answer.title,

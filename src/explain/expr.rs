@@ -91,7 +91,12 @@ impl Expr {
 
     /// Returns a number written as itself, with a meaning.
     pub fn meant(value: u64, meaning: impl Into<String>) -> Self {
-        Self::Symbol(Symbol { letter: value.to_string(), name: "", meaning: meaning.into(), value: Value::Whole(value) })
+        Self::Symbol(Symbol {
+            letter: value.to_string(),
+            name: "",
+            meaning: meaning.into(),
+            value: Value::Whole(value),
+        })
     }
 
     /// Returns a word that stands for a number.
@@ -105,8 +110,19 @@ impl Expr {
     }
 
     /// Returns a named amount of memory.
-    pub fn memory(label: impl Into<String>, kind: Option<MemoryKind>, bytes: u64, how: Option<Self>) -> Self {
-        Self::Part(Box::new(Part { label: label.into(), kind, value: Value::Whole(bytes), bytes: true, how }))
+    pub fn memory(
+        label: impl Into<String>,
+        kind: Option<MemoryKind>,
+        bytes: u64,
+        how: Option<Self>,
+    ) -> Self {
+        Self::Part(Box::new(Part {
+            label: label.into(),
+            kind,
+            value: Value::Whole(bytes),
+            bytes: true,
+            how,
+        }))
     }
 
     /// Returns the product of some factors: products among them are joined, ones are left out,
@@ -125,7 +141,9 @@ impl Expr {
             // Plain numbers stay apart: `2 · 2` reads better than `2²`.
             let named = |one: &Self| matches!(one, Self::Symbol(symbol) if !symbol.name.is_empty());
             match joined.last_mut() {
-                Some(last) if *last == factor && named(&factor) => *last = Self::Power(Box::new(factor), 2),
+                Some(last) if *last == factor && named(&factor) => {
+                    *last = Self::Power(Box::new(factor), 2)
+                }
                 Some(Self::Power(base, exponent)) if **base == factor => *exponent += 1,
                 _ => joined.push(factor),
             }
@@ -179,14 +197,22 @@ impl Expr {
         match self {
             Self::Number(value) | Self::Symbol(Symbol { value, .. }) => exact_value(*value),
             Self::Part(part) => exact_value(part.value),
-            Self::Sum(terms) => terms.iter().try_fold(0_u128, |sum, term| sum.checked_add(term.exact()?)),
+            Self::Sum(terms) => {
+                terms.iter().try_fold(0_u128, |sum, term| sum.checked_add(term.exact()?))
+            }
             Self::Less(a, b) => a.exact()?.checked_sub(b.exact()?),
-            Self::Product(factors) => factors.iter().try_fold(1_u128, |product, factor| product.checked_mul(factor.exact()?)),
-            Self::Quotient(a, b) => pair(a, b).and_then(|(a, b)| a.is_multiple_of(b).then_some(a / b)),
+            Self::Product(factors) => factors
+                .iter()
+                .try_fold(1_u128, |product, factor| product.checked_mul(factor.exact()?)),
+            Self::Quotient(a, b) => {
+                pair(a, b).and_then(|(a, b)| a.is_multiple_of(b).then_some(a / b))
+            }
             Self::Ceil(a, b) => pair(a, b).map(|(a, b)| a.div_ceil(b)),
             Self::Floor(a, b) => pair(a, b).map(|(a, b)| a / b),
             Self::Power(base, exponent) => base.exact()?.checked_pow(*exponent),
-            Self::Max(terms) => terms.iter().map(Self::exact).try_fold(0, |most, term| Some(most.max(term?))),
+            Self::Max(terms) => {
+                terms.iter().map(Self::exact).try_fold(0, |most, term| Some(most.max(term?)))
+            }
         }
     }
 
@@ -230,7 +256,9 @@ impl Expr {
         let mut found: Vec<&Symbol> = Vec::new();
         self.visit(&mut |expr| {
             if let Self::Symbol(symbol) = expr
-                && found.iter().all(|known| known.letter != symbol.letter || known.meaning != symbol.meaning)
+                && found
+                    .iter()
+                    .all(|known| known.letter != symbol.letter || known.meaning != symbol.meaning)
             {
                 found.push(symbol);
             }
@@ -248,7 +276,9 @@ impl Expr {
                     how.visit(found);
                 }
             }
-            Self::Sum(all) | Self::Product(all) | Self::Max(all) => all.iter().for_each(|one| one.visit(found)),
+            Self::Sum(all) | Self::Product(all) | Self::Max(all) => {
+                all.iter().for_each(|one| one.visit(found))
+            }
             Self::Less(a, b) | Self::Quotient(a, b) | Self::Ceil(a, b) | Self::Floor(a, b) => {
                 a.visit(found);
                 b.visit(found);
@@ -271,13 +301,27 @@ mod tests {
 
     fn named(letter: &str, value: u64) -> Expr {
         let name = "a name";
-        Expr::Symbol(super::Symbol { letter: letter.to_owned(), name, meaning: String::new(), value: Value::Whole(value) })
+        Expr::Symbol(super::Symbol {
+            letter: letter.to_owned(),
+            name,
+            meaning: String::new(),
+            value: Value::Whole(value),
+        })
     }
 
     #[test]
     fn equal_inputs_side_by_side_become_a_power() {
-        let square = Expr::product([Expr::whole(1), named("s", 8), named("s", 8), named("s", 8), Expr::whole(2)]);
-        assert_eq!(square, Expr::Product(vec![Expr::Power(Box::new(named("s", 8)), 3), Expr::whole(2)]));
+        let square = Expr::product([
+            Expr::whole(1),
+            named("s", 8),
+            named("s", 8),
+            named("s", 8),
+            Expr::whole(2),
+        ]);
+        assert_eq!(
+            square,
+            Expr::Product(vec![Expr::Power(Box::new(named("s", 8)), 3), Expr::whole(2)])
+        );
         assert_eq!(square.exact(), Some(1024));
         assert_eq!(Expr::product([Expr::whole(1)]), Expr::whole(1));
     }
@@ -287,13 +331,19 @@ mod tests {
         assert_eq!(Expr::whole(7).over(Expr::whole(2)).exact(), None);
         assert_eq!(Expr::whole(7).over_up(Expr::whole(2)).exact(), Some(4));
         assert!(matches!(Expr::whole(8).over_up(Expr::whole(2)), Expr::Quotient(..)));
-        assert_eq!(Expr::Floor(Box::new(Expr::whole(7)), Box::new(Expr::whole(2))).exact(), Some(3));
+        assert_eq!(
+            Expr::Floor(Box::new(Expr::whole(7)), Box::new(Expr::whole(2))).exact(),
+            Some(3)
+        );
         assert_eq!(Expr::whole(7).over_up(Expr::whole(0)).exact(), None);
     }
 
     #[test]
     fn what_is_too_large_has_no_value_instead_of_a_wrong_one() {
-        assert_eq!(Expr::product([Expr::whole(u64::MAX), Expr::whole(u64::MAX), Expr::whole(3)]).exact(), None);
+        assert_eq!(
+            Expr::product([Expr::whole(u64::MAX), Expr::whole(u64::MAX), Expr::whole(3)]).exact(),
+            None
+        );
         assert!(!Expr::whole(3).comes_to(4));
     }
 }

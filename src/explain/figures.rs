@@ -10,7 +10,9 @@ use crate::units::{Bytes, MemoryUnit, Scale};
 use super::expr::{Expr, Value};
 use super::inputs::Inputs;
 use super::loads::divided;
-use super::times::{global, gpus, of_serving, of_term, of_training, tokens_of_step, useful_of_step};
+use super::times::{
+    global, gpus, of_serving, of_term, of_training, tokens_of_step, useful_of_step,
+};
 use super::{Explanation, Measure, Scene, plain};
 
 const GPUS: Measure = Measure::Number("GPUs");
@@ -34,7 +36,11 @@ pub(super) fn arithmetic(scene: &Scene, unit: MemoryUnit) -> Explanation {
     let found = division(&divided(&scene.job));
     let Division { ranks, shared, replicated, fixed, capacity, model_parallel } = found;
     let own = [("held by every GPU in full", replicated), ("fixed beside the model", fixed)];
-    let own: Vec<Expr> = own.into_iter().filter(|(_, bytes)| bytes.0 > 0).map(|(label, bytes)| part(label, bytes)).collect();
+    let own: Vec<Expr> = own
+        .into_iter()
+        .filter(|(_, bytes)| bytes.0 > 0)
+        .map(|(label, bytes)| part(label, bytes))
+        .collect();
     let Some(count) = found.count() else {
         let sentence = format!(
             "What every GPU holds whatever their number ({}) is not less than its memory ({}): no division gives a count.",
@@ -52,12 +58,20 @@ pub(super) fn arithmetic(scene: &Scene, unit: MemoryUnit) -> Explanation {
     let many = Expr::meant(ranks, "GPUs that the shared amount is for");
     let above = Expr::product([many, part("shared, on one of them", shared)]);
     let memory = part("memory of a GPU", capacity);
-    let left = if own.is_empty() { memory } else { Expr::Less(Box::new(memory), Box::new(Expr::sum(own))) };
+    let left = if own.is_empty() {
+        memory
+    } else {
+        Expr::Less(Box::new(memory), Box::new(Expr::sum(own)))
+    };
     let divided = Expr::Ceil(Box::new(above), Box::new(left));
     let divided = if shared.0 == 0 { Expr::whole(1) } else { divided };
     let times = Expr::meant(model_parallel, "tensor-parallel ranks times pipeline stages");
     let expr = if model_parallel == 1 { divided } else { Expr::product([times, divided]) };
-    let expr = if expr.comes_to(count) { expr } else { Expr::part("GPUs by memory alone", Value::Whole(count), None) };
+    let expr = if expr.comes_to(count) {
+        expr
+    } else {
+        Expr::part("GPUs by memory alone", Value::Whole(count), None)
+    };
     let mut found = plain("GPUs by memory alone", sentence.to_owned(), expr, GPUS);
     found.notes =
         vec!["Shared is what becomes smaller with more GPUs; reserves are in the amounts they are a share of.".to_owned()];
@@ -86,7 +100,10 @@ pub(super) fn runnable(scene: &Scene, unit: MemoryUnit) -> Explanation {
                 expr,
             )
         }
-        None => ("Counts that deal out the work evenly were tried from few to many; none runs.", Expr::whole(0)),
+        None => (
+            "Counts that deal out the work evenly were tried from few to many; none runs.",
+            Expr::whole(0),
+        ),
     };
     let mut found = plain("Smallest that runs", sentence.to_owned(), expr, GPUS);
     found.notes = notes;
@@ -100,13 +117,13 @@ fn with_source(mut found: Explanation, source: Source, certainty: Certainty) -> 
 
 /// A figure by its printed name.
 pub(super) fn figure(scene: &Scene, name: &str) -> Option<Explanation> {
-    let mut found = of_model(scene, name).or_else(|| match (scene.timing(), scene.job.training()) {
-        (Timing::Training { step, cost }, Some(run)) => {
-            of_term(&scene.job, step, name).or_else(|| of_training(scene, run, (step, cost), name))
-        }
-        (Timing::Serving(time), _) => of_serving(scene, time, name),
-        _ => None,
-    })?;
+    let mut found =
+        of_model(scene, name).or_else(|| match (scene.timing(), scene.job.training()) {
+            (Timing::Training { step, cost }, Some(run)) => of_term(&scene.job, step, name)
+                .or_else(|| of_training(scene, run, (step, cost), name)),
+            (Timing::Serving(time), _) => of_serving(scene, time, name),
+            _ => None,
+        })?;
     if found.title.is_empty() {
         name.clone_into(&mut found.title);
     }
@@ -115,7 +132,13 @@ pub(super) fn figure(scene: &Scene, name: &str) -> Option<Explanation> {
 
 pub(super) type Found = Option<Explanation>;
 
-pub(super) fn found(sentence: &str, expr: Expr, measure: Measure, source: Source, certainty: Certainty) -> Explanation {
+pub(super) fn found(
+    sentence: &str,
+    expr: Expr,
+    measure: Measure,
+    source: Source,
+    certainty: Certainty,
+) -> Explanation {
     with_source(plain("", sentence.to_owned(), expr, measure), source, certainty)
 }
 
@@ -126,7 +149,8 @@ fn of_model(scene: &Scene, name: &str) -> Found {
     let whole = |label: &str, value: u64| Expr::part(label, Value::Whole(value), None);
     let (sentence, expr, measure) = match (name, &estimate.compute, job.run()) {
         ("Parameters", ..) => {
-            let parts = [("embedding", count.embedding), ("blocks", count.blocks), ("head", count.head)];
+            let parts =
+                [("embedding", count.embedding), ("blocks", count.blocks), ("head", count.head)];
             let sum = Expr::sum(parts.map(|(label, value)| whole(label, value)));
             ("Every number the model has learnt, counted once.", sum, NONE)
         }
@@ -149,11 +173,17 @@ fn of_model(scene: &Scene, name: &str) -> Found {
             let steps = job.gradient_accumulation_steps();
             let expr = global(run).over_up(Expr::product([Inputs { job }.b(), data_ranks(job)]));
             let expr = if expr.comes_to(steps) { expr } else { Expr::whole(steps) };
-            ("Micro-batches that every rank runs before the optimizer steps.", expr, Measure::Number("steps"))
+            (
+                "Micro-batches that every rank runs before the optimizer steps.",
+                expr,
+                Measure::Number("steps"),
+            )
         }
         ("KV cache of one token", ..) => return cached(scene),
         (_, _, Run::Serving(_)) => return of_room(scene, name),
-        (_, Some(compute), Run::Training(run)) => return of_compute(job, compute, (run, count.total), name),
+        (_, Some(compute), Run::Training(run)) => {
+            return of_compute(job, compute, (run, count.total), name);
+        }
         _ => return None,
     };
     Some(found(sentence, expr, measure, sources::ARITHMETIC, Certainty::Exact))
@@ -161,7 +191,11 @@ fn of_model(scene: &Scene, name: &str) -> Found {
 
 fn data_ranks(job: &Job) -> Expr {
     let ranks = job.layout().d();
-    if ranks == 1 { Expr::whole(1) } else { Expr::word("D", "data_parallel_size", Value::Whole(ranks)) }
+    if ranks == 1 {
+        Expr::whole(1)
+    } else {
+        Expr::word("D", "data_parallel_size", Value::Whole(ranks))
+    }
 }
 
 /// Keys and values of one token in all layers.
@@ -173,7 +207,11 @@ fn cached(scene: &Scene) -> Found {
     let values = Expr::product([inputs.layers(), two, inputs.kv_heads(), inputs.head_dim()]);
     let expr = super::tensors::stored(values, run.kv_cache_dtype.dtype());
     let kind = MemoryKind::KvCache;
-    let expr = if expr.comes_to(bytes.0) { expr } else { Expr::memory(kind.name(), Some(kind), bytes.0, None) };
+    let expr = if expr.comes_to(bytes.0) {
+        expr
+    } else {
+        Expr::memory(kind.name(), Some(kind), bytes.0, None)
+    };
     let sentence = "What attention keeps of one token in all blocks, over all GPUs of an instance.";
     Some(found(sentence, expr, Measure::Bytes, sources::VLLM, Certainty::Exact))
 }
@@ -184,7 +222,11 @@ fn of_room(scene: &Scene, name: &str) -> Found {
     let (sentence, expr, measure) = match name {
         "Memory left for the KV cache, per GPU" => {
             let sentence = "What is left of the memory beside everything else that the server holds or keeps free.";
-            (sentence, Expr::memory("room", Some(MemoryKind::KvCache), room.bytes.0, None), Measure::Bytes)
+            (
+                sentence,
+                Expr::memory("room", Some(MemoryKind::KvCache), room.bytes.0, None),
+                Measure::Bytes,
+            )
         }
         "KV cache size in tokens" => {
             let blocks = Expr::part("blocks", Value::Whole(room.blocks?), None);
@@ -193,7 +235,8 @@ fn of_room(scene: &Scene, name: &str) -> Found {
         }
         "Maximum concurrency" => {
             let expr = real("sequences of the whole context", room.concurrency);
-            let sentence = "Room over what one sequence of the whole context takes, in whole blocks.";
+            let sentence =
+                "Room over what one sequence of the whole context takes, in whole blocks.";
             (sentence, expr, Measure::Number("sequences"))
         }
         _ => return None,
@@ -201,8 +244,14 @@ fn of_room(scene: &Scene, name: &str) -> Found {
     Some(found(sentence, expr, measure, sources::VLLM, Certainty::Modelled))
 }
 
-fn of_compute(job: &Job, compute: &Compute, (run, parameters): (&TrainingRun, u64), name: &str) -> Found {
-    let tokens = || Expr::word("tokens", "tokens of the whole training", Value::Real(run.training_tokens));
+fn of_compute(
+    job: &Job,
+    compute: &Compute,
+    (run, parameters): (&TrainingRun, u64),
+    name: &str,
+) -> Found {
+    let tokens =
+        || Expr::word("tokens", "tokens of the whole training", Value::Real(run.training_tokens));
     let per_step = || tokens_of_step(job, run);
     let useful = || useful_of_step(job, run);
     let all = || Expr::word("N", "parameters", Value::Whole(parameters));
@@ -210,31 +259,40 @@ fn of_compute(job: &Job, compute: &Compute, (run, parameters): (&TrainingRun, u6
         let model = real("model FLOPs of a step", compute.model_flops_per_step().0);
         Expr::product([model, tokens().over(useful())])
     };
-    let (exact, rule) = ((sources::ARITHMETIC, Certainty::Exact), (sources::CHINCHILLA_2022, Certainty::Modelled));
+    let (exact, rule) =
+        ((sources::ARITHMETIC, Certainty::Exact), (sources::CHINCHILLA_2022, Certainty::Modelled));
     let (sentence, expr, measure, (source, certainty)) = match name {
-        "Tokens in one step" => ("All sequences of a step.", per_step(), Measure::Number("tokens"), exact),
+        "Tokens in one step" => {
+            ("All sequences of a step.", per_step(), Measure::Number("tokens"), exact)
+        }
         "Steps of the run" => {
             let steps = Expr::Ceil(Box::new(tokens()), Box::new(useful()));
             ("All tokens over those of a step, rounded up.", steps, Measure::Number("steps"), exact)
         }
         "Compute of the run" => {
-            let sentence = "Forward and backward of a step, read off the operation list, times the steps.";
+            let sentence =
+                "Forward and backward of a step, read off the operation list, times the steps.";
             (sentence, total(), Measure::Number("FLOP"), exact)
         }
         "in PFLOP-days" => {
             let machine = Expr::word("PFLOP", "10¹⁵ FLOP each second", Value::Real(1e15));
             let day = Expr::product([machine, Expr::meant(86_400, "seconds of a day")]);
-            ("The same in days of a machine that does 10¹⁵ FLOP each second.", total().over(day), NONE, exact)
+            (
+                "The same in days of a machine that does 10¹⁵ FLOP each second.",
+                total().over(day),
+                NONE,
+                exact,
+            )
         }
         "by 6 × parameters × tokens" => {
-            let sentence =
-                "The rule of thumb: two FLOPs for each parameter and token in forward, four in backward; attention is left out.";
+            let sentence = "The rule of thumb: two FLOPs for each parameter and token in forward, four in backward; attention is left out.";
             let each = Expr::meant(6, "FLOPs for each parameter and token");
             (sentence, Expr::product([each, all(), tokens()]), Measure::Number("FLOP"), rule)
         }
         "Compute-optimal tokens (20 per parameter)" => {
             let expr = Expr::product([Expr::meant(20, "tokens for each parameter"), all()]);
-            let sentence = "About 20 tokens for each parameter give the best model for the compute.";
+            let sentence =
+                "About 20 tokens for each parameter give the best model for the compute.";
             (sentence, expr, Measure::Number("tokens"), rule)
         }
         _ => return None,

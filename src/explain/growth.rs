@@ -41,9 +41,15 @@ impl Growth {
             (Some(0), _) => format!("no effect: {input}"),
             (Some(1), _) => format!("twice the {input}: ×2"),
             (Some(-1), _) => format!("twice the {input}: half"),
-            (Some(exponent), _) => format!("twice the {input}: ×{}", 1_u64 << exponent.unsigned_abs()),
-            (None, Some(factor)) if (factor - 1.0).abs() < HARDLY => format!("{input}: hardly any effect"),
-            (None, Some(factor)) => format!("twice the {input}: ×{}", crate::units::grouped(factor, 2)),
+            (Some(exponent), _) => {
+                format!("twice the {input}: ×{}", 1_u64 << exponent.unsigned_abs())
+            }
+            (None, Some(factor)) if (factor - 1.0).abs() < HARDLY => {
+                format!("{input}: hardly any effect")
+            }
+            (None, Some(factor)) => {
+                format!("twice the {input}: ×{}", crate::units::grouped(factor, 2))
+            }
         }
     }
 }
@@ -51,7 +57,8 @@ impl Growth {
 /// Returns all clauses as one sentence, the inputs that change the figure first; empty for no
 /// growth.
 pub fn sentence(growth: &[Growth]) -> String {
-    let (same, moves): (Vec<&Growth>, Vec<_>) = growth.iter().partition(|one| one.exponent() == Some(0));
+    let (same, moves): (Vec<&Growth>, Vec<_>) =
+        growth.iter().partition(|one| one.exponent() == Some(0));
     let mut clauses: Vec<String> = moves.into_iter().map(Growth::words).collect();
     if !same.is_empty() {
         let inputs: Vec<&str> = same.iter().map(|one| one.input).collect();
@@ -82,7 +89,10 @@ pub(super) fn doubled(job: &Job) -> Vec<(&'static str, Job)> {
             jobs.push((if own { "micro_batch_size" } else { "global_batch_size" }, Some(twice)));
         }
         Run::Serving(run) => {
-            jobs.push(("context_length", Some(job.with_seq_length(run.context_length.saturating_mul(2)))));
+            jobs.push((
+                "context_length",
+                Some(job.with_seq_length(run.context_length.saturating_mul(2))),
+            ));
             let twice = job.with_run(|run| {
                 if let Run::Serving(run) = run {
                     run.concurrent_sequences = run.concurrent_sequences.saturating_mul(2);
@@ -91,13 +101,25 @@ pub(super) fn doubled(job: &Job) -> Vec<(&'static str, Job)> {
             jobs.push(("concurrent_sequences", Some(twice)));
         }
     }
-    jobs.push(("num_hidden_layers", of_model(job, |model| model.num_hidden_layers = model.num_hidden_layers.saturating_mul(2))));
-    jobs.push(("hidden_size", of_model(job, |model| model.hidden_size = model.hidden_size.saturating_mul(2))));
-    jobs.push(("vocab_size", of_model(job, |model| model.vocab_size = model.vocab_size.saturating_mul(2))));
+    jobs.push((
+        "num_hidden_layers",
+        of_model(job, |model| model.num_hidden_layers = model.num_hidden_layers.saturating_mul(2)),
+    ));
+    jobs.push((
+        "hidden_size",
+        of_model(job, |model| model.hidden_size = model.hidden_size.saturating_mul(2)),
+    ));
+    jobs.push((
+        "vocab_size",
+        of_model(job, |model| model.vocab_size = model.vocab_size.saturating_mul(2)),
+    ));
     let twice = |ranks: NonZeroU64| ranks.saturating_mul(NonZeroU64::MIN.saturating_add(1));
     let layout = *job.layout();
     let of_layout = |layout: ParallelLayout| Some(job.with_layout(layout));
-    let tensor = ParallelLayout { tensor_model_parallel_size: twice(layout.tensor_model_parallel_size), ..layout };
+    let tensor = ParallelLayout {
+        tensor_model_parallel_size: twice(layout.tensor_model_parallel_size),
+        ..layout
+    };
     jobs.push(("tensor_model_parallel_size", of_layout(tensor)));
     let data = ParallelLayout { data_parallel_size: twice(layout.data_parallel_size), ..layout };
     jobs.push(("data_parallel_size", of_layout(data)));
@@ -129,7 +151,8 @@ mod tests {
     #[test]
     fn what_moves_it_comes_first() {
         let of = |input, factor| Growth { input, factor: Some(factor) };
-        let text = sentence(&[of("vocab_size", 1.0), of("seq_length", 4.0), of("hidden_size", 1.0)]);
+        let text =
+            sentence(&[of("vocab_size", 1.0), of("seq_length", 4.0), of("hidden_size", 1.0)]);
         assert_eq!(text, "Twice the seq_length: ×4; no effect: vocab_size, hidden_size.");
         assert_eq!(sentence(&[of("seq_length", 2.0)]), "Twice the seq_length: ×2.");
         assert_eq!(sentence(&[]), "");

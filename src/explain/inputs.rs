@@ -23,15 +23,22 @@ const FFN: Known = ("intermediate_size", "f", "inner width of the feed-forward l
 const VOCAB: Known = ("vocab_size", "v", "tokens of the vocabulary");
 const EXPERTS: Known = ("num_experts", "E", "experts of a block");
 const EXPERT_WIDTH: Known = ("moe_intermediate_size", "f_E", "inner width of an expert");
-const SHARED_WIDTH: Known = ("shared_expert_intermediate_size", "f_S", "inner width of all shared experts");
+const SHARED_WIDTH: Known =
+    ("shared_expert_intermediate_size", "f_S", "inner width of all shared experts");
 const TENSOR: Known = ("tensor_model_parallel_size", "t", "tensor-parallel ranks");
 const CONTEXT_RANKS: Known = ("context_parallel_size", "c", "context-parallel ranks");
 const EXPERT_RANKS: Known = ("expert_model_parallel_size", "e", "ranks that share out the experts");
 const SHARDS: Known = ("data_parallel_size", "D", "data-parallel ranks that share this out");
-const EXPERT_SHARDS: Known = ("expert_data_parallel_size", "D_E", "ranks that share out one expert's states");
+const EXPERT_SHARDS: Known =
+    ("expert_data_parallel_size", "D_E", "ranks that share out one expert's states");
 
 fn symbol((name, letter, meaning): Known, value: u64) -> Expr {
-    Expr::Symbol(Symbol { letter: letter.to_owned(), name, meaning: meaning.to_owned(), value: Value::Whole(value) })
+    Expr::Symbol(Symbol {
+        letter: letter.to_owned(),
+        name,
+        meaning: meaning.to_owned(),
+        value: Value::Whole(value),
+    })
 }
 
 /// A job's inputs as symbols.
@@ -47,7 +54,10 @@ impl Inputs<'_> {
 
     /// Sequences at once.
     pub fn b(&self) -> Expr {
-        symbol(if self.job.training().is_some() { B } else { SEQUENCES }, self.job.micro_batch_size())
+        symbol(
+            if self.job.training().is_some() { B } else { SEQUENCES },
+            self.job.micro_batch_size(),
+        )
     }
 
     /// Width of the residual stream.
@@ -115,8 +125,12 @@ impl Inputs<'_> {
             "intermediate_size" => self.ffn(),
             "vocab_size" => symbol(VOCAB, model.vocab_size),
             "num_experts" => symbol(EXPERTS, model.moe.as_ref()?.num_experts),
-            "moe_intermediate_size" => symbol(EXPERT_WIDTH, model.moe.as_ref()?.moe_intermediate_size),
-            "shared_expert_intermediate_size" => symbol(SHARED_WIDTH, model.moe.as_ref()?.shared_expert_intermediate_size),
+            "moe_intermediate_size" => {
+                symbol(EXPERT_WIDTH, model.moe.as_ref()?.moe_intermediate_size)
+            }
+            "shared_expert_intermediate_size" => {
+                symbol(SHARED_WIDTH, model.moe.as_ref()?.shared_expert_intermediate_size)
+            }
             _ => return None,
         })
     }
@@ -157,7 +171,9 @@ impl Inputs<'_> {
                     let whole = Expr::product([self.s(), self.b()]);
                     return vec![symbol(CHUNK, run.prefill_chunk_size), self.b(), whole];
                 }
-                "context_length" => return vec![self.s(), Expr::product([block(), self.s().over_up(block())])],
+                "context_length" => {
+                    return vec![self.s(), Expr::product([block(), self.s().over_up(block())])];
+                }
                 _ => {}
             }
         }
@@ -173,11 +189,17 @@ impl Inputs<'_> {
             "seq_length + 1" => vec![Expr::sum([self.s(), Expr::whole(1)])],
             "columns of all heads" | "columns of heads" => {
                 // Widths of one head: of queries, of values, and of unrotated keys with values.
-                let narrow =
-                    self.job.model().mla.map(|mla| [mla.v_head_dim, mla.qk_nope_head_dim.saturating_add(mla.v_head_dim)]);
-                let narrow = narrow.into_iter().flatten().map(|width| Expr::meant(width, "columns of one head"));
+                let narrow = self.job.model().mla.map(|mla| {
+                    [mla.v_head_dim, mla.qk_nope_head_dim.saturating_add(mla.v_head_dim)]
+                });
+                let narrow = narrow
+                    .into_iter()
+                    .flatten()
+                    .map(|width| Expr::meant(width, "columns of one head"));
                 let widths: Vec<Expr> = std::iter::once(self.head_dim()).chain(narrow).collect();
-                let of = |heads: Expr| widths.iter().map(move |width| Expr::product([heads.clone(), width.clone()]));
+                let of = |heads: Expr| {
+                    widths.iter().map(move |width| Expr::product([heads.clone(), width.clone()]))
+                };
                 of(heads()).chain(of(self.heads())).collect()
             }
             "q+k+v width" => {
@@ -185,11 +207,17 @@ impl Inputs<'_> {
                 vec![all.clone(), of_heads(joint(heads(), kv_heads())), over(all, self.t())]
             }
             "gate and up width" => {
-                let widths = ["intermediate_size", "moe_intermediate_size", "shared_expert_intermediate_size"];
+                let widths = [
+                    "intermediate_size",
+                    "moe_intermediate_size",
+                    "shared_expert_intermediate_size",
+                ];
                 let widths = widths.into_iter().flat_map(|name| self.candidates(name));
                 widths.map(|width| Expr::product([two(), width])).collect()
             }
-            EXPERTS_OF_RANK => self.input("num_experts").map(|all| over(all, self.ep())).into_iter().collect(),
+            EXPERTS_OF_RANK => {
+                self.input("num_experts").map(|all| over(all, self.ep())).into_iter().collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -203,7 +231,11 @@ impl Inputs<'_> {
         let made = self.candidates(name).into_iter().find(|made| made.comes_to(value));
         made.unwrap_or_else(|| {
             // A small fixed number is written as itself: `2` for keys and values.
-            if value <= 4 { Expr::meant(value, name) } else { Expr::word(name, name, Value::Whole(value)) }
+            if value <= 4 {
+                Expr::meant(value, name)
+            } else {
+                Expr::word(name, name, Value::Whole(value))
+            }
         })
     }
 

@@ -3,7 +3,9 @@
 
 use crate::config::Job;
 use crate::estimator::Certainty;
-use crate::planner::{TriedReplica, UserLoad, all_users, fleet_of, replicas_tried, shown_load, users_answer};
+use crate::planner::{
+    TriedReplica, UserLoad, all_users, fleet_of, replicas_tried, shown_load, users_answer,
+};
 use crate::sources;
 use crate::units::to_f64;
 
@@ -22,7 +24,10 @@ pub(super) fn of_load(job: &Job, name: &str) -> Found {
     let load = load(job)?;
     let pace = load.pace?;
     let step = || real("one further token on the fullest replica", pace.decode.0);
-    let all = || Expr::word("U", "users at once, or requests of all replicas", Value::Whole(load.users)).over(step());
+    let all = || {
+        Expr::word("U", "users at once, or requests of all replicas", Value::Whole(load.users))
+            .over(step())
+    };
     let (title, sentence, expr, measure) = match name {
         "first-token" => (
             "Time to first token",
@@ -44,10 +49,19 @@ pub(super) fn of_load(job: &Job, name: &str) -> Found {
         ),
         "price" => {
             let gpus = Expr::word("GPUs", "of all replicas", Value::Whole(load.gpus));
-            let an_hour = Expr::product([real("tokens per second in all", pace.in_all), Expr::meant(3600, "seconds of an hour")]);
+            let an_hour = Expr::product([
+                real("tokens per second in all", pace.in_all),
+                Expr::meant(3600, "seconds of an hour"),
+            ]);
             let hours = Expr::product([Expr::meant(1_000_000, "tokens"), gpus]).over(an_hour);
-            let sentence = "Every GPU is paid for, for as long as a million tokens take at this load.";
-            ("Price of a million tokens", sentence, Expr::product([hours, price(job)]), Measure::Number(""))
+            let sentence =
+                "Every GPU is paid for, for as long as a million tokens take at this load.";
+            (
+                "Price of a million tokens",
+                sentence,
+                Expr::product([hours, price(job)]),
+                Measure::Number(""),
+            )
         }
         _ => return None,
     };
@@ -86,18 +100,32 @@ pub(super) fn carrying(job: &Job) -> Option<Explanation> {
     let (sentence, expr) = match fleet.runnable {
         Some(found) => {
             let users = Expr::word("U", "users at once", Value::Whole(fleet.users));
-            let replicas =
-                users.over_up(Expr::word("room", "requests that find room on one replica", Value::Whole(found.users_each)));
-            let expr = Expr::product([replicas, Expr::meant(found.layout.world_size(), "GPUs of one replica")]);
+            let replicas = users.over_up(Expr::word(
+                "room",
+                "requests that find room on one replica",
+                Value::Whole(found.users_each),
+            ));
+            let expr = Expr::product([
+                replicas,
+                Expr::meant(found.layout.world_size(), "GPUs of one replica"),
+            ]);
             let expr = if expr.comes_to(found.gpus) { expr } else { Expr::whole(found.gpus) };
             (
                 "Replicas of each layout were counted until they carry all users, and rounded up to whole nodes; this is the fewest.",
                 expr,
             )
         }
-        None => ("Replicas of each layout were looked at; none has room for one request.", Expr::whole(0)),
+        None => (
+            "Replicas of each layout were looked at; none has room for one request.",
+            Expr::whole(0),
+        ),
     };
-    let mut found = plain("Smallest that carries the users", sentence.to_owned(), expr, Measure::Number("GPUs"));
+    let mut found = plain(
+        "Smallest that carries the users",
+        sentence.to_owned(),
+        expr,
+        Measure::Number("GPUs"),
+    );
     found.notes = replicas_tried(job).iter().map(note).collect();
     found.sources = vec![(sources::ARITHMETIC, Certainty::Exact, "")];
     Some(found)

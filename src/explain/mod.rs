@@ -32,7 +32,8 @@ pub use documents::Said;
 pub use expr::{Expr, Part, Symbol, Value};
 pub use growth::{Growth, sentence as growth_sentence};
 pub use write::{
-    Form, Written, document_words, is_itself, latex, legend, mathml, numbers, result_of, source_words, symbols, text,
+    Form, Written, document_words, is_itself, latex, legend, mathml, numbers, result_of,
+    source_words, symbols, text,
 };
 
 use std::cell::OnceCell;
@@ -162,8 +163,13 @@ impl<'a> Path<'a> {
         if rest.is_empty() {
             return Some(Self::Kind(kind));
         }
-        let tensor = rest.rsplit_once('/').and_then(|(label, number)| Some((label, number.parse().ok()?)));
-        Some(tensor.map_or(Self::Item(kind, rest), |(label, number)| Self::Tensor(kind, label, number)))
+        let tensor =
+            rest.rsplit_once('/').and_then(|(label, number)| Some((label, number.parse().ok()?)));
+        Some(
+            tensor.map_or(Self::Item(kind, rest), |(label, number)| {
+                Self::Tensor(kind, label, number)
+            }),
+        )
     }
 }
 
@@ -179,7 +185,8 @@ impl<'a> Explainer<'a> {
     pub fn ledger_paths(&self) -> Vec<String> {
         let mut paths = vec!["total".to_owned(), "peak".to_owned()];
         for kind in MemoryKind::ALL {
-            let lines: Vec<_> = self.scene.estimate.ledger.lines.iter().filter(|line| line.kind == kind).collect();
+            let lines: Vec<_> =
+                self.scene.estimate.ledger.lines.iter().filter(|line| line.kind == kind).collect();
             if lines.is_empty() {
                 continue;
             }
@@ -187,7 +194,9 @@ impl<'a> Explainer<'a> {
             for line in lines {
                 paths.push(format!("ledger/{}/{}", kind.name(), line.label));
                 let tensors = 0..line.tensors.len();
-                paths.extend(tensors.map(|number| format!("ledger/{}/{}/{number}", kind.name(), line.label)));
+                paths.extend(
+                    tensors.map(|number| format!("ledger/{}/{}/{number}", kind.name(), line.label)),
+                );
             }
         }
         paths
@@ -228,7 +237,8 @@ impl<'a> Explainer<'a> {
             Path::Item(kind, label) => self.item(*kind, label)?,
             Path::Tensor(kind, label, number) => self.tensor(*kind, label, *number)?,
             Path::Arithmetic => figures::arithmetic(&self.scene, self.unit),
-            Path::Runnable => loads::carrying(&self.scene.job).unwrap_or_else(|| figures::runnable(&self.scene, self.unit)),
+            Path::Runnable => loads::carrying(&self.scene.job)
+                .unwrap_or_else(|| figures::runnable(&self.scene, self.unit)),
             Path::Load(name) => loads::of_load(&self.scene.job, name)?,
             Path::Figure(name) => figures::figure(&self.scene, name)?,
         };
@@ -241,12 +251,17 @@ impl<'a> Explainer<'a> {
     fn print(&self, path: &Path, found: &mut Explanation) {
         let words = Words::of(&self.scene.estimate, self.unit);
         let ledger = &self.scene.estimate.ledger;
-        let place = |kind: MemoryKind, label: &str| ledger.lines.iter().position(|line| line.kind == kind && line.label == label);
+        let place = |kind: MemoryKind, label: &str| {
+            ledger.lines.iter().position(|line| line.kind == kind && line.label == label)
+        };
         let (own, exact): (Pick, Bytes) = match *path {
             Path::Total | Path::Peak => (Box::new(|printed| printed.total), ledger.total()),
             Path::Margin => {
                 let capacity = self.scene.estimate.capacity;
-                (Box::new(move |printed| printed.gap(capacity)), Bytes(ledger.total().0.abs_diff(capacity.0)))
+                (
+                    Box::new(move |printed| printed.gap(capacity)),
+                    Bytes(ledger.total().0.abs_diff(capacity.0)),
+                )
             }
             Path::Kind(kind) => (Box::new(move |printed| printed.kind(kind)), ledger.of(kind)),
             Path::Item(kind, label) | Path::Tensor(kind, label, _) => {
@@ -254,17 +269,23 @@ impl<'a> Explainer<'a> {
                 let line = ledger.lines.get(at);
                 // The only tensor of a line is printed as the line is; each of several tensors has
                 // digits of its own.
-                if matches!(path, Path::Tensor(..)) && line.is_none_or(|line| line.tensors.len() != 1) {
+                if matches!(path, Path::Tensor(..))
+                    && line.is_none_or(|line| line.tensors.len() != 1)
+                {
                     return;
                 }
-                (Box::new(move |printed| printed.line(at)), line.map_or(Bytes::ZERO, |line| line.bytes))
+                (
+                    Box::new(move |printed| printed.line(at)),
+                    line.map_or(Bytes::ZERO, |line| line.bytes),
+                )
             }
             Path::Arithmetic | Path::Runnable | Path::Load(_) | Path::Figure(_) => return,
         };
         found.printed.push((String::new(), words.show(&own, exact)));
         found.notes.extend(words.why_not_nearest(&own, exact));
         if let Path::Kind(kind) = *path {
-            for (at, line) in ledger.lines.iter().enumerate().filter(|(_, line)| line.kind == kind) {
+            for (at, line) in ledger.lines.iter().enumerate().filter(|(_, line)| line.kind == kind)
+            {
                 let line_of: Pick = Box::new(move |printed| printed.line(at));
                 found.printed.push((line.label.to_owned(), words.show(&line_of, line.bytes)));
             }
@@ -281,10 +302,19 @@ impl<'a> Explainer<'a> {
 
     fn total(&self) -> Explanation {
         let estimate = &self.scene.estimate;
-        let kinds = MemoryKind::ALL.into_iter().zip(estimate.ledger.by_kind()).filter(|(_, bytes)| bytes.0 > 0);
-        let expr = Expr::sum(kinds.map(|(kind, bytes)| Expr::memory(kind.name(), Some(kind), bytes.0, None)));
-        let sentence = format!("Everything that the fullest GPU holds {}, kind by kind.", estimate.peak_moment);
-        let mut found = plain("Total", sentence, exactly(expr, "Total", estimate.total()), Measure::Bytes);
+        let kinds = MemoryKind::ALL
+            .into_iter()
+            .zip(estimate.ledger.by_kind())
+            .filter(|(_, bytes)| bytes.0 > 0);
+        let expr = Expr::sum(
+            kinds.map(|(kind, bytes)| Expr::memory(kind.name(), Some(kind), bytes.0, None)),
+        );
+        let sentence = format!(
+            "Everything that the fullest GPU holds {}, kind by kind.",
+            estimate.peak_moment
+        );
+        let mut found =
+            plain("Total", sentence, exactly(expr, "Total", estimate.total()), Measure::Bytes);
         found.sources = sources_of(estimate.ledger.lines.iter());
         found.documents = documents::of_total(self.answers, estimate.total());
         found
@@ -293,14 +323,24 @@ impl<'a> Explainer<'a> {
     fn peak(&self) -> Explanation {
         let estimate = &self.scene.estimate;
         let moments = estimate.moments.iter();
-        let expr = Expr::Max(moments.map(|moment| Expr::memory(moment.name, None, moment.total.0, None)).collect());
+        let expr = Expr::Max(
+            moments.map(|moment| Expr::memory(moment.name, None, moment.total.0, None)).collect(),
+        );
         let several = self.scene.job.layout().p() > 1;
-        let stage = if several { format!(", on pipeline stage {}", estimate.peak_stage + 1) } else { String::new() };
-        let sentence = format!("Of the moments compared, memory is highest {}{stage}.", estimate.peak_moment);
-        let mut found = plain("Peak", sentence, exactly(expr, "Peak", estimate.total()), Measure::Bytes);
+        let stage = if several {
+            format!(", on pipeline stage {}", estimate.peak_stage + 1)
+        } else {
+            String::new()
+        };
+        let sentence =
+            format!("Of the moments compared, memory is highest {}{stage}.", estimate.peak_moment);
+        let mut found =
+            plain("Peak", sentence, exactly(expr, "Peak", estimate.total()), Measure::Bytes);
         let printed = Printed::of(estimate, self.unit);
         let lines = estimate.ledger.lines.iter().zip(&printed.lines);
-        let alive = lines.map(|(line, amount)| format!("{} ({} {})", line.label, printed.scale.number(*amount), self.unit));
+        let alive = lines.map(|(line, amount)| {
+            format!("{} ({} {})", line.label, printed.scale.number(*amount), self.unit)
+        });
         found.notes = vec![format!("Alive then: {}.", alive.collect::<Vec<_>>().join(", "))];
         found.sources = vec![(sources::PYTORCH_AUTOGRAD, Certainty::Modelled, "")];
         found
@@ -308,25 +348,34 @@ impl<'a> Explainer<'a> {
 
     fn margin(&self) -> Explanation {
         let estimate = &self.scene.estimate;
-        let total = Expr::memory("all that the GPU holds at the peak", None, estimate.total().0, None);
+        let total =
+            Expr::memory("all that the GPU holds at the peak", None, estimate.total().0, None);
         let memory = Expr::memory("memory of the GPU", None, estimate.capacity.0, None);
         let less = |a: Expr, b: Expr| Expr::Less(Box::new(a), Box::new(b));
         let (title, sentence, expr, bytes) = match estimate.headroom() {
-            Headroom::Free(free) => {
-                ("Free on each GPU", "What the fullest GPU has left at the fullest moment.", less(memory, total), free)
-            }
-            Headroom::Short(short) => {
-                ("Short on each GPU", "What the fullest GPU lacks at the fullest moment.", less(total, memory), short)
-            }
+            Headroom::Free(free) => (
+                "Free on each GPU",
+                "What the fullest GPU has left at the fullest moment.",
+                less(memory, total),
+                free,
+            ),
+            Headroom::Short(short) => (
+                "Short on each GPU",
+                "What the fullest GPU lacks at the fullest moment.",
+                less(total, memory),
+                short,
+            ),
         };
-        let mut found = plain(title, sentence.to_owned(), exactly(expr, title, bytes), Measure::Bytes);
+        let mut found =
+            plain(title, sentence.to_owned(), exactly(expr, title, bytes), Measure::Bytes);
         found.sources = vec![(sources::ARITHMETIC, Certainty::Exact, "")];
         found
     }
 
     fn kind(&self, kind: MemoryKind) -> Option<Explanation> {
         let estimate = &self.scene.estimate;
-        let lines: Vec<&LineItem> = estimate.ledger.lines.iter().filter(|line| line.kind == kind).collect();
+        let lines: Vec<&LineItem> =
+            estimate.ledger.lines.iter().filter(|line| line.kind == kind).collect();
         if lines.is_empty() {
             return None;
         }
@@ -343,7 +392,8 @@ impl<'a> Explainer<'a> {
             several => exactly(Expr::sum(several.iter().map(part)), kind.name(), bytes),
         };
         let mut found = plain(kind.name(), kind_sentence(kind, lines.len()), expr, Measure::Bytes);
-        found.largest = with.largest(&lines).map(|(names, count, one)| Largest { names, count, one });
+        found.largest =
+            with.largest(&lines).map(|(names, count, one)| Largest { names, count, one });
         found.sources = sources_of(lines.into_iter());
         found.documents = documents::of_kind(self.answers, kind, bytes);
         Some(found)
@@ -364,9 +414,12 @@ impl<'a> Explainer<'a> {
     fn item(&self, kind: MemoryKind, label: &str) -> Option<Explanation> {
         let line = self.line(kind, label)?;
         let with = self.lines();
-        let mut found = plain(line.label, line.note.to_owned(), self.formula(&with, line), Measure::Bytes);
-        found.largest =
-            with.largest(&[line]).filter(|(_, count, _)| *count > 1).map(|(names, count, one)| Largest { names, count, one });
+        let mut found =
+            plain(line.label, line.note.to_owned(), self.formula(&with, line), Measure::Bytes);
+        found.largest = with
+            .largest(&[line])
+            .filter(|(_, count, _)| *count > 1)
+            .map(|(names, count, one)| Largest { names, count, one });
         found.sources = sources_of(std::iter::once(line));
         // Documents speak of whole kinds; a line shows their figures only where it is all of its
         // kind.
@@ -387,10 +440,15 @@ impl<'a> Explainer<'a> {
     }
 
     fn growth(&self, path: &Path) -> Vec<Growth> {
-        let Some(now) = self.value(path, &self.scene).filter(|now| *now > 0.0) else { return Vec::new() };
-        let doubled = self
-            .doubled
-            .get_or_init(|| growth::doubled(&self.scene.job).into_iter().map(|(input, job)| (input, Scene::new(job))).collect());
+        let Some(now) = self.value(path, &self.scene).filter(|now| *now > 0.0) else {
+            return Vec::new();
+        };
+        let doubled = self.doubled.get_or_init(|| {
+            growth::doubled(&self.scene.job)
+                .into_iter()
+                .map(|(input, job)| (input, Scene::new(job)))
+                .collect()
+        });
         let answers = |(input, scene): &(&'static str, Scene)| {
             let factor = self.value(path, scene).map(|then| then / now);
             Growth { input, factor }
@@ -403,12 +461,16 @@ impl<'a> Explainer<'a> {
         let estimate = &scene.estimate;
         match path {
             Path::Total | Path::Peak => Some(estimate.total().as_f64()),
-            Path::Kind(kind) => Some(estimate.ledger.of(*kind)).filter(|bytes| bytes.0 > 0).map(Bytes::as_f64),
+            Path::Kind(kind) => {
+                Some(estimate.ledger.of(*kind)).filter(|bytes| bytes.0 > 0).map(Bytes::as_f64)
+            }
             Path::Item(kind, label) => Some(line(estimate, *kind, label)?.bytes.as_f64()),
             Path::Tensor(kind, label, number) => {
                 let here = self.line(*kind, label)?.tensors.get(*number)?;
                 let mut there = line(estimate, *kind, label)?.tensors.iter();
-                let alike = there.find(|other| (other.op, other.name, other.dtype) == (here.op, here.name, here.dtype))?;
+                let alike = there.find(|other| {
+                    (other.op, other.name, other.dtype) == (here.op, here.name, here.dtype)
+                })?;
                 Some(alike.bytes.as_f64())
             }
             Path::Arithmetic => loads::divided_count(&scene.job),
@@ -447,10 +509,14 @@ fn plain(title: impl Into<String>, sentence: String, expr: Expr, measure: Measur
 
 /// The sources of some lines, each once; a single source covers all of them, so no line is named
 /// beside it.
-fn sources_of<'l>(lines: impl Iterator<Item = &'l LineItem>) -> Vec<(Source, Certainty, &'static str)> {
+fn sources_of<'l>(
+    lines: impl Iterator<Item = &'l LineItem>,
+) -> Vec<(Source, Certainty, &'static str)> {
     let mut found: Vec<(Source, Certainty, &'static str)> = Vec::new();
     for line in lines {
-        if found.iter().all(|(source, certainty, _)| (source.key, *certainty) != (line.source.key, line.certainty)) {
+        if found.iter().all(|(source, certainty, _)| {
+            (source.key, *certainty) != (line.source.key, line.certainty)
+        }) {
             found.push((line.source, line.certainty, line.label));
         }
     }
@@ -463,12 +529,18 @@ fn sources_of<'l>(lines: impl Iterator<Item = &'l LineItem>) -> Vec<(Source, Cer
 fn kind_sentence(kind: MemoryKind, lines: usize) -> String {
     let what = match kind {
         MemoryKind::Parameter => "What the model has learnt, as this GPU holds it.",
-        MemoryKind::Gradient => "One number for each parameter that learns, as far as they exist at the peak.",
-        MemoryKind::OptimizerState => "What the optimizer remembers of each parameter from step to step.",
+        MemoryKind::Gradient => {
+            "One number for each parameter that learns, as far as they exist at the peak."
+        }
+        MemoryKind::OptimizerState => {
+            "What the optimizer remembers of each parameter from step to step."
+        }
         MemoryKind::Activation => "What forward keeps because backward needs it.",
         MemoryKind::KvCache => "What attention looks back on, for every token of every sequence.",
         MemoryKind::Temporary => "What is alive only while some operation runs, at the peak.",
-        MemoryKind::Framework => "What stands outside the model: programs, buffers, and what is kept free.",
+        MemoryKind::Framework => {
+            "What stands outside the model: programs, buffers, and what is kept free."
+        }
     };
     match lines {
         1 => what.to_owned(),

@@ -21,8 +21,14 @@ impl Words {
     /// `49.2 GiB (52.8 GB)`; an amount that would be rounded to nothing in the other unit is
     /// printed there with digits of its own.
     pub(super) fn show(&self, pick: &Pick, exact: Bytes) -> String {
-        let words = |printed: &Printed| format!("{} {}", printed.scale.number(pick(printed)), printed.scale.unit);
-        let other = if pick(&self.other) == 0 { self.other.scale.unit.show(exact) } else { words(&self.other) };
+        let words = |printed: &Printed| {
+            format!("{} {}", printed.scale.number(pick(printed)), printed.scale.unit)
+        };
+        let other = if pick(&self.other) == 0 {
+            self.other.scale.unit.show(exact)
+        } else {
+            words(&self.other)
+        };
         format!("{} ({other})", words(&self.own))
     }
 

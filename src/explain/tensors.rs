@@ -38,7 +38,10 @@ impl<'a> Lines<'a> {
             lines.groups = lines.groups_of(&list);
             return lines;
         }
-        let cache = job.training().is_none().then(|| ops::cache(&with, 0..job.model().num_hidden_layers).op);
+        let cache = job
+            .training()
+            .is_none()
+            .then(|| ops::cache(&with, 0..job.model().num_hidden_layers).op);
         for op in list.all().chain(&cache) {
             lines.split.extend(op.tensors.iter().map(|tensor| (op.name, *tensor)));
         }
@@ -53,12 +56,16 @@ impl<'a> Lines<'a> {
         let blocks = list.kinds.iter().map(|kind| ("values of a block", &kind.ops));
         let mut found = Vec::with_capacity(6);
         for (label, ops) in blocks.chain([("values outside the blocks", &ends)]) {
-            let parameters: Vec<&Tensor> = ops::tensors(ops, Role::Parameter).map(|(_, tensor)| tensor).collect();
+            let parameters: Vec<&Tensor> =
+                ops::tensors(ops, Role::Parameter).map(|(_, tensor)| tensor).collect();
             if parameters.is_empty() {
                 continue;
             }
             let all = |kept: bool| {
-                let each = parameters.iter().map(|tensor| (tensor.name.to_owned(), self.rows_of(tensor, kept))).collect();
+                let each = parameters
+                    .iter()
+                    .map(|tensor| (tensor.name.to_owned(), self.rows_of(tensor, kept)))
+                    .collect();
                 Expr::sum(joined(each).into_iter().map(|(name, values)| counted(name, values)))
             };
             found.push(counted(label.to_owned(), all(false)));
@@ -95,8 +102,9 @@ impl<'a> Lines<'a> {
         {
             return vec![group.clone()];
         }
-        let found =
-            self.split.iter().find(|(op, known)| *op == tensor.op && known.name == tensor.name && known.shape == tensor.shape);
+        let found = self.split.iter().find(|(op, known)| {
+            *op == tensor.op && known.name == tensor.name && known.shape == tensor.shape
+        });
         match found {
             Some((_, known)) => vec![self.on_rank(known, whole)],
             None => vec![whole],
@@ -116,8 +124,18 @@ impl<'a> Lines<'a> {
         let of_each = |heads: u64| {
             let at = tensor.shape.dims().position(|dim| dim.1 == heads);
             match at {
-                Some(at) => self.product(tensor.shape.dims().enumerate().filter(|(place, _)| *place != at).map(|(_, dim)| *dim)),
-                None => Expr::Floor(Box::new(whole.clone()), Box::new(Expr::meant(heads.max(1), "heads"))),
+                Some(at) => self.product(
+                    tensor
+                        .shape
+                        .dims()
+                        .enumerate()
+                        .filter(|(place, _)| *place != at)
+                        .map(|(_, dim)| *dim),
+                ),
+                None => Expr::Floor(
+                    Box::new(whole.clone()),
+                    Box::new(Expr::meant(heads.max(1), "heads")),
+                ),
             }
         };
         let heads_of = |heads: u64| {
@@ -140,8 +158,14 @@ impl<'a> Lines<'a> {
             Split::Joint { heads, kv_heads } => {
                 let two = Expr::meant(2, "keys and values");
                 let columns = heads.saturating_add(kv_heads.saturating_mul(2)).max(1);
-                let one = Expr::Floor(Box::new(whole), Box::new(Expr::meant(columns, "heads of queries, keys and values")));
-                Expr::product([one, Expr::sum([heads_of(heads), Expr::product([two, heads_of(kv_heads)])])])
+                let one = Expr::Floor(
+                    Box::new(whole),
+                    Box::new(Expr::meant(columns, "heads of queries, keys and values")),
+                );
+                Expr::product([
+                    one,
+                    Expr::sum([heads_of(heads), Expr::product([two, heads_of(kv_heads)])]),
+                ])
             }
             Split::Replicated if activation && layout.sequence_parallel => whole.over_up(t()),
             Split::Replicated | Split::Rank => whole,
@@ -162,7 +186,8 @@ impl<'a> Lines<'a> {
 
     /// The ranks that share a tensor of a shared line out.
     fn ranks(&self, tensor: &TensorLine) -> Expr {
-        let by_stack = self.inputs.job.training().is_some_and(|run| run.stack.sharding == CarriedOutBy::Stack);
+        let by_stack =
+            self.inputs.job.training().is_some_and(|run| run.stack.sharding == CarriedOutBy::Stack);
         if !by_stack {
             return self.inputs.shards();
         }
@@ -176,7 +201,8 @@ impl<'a> Lines<'a> {
     /// Bytes on this rank of one of the tensors of an entry of a line; `None` where no formula
     /// gives them.
     fn one(&self, kind: MemoryKind, tensor: &TensorLine) -> Option<Expr> {
-        let each = (tensor.count > 0 && tensor.bytes.0.is_multiple_of(tensor.count)).then(|| tensor.bytes.0 / tensor.count)?;
+        let each = (tensor.count > 0 && tensor.bytes.0.is_multiple_of(tensor.count))
+            .then(|| tensor.bytes.0 / tensor.count)?;
         let shared = self.is_shared(kind);
         let mut ways: Vec<Expr> = Vec::with_capacity(4);
         if shared {
@@ -184,12 +210,18 @@ impl<'a> Lines<'a> {
             let mut dims = tensor.shape.dims().copied();
             if let Some(rows) = dims.next() {
                 let rows = self.inputs.dim(rows).over_up(self.ranks(tensor));
-                ways.push(Expr::product(std::iter::once(rows).chain(dims.map(|dim| self.inputs.dim(dim)))));
+                ways.push(Expr::product(
+                    std::iter::once(rows).chain(dims.map(|dim| self.inputs.dim(dim))),
+                ));
             }
-            ways.extend(self.values(tensor).into_iter().map(|values| values.over_up(self.ranks(tensor))));
+            ways.extend(
+                self.values(tensor).into_iter().map(|values| values.over_up(self.ranks(tensor))),
+            );
         }
         ways.extend(self.values(tensor));
-        ways.into_iter().map(|values| stored(values, tensor.dtype)).find(|bytes| bytes.comes_to(each))
+        ways.into_iter()
+            .map(|values| stored(values, tensor.dtype))
+            .find(|bytes| bytes.comes_to(each))
     }
 
     /// The bytes of all tensors of one entry of a line.
@@ -198,7 +230,8 @@ impl<'a> Lines<'a> {
         if let Some(one) = self.one(line.kind, tensor) {
             return if tensor.count == 1 { one } else { Expr::product([many(), one]) };
         }
-        self.slice(line, tensor).unwrap_or_else(|| itself(&format!("{}: {}", tensor.op, tensor.name), tensor.bytes.0))
+        self.slice(line, tensor)
+            .unwrap_or_else(|| itself(&format!("{}: {}", tensor.op, tensor.name), tensor.bytes.0))
     }
 
     /// A tensor's part of a flat buffer that ranks cut evenly: its end in a rank's share less its
@@ -207,12 +240,18 @@ impl<'a> Lines<'a> {
         if !self.is_shared(line.kind) {
             return None;
         }
-        let alike = |other: &&TensorLine| other.shape.is_of_experts() == tensor.shape.is_of_experts();
-        let before = line.tensors.iter().take_while(|other| !std::ptr::eq(*other, tensor)).filter(alike);
+        let alike =
+            |other: &&TensorLine| other.shape.is_of_experts() == tensor.shape.is_of_experts();
         let before =
-            before.map(|other| self.all_values(other)?.exact()).try_fold(0_u128, |sum, count| sum.checked_add(count?))?;
-        let before =
-            Expr::word("values before it", "values that lie before it in the buffer", Value::Whole(u64::try_from(before).ok()?));
+            line.tensors.iter().take_while(|other| !std::ptr::eq(*other, tensor)).filter(alike);
+        let before = before
+            .map(|other| self.all_values(other)?.exact())
+            .try_fold(0_u128, |sum, count| sum.checked_add(count?))?;
+        let before = Expr::word(
+            "values before it",
+            "values that lie before it in the buffer",
+            Value::Whole(u64::try_from(before).ok()?),
+        );
         let ranks = self.ranks(tensor);
         let end = Expr::sum([before.clone(), self.all_values(tensor)?]).over_up(ranks.clone());
         let own = Expr::Less(Box::new(end), Box::new(before.over_up(ranks)));
@@ -243,14 +282,19 @@ impl<'a> Lines<'a> {
         let dtype = line.tensors.first()?.dtype;
         let mut cut = Vec::with_capacity(2);
         for experts in [false, true] {
-            let own: Vec<&TensorLine> = line.tensors.iter().filter(|tensor| tensor.shape.is_of_experts() == experts).collect();
+            let own: Vec<&TensorLine> = line
+                .tensors
+                .iter()
+                .filter(|tensor| tensor.shape.is_of_experts() == experts)
+                .collect();
             let Some(first) = own.first() else { continue };
             let ranks = self.ranks(first);
             let values = own.iter().map(|tensor| Some((name(tensor), self.all_values(tensor)?)));
             let values = joined(values.collect::<Option<Vec<_>>>()?);
             let values = Expr::sum(values.into_iter().map(|(label, how)| counted(label, how)));
             let total = whole(&values)?;
-            let label = if experts { "expert parameters of this rank" } else { "parameters of this rank" };
+            let label =
+                if experts { "expert parameters of this rank" } else { "parameters of this rank" };
             let all = Expr::part(label, Value::Whole(total), Some(values));
             cut.push(stored(all.over_up(ranks), dtype));
         }
@@ -274,7 +318,8 @@ impl<'a> Lines<'a> {
         }
         let mut terms = Vec::with_capacity(groups.len() + rest.len());
         for (count, tensors) in groups {
-            let parts = joined(tensors).into_iter().map(|(label, how)| named(label, line.kind, how));
+            let parts =
+                joined(tensors).into_iter().map(|(label, how)| named(label, line.kind, how));
             let all = Expr::sum(parts);
             let many = Expr::meant(count, "how many of them this GPU holds");
             terms.push(if count == 1 { all } else { Expr::product([many, all]) });
@@ -296,18 +341,23 @@ impl<'a> Lines<'a> {
             for tensor in &line.tensors {
                 let Some(one) = self.one(line.kind, tensor) else { continue };
                 let alike = |(known, ..): &&mut Alike| {
-                    known.shape == tensor.shape && known.count == tensor.count && known.dtype == tensor.dtype
+                    known.shape == tensor.shape
+                        && known.count == tensor.count
+                        && known.dtype == tensor.dtype
                 };
                 match found.iter_mut().find(alike) {
                     Some((_, parts, bytes)) => {
                         parts.push((tensor.name.to_owned(), one));
                         *bytes = bytes.saturating_add(tensor.bytes.0);
                     }
-                    None => found.push((tensor, vec![(tensor.name.to_owned(), one)], tensor.bytes.0)),
+                    None => {
+                        found.push((tensor, vec![(tensor.name.to_owned(), one)], tensor.bytes.0))
+                    }
                 }
             }
         }
-        let (tensor, parts, _) = found.into_iter().reduce(|best, other| if other.2 > best.2 { other } else { best })?;
+        let (tensor, parts, _) =
+            found.into_iter().reduce(|best, other| if other.2 > best.2 { other } else { best })?;
         let parts = joined(parts);
         let labels: Vec<String> = parts.iter().map(|(label, _)| label.clone()).collect();
         Some((labels.join(", "), tensor.count, Expr::sum(parts.into_iter().map(|(_, one)| one))))
@@ -334,7 +384,10 @@ fn joined(terms: Vec<(String, Expr)>) -> Vec<(String, Expr)> {
         }
     }
     let join = |(labels, count, term): (Vec<String>, u64, Expr)| {
-        (labels.join(", "), if count == 1 { term } else { Expr::product([Expr::whole(count), term]) })
+        (
+            labels.join(", "),
+            if count == 1 { term } else { Expr::product([Expr::whole(count), term]) },
+        )
     };
     alike.into_iter().map(join).collect()
 }
@@ -366,7 +419,10 @@ pub(super) fn stored(values: Expr, dtype: DType) -> Expr {
     if bits.is_multiple_of(8) {
         return match bits / 8 {
             1 => values,
-            width => Expr::product([values, Expr::meant(width, format!("bytes of one {} value", dtype.name()))]),
+            width => Expr::product([
+                values,
+                Expr::meant(width, format!("bytes of one {} value", dtype.name())),
+            ]),
         };
     }
     let bits = Expr::meant(bits, format!("bits of one {} value", dtype.name()));

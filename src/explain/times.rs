@@ -2,7 +2,9 @@
 
 use crate::config::{Job, TrainingRun};
 use crate::estimator::Certainty;
-use crate::estimator::time::{BlockTime, Cost, IDLE_SHARE, Load, ServingTime, Step, Term, TimeLine, block_times, spread};
+use crate::estimator::time::{
+    BlockTime, Cost, IDLE_SHARE, Load, ServingTime, Step, Term, TimeLine, block_times, spread,
+};
 use crate::planner::packing;
 use crate::sources;
 
@@ -44,17 +46,27 @@ fn micro_batches(job: &Job, term: Term, seconds: f64) -> Option<Expr> {
         [both(&times.dense)?, both(&times.experts)?, both(&times.embedding)?, both(&times.head)?];
     let of = |load: &Load| {
         let several = |label: &str, count: f64, each: f64| {
-            let count = Expr::word(format!("{label}s"), "of the stage that works longest", Value::Real(count));
+            let count = Expr::word(
+                format!("{label}s"),
+                "of the stage that works longest",
+                Value::Real(count),
+            );
             (each > 0.0).then(|| Expr::product([count, real(&format!("one {label}"), each)]))
         };
-        let once = |label: &str, there: bool, each: f64| (there && each > 0.0).then(|| real(label, each));
+        let once =
+            |label: &str, there: bool, each: f64| (there && each > 0.0).then(|| real(label, each));
         let parts = [
             several("block", load.dense[0], dense).filter(|_| load.dense[0] > 0.0),
-            several("block with experts", load.experts[0], experts).filter(|_| load.experts[0] > 0.0),
+            several("block with experts", load.experts[0], experts)
+                .filter(|_| load.experts[0] > 0.0),
             once("embedding", load.embedding, embedding),
             once("head", load.head, head),
         ];
-        let many = Expr::word("m", "micro-batches of a step on each GPU", Value::Real(spread.micro_batches));
+        let many = Expr::word(
+            "m",
+            "micro-batches of a step on each GPU",
+            Value::Real(spread.micro_batches),
+        );
         Expr::product([many, Expr::sum(parts.into_iter().flatten())])
     };
     let near = |expr: &Expr| (expr.value() / seconds - 1.0).abs() < 1e-9;
@@ -75,7 +87,12 @@ pub(super) fn gpus(job: &Job) -> Expr {
 }
 
 /// A step's time and the figures that follow from it, then those of the whole run.
-pub(super) fn of_training(scene: &Scene, run: &TrainingRun, (step, cost): (&Step, &Cost), name: &str) -> Found {
+pub(super) fn of_training(
+    scene: &Scene,
+    run: &TrainingRun,
+    (step, cost): (&Step, &Cost),
+    name: &str,
+) -> Found {
     let found = of_step(scene, run, step, name).or_else(|| of_texts(&scene.job, run, step, name));
     found.or_else(|| of_run(scene, run, (step, cost), name))
 }
@@ -85,7 +102,11 @@ fn of_texts(job: &Job, run: &TrainingRun, step: &Step, name: &str) -> Found {
     let (sentence, expr, measure) = match name {
         "Useful tokens per second" => {
             let rate = useful_of_step(job, run).over(real("one step", step.seconds.0));
-            ("Tokens of a step that are no padding, over its time.", rate, Measure::Number("tokens/s"))
+            (
+                "Tokens of a step that are no padding, over its time.",
+                rate,
+                Measure::Number("tokens/s"),
+            )
         }
         "Share of padding" => {
             let useful = useful_of_step(job, run).over(tokens_of_step(job, run));
@@ -122,7 +143,10 @@ pub(super) fn useful_of_step(job: &Job, run: &TrainingRun) -> Expr {
     if run.texts.is_none_or(|texts| texts.packed) {
         return tokens_of_step(job, run);
     }
-    Expr::product([Expr::word("l", "tokens of the mean text", Value::Whole(run.useful_tokens())), global(run)])
+    Expr::product([
+        Expr::word("l", "tokens of the mean text", Value::Whole(run.useful_tokens())),
+        global(run),
+    ])
 }
 
 fn of_step(scene: &Scene, run: &TrainingRun, step: &Step, name: &str) -> Found {
@@ -131,14 +155,19 @@ fn of_step(scene: &Scene, run: &TrainingRun, step: &Step, name: &str) -> Found {
     let seconds = || real("one step", step.seconds.0);
     let able = || {
         let peak = job.cluster().accelerator.peak.of(run.recipe().activation).unwrap_or(0.0) * 1e12;
-        let peak = Expr::word("peak", "dense peak rate of a GPU in this format, FLOP/s", Value::Real(peak));
+        let peak = Expr::word(
+            "peak",
+            "dense peak rate of a GPU in this format, FLOP/s",
+            Value::Real(peak),
+        );
         Expr::product([seconds(), gpus(job), peak])
     };
     let model = || real("model FLOPs of a step", compute.model_flops_per_step().0);
     let (sentence, expr, measure, source) = match name {
         "One step" => {
             let lines = step.lines.iter().map(|line| real(line.label, line.seconds.0));
-            let sentence = "The terms of a step on the stage that works longest, one after the other.";
+            let sentence =
+                "The terms of a step on the stage that works longest, one after the other.";
             (sentence, Expr::sum(lines), Measure::Seconds, sources::ROOFLINE)
         }
         "Utilisation: model (MFU)" => {
@@ -146,16 +175,32 @@ fn of_step(scene: &Scene, run: &TrainingRun, step: &Step, name: &str) -> Found {
             (sentence, model().over(able()), Measure::Share, sources::PALM_2022)
         }
         "with recomputation (HFU)" => {
-            let all = Expr::sum([model(), real("recomputed FLOPs of a step", compute.recomputed.0)]);
-            ("The same with the work that backward does again.", all.over(able()), Measure::Share, sources::PALM_2022)
+            let all =
+                Expr::sum([model(), real("recomputed FLOPs of a step", compute.recomputed.0)]);
+            (
+                "The same with the work that backward does again.",
+                all.over(able()),
+                Measure::Share,
+                sources::PALM_2022,
+            )
         }
         "Model FLOP/s of one GPU" => {
             let rate = model().over(Expr::product([seconds(), gpus(job)]));
-            ("Model FLOPs of a step over its time, on one GPU.", rate, Measure::Number("FLOP/s"), sources::ARITHMETIC)
+            (
+                "Model FLOPs of a step over its time, on one GPU.",
+                rate,
+                Measure::Number("FLOP/s"),
+                sources::ARITHMETIC,
+            )
         }
         "Tokens per second, all GPUs" => {
             let rate = tokens_of_step(job, run).over(seconds());
-            ("Tokens of a step over its time.", rate, Measure::Number("tokens/s"), sources::ARITHMETIC)
+            (
+                "Tokens of a step over its time.",
+                rate,
+                Measure::Number("tokens/s"),
+                sources::ARITHMETIC,
+            )
         }
         _ => return None,
     };
@@ -166,10 +211,19 @@ fn of_run(scene: &Scene, run: &TrainingRun, (step, cost): (&Step, &Cost), name: 
     let job = &scene.job;
     let (sentence, expr, measure, certainty) = match name {
         "The run" => {
-            let all = Expr::word("tokens", "tokens of the whole training", Value::Real(run.training_tokens));
+            let all = Expr::word(
+                "tokens",
+                "tokens of the whole training",
+                Value::Real(run.training_tokens),
+            );
             let steps = all.over(useful_of_step(job, run));
             let seconds = Expr::product([steps, real("one step", step.seconds.0)]);
-            ("As many steps as all tokens need, without interruptions.", seconds, Measure::Seconds, Certainty::Modelled)
+            (
+                "As many steps as all tokens need, without interruptions.",
+                seconds,
+                Measure::Seconds,
+                Certainty::Modelled,
+            )
         }
         "GPU-hours" => {
             let all = Expr::product([real("the run", cost.seconds.0), gpus(job)]);
@@ -185,7 +239,11 @@ fn of_run(scene: &Scene, run: &TrainingRun, (step, cost): (&Step, &Cost), name: 
             (sentence, energy(job, step, cost)?, Measure::Number("kWh"), Certainty::Assumed)
         }
         "CO₂" => {
-            let grid = Expr::word("grid", "grams of CO₂ for each kWh, as set", Value::Real(job.cluster().grid_grams_per_kwh));
+            let grid = Expr::word(
+                "grid",
+                "grams of CO₂ for each kWh, as set",
+                Value::Real(job.cluster().grid_grams_per_kwh),
+            );
             let grams = Expr::product([real("energy in kWh", cost.energy_kwh?), grid]);
             let mass = grams.over(Expr::meant(1000, "grams of a kilogram"));
             ("Energy times what the grid emits.", mass, Measure::Number("kg"), Certainty::Assumed)
@@ -202,9 +260,20 @@ pub(super) fn price(job: &Job) -> Expr {
 
 /// Board power while the GPU computes, and a share of it while it waits.
 fn energy(job: &Job, step: &Step, cost: &Cost) -> Option<Expr> {
-    let watts = Expr::word("power", "board power of a GPU, W", Value::Real(job.cluster().speed.tdp_watts?));
-    let busy = step.lines.iter().filter(|line| line.term.computes()).map(|line| line.seconds.0).sum::<f64>() / step.seconds.0;
-    let idle = Expr::word("idle", "share of the power that a waiting GPU draws, an assumption", Value::Real(IDLE_SHARE));
+    let watts =
+        Expr::word("power", "board power of a GPU, W", Value::Real(job.cluster().speed.tdp_watts?));
+    let busy = step
+        .lines
+        .iter()
+        .filter(|line| line.term.computes())
+        .map(|line| line.seconds.0)
+        .sum::<f64>()
+        / step.seconds.0;
+    let idle = Expr::word(
+        "idle",
+        "share of the power that a waiting GPU draws, an assumption",
+        Value::Real(IDLE_SHARE),
+    );
     let rest = Expr::Less(Box::new(Expr::whole(1)), Box::new(idle.clone()));
     let busy = Expr::word("busy", "share of a step in which the GPU computes", Value::Real(busy));
     let draw = Expr::sum([idle, Expr::product([rest, busy])]);
@@ -236,22 +305,35 @@ pub(super) fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found
             itself("one further token", time.decode.0),
             sources::SERVING_KERNELS,
         ),
-        "Tokens per second of one request" => {
-            ("One token in the time of a step.", (Expr::whole(1).over(decode()), per_second), sources::ARITHMETIC)
-        }
+        "Tokens per second of one request" => (
+            "One token in the time of a step.",
+            (Expr::whole(1).over(decode()), per_second),
+            sources::ARITHMETIC,
+        ),
         "Tokens per second of one instance" => {
             let rate = Inputs { job }.b().over(decode());
-            ("One token for every sequence in the time of a step.", (rate, per_second), sources::ARITHMETIC)
+            (
+                "One token for every sequence in the time of a step.",
+                (rate, per_second),
+                sources::ARITHMETIC,
+            )
         }
         "Batch size where decoding becomes compute-bound" => {
             let turns = Expr::part("sequences", Value::Whole(time.turns_at?), None);
-            let sentence = "From so many on, multiplying with the weights takes longer than reading them.";
+            let sentence =
+                "From so many on, multiplying with the weights takes longer than reading them.";
             (sentence, (turns, NONE), sources::ROOFLINE)
         }
         _ => return of_messages(time, name).or_else(|| of_a_million(job, time, name)),
     };
     let measured = job.cluster().speed.kernels.is_measured;
-    Some(found(sentence, expr, measure, source, if measured { Certainty::Modelled } else { Certainty::Assumed }))
+    Some(found(
+        sentence,
+        expr,
+        measure,
+        source,
+        if measured { Certainty::Modelled } else { Certainty::Assumed },
+    ))
 }
 
 /// Messages of one further token.
@@ -268,29 +350,53 @@ fn of_messages(time: &ServingTime, name: &str) -> Found {
                             links, if all experts are asked as often.";
             (sentence, further.experts, Certainty::Assumed)
         }
-        "Messages: between stages" => ("One hop from each pipeline stage to the next.", further.stages, Certainty::Modelled),
+        "Messages: between stages" => {
+            ("One hop from each pipeline stage to the next.", further.stages, Certainty::Modelled)
+        }
         _ => return None,
     };
-    Some(found(sentence, real("of one further token", seconds.0), Measure::Seconds, sources::NCCL_TUNING, certainty))
+    Some(found(
+        sentence,
+        real("of one further token", seconds.0),
+        Measure::Seconds,
+        sources::NCCL_TUNING,
+        certainty,
+    ))
 }
 
 /// The cost and the energy of a million served tokens.
 fn of_a_million(job: &Job, time: &ServingTime, name: &str) -> Found {
     let layout = job.layout();
-    let degrees = [("t", "tensor_model_parallel_size", layout.t()), ("p", "pipeline_model_parallel_size", layout.p())];
+    let degrees = [
+        ("t", "tensor_model_parallel_size", layout.t()),
+        ("p", "pipeline_model_parallel_size", layout.p()),
+    ];
     let many = degrees.into_iter().filter(|(.., value)| *value > 1);
     let ranks = many.map(|(letter, name, value)| Expr::word(letter, name, Value::Whole(value)));
     let tokens = Expr::product(std::iter::once(Expr::meant(1_000_000, "tokens")).chain(ranks));
-    let an_hour = Expr::product([real("tokens per second", time.tokens_per_second), Expr::meant(3600, "seconds of an hour")]);
+    let an_hour = Expr::product([
+        real("tokens per second", time.tokens_per_second),
+        Expr::meant(3600, "seconds of an hour"),
+    ]);
     let hours = tokens.over(an_hour);
     let (sentence, expr, measure) = match name {
-        "Cost of a million tokens" => {
-            ("GPU-hours for a million tokens at the price that is set.", Expr::product([hours, price(job)]), NONE)
-        }
+        "Cost of a million tokens" => (
+            "GPU-hours for a million tokens at the price that is set.",
+            Expr::product([hours, price(job)]),
+            NONE,
+        ),
         "Energy of a million tokens" => {
-            let watts = Expr::word("power", "board power of a GPU, W", Value::Real(job.cluster().speed.tdp_watts?));
+            let watts = Expr::word(
+                "power",
+                "board power of a GPU, W",
+                Value::Real(job.cluster().speed.tdp_watts?),
+            );
             let energy = Expr::product([hours, watts]).over(Expr::meant(1000, "W of a kW"));
-            ("GPU-hours for a million tokens at the board's full power.", energy, Measure::Number("kWh"))
+            (
+                "GPU-hours for a million tokens at the board's full power.",
+                energy,
+                Measure::Number("kWh"),
+            )
         }
         _ => return None,
     };

@@ -10,15 +10,21 @@ pub(super) fn of_config(text: &str) -> Option<String> {
     let path = plain.unwrap_or(text);
     let path = path.strip_prefix("www.").unwrap_or(path);
     let hosts = ["huggingface.co/", "hf.co/", "hf-mirror.com/"];
-    let Some(path) = hosts.iter().find_map(|host| path.strip_prefix(host)).or_else(|| plain.is_none().then_some(path)) else {
+    let Some(path) = hosts
+        .iter()
+        .find_map(|host| path.strip_prefix(host))
+        .or_else(|| plain.is_none().then_some(path))
+    else {
         return Some("the file config.json there, as plain text,".to_owned());
     };
     let path = path.split(['?', '#']).next().unwrap_or(path);
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     let (owner, name) = (parts.next()?, parts.next()?);
-    let is_name = |part: &str| part.chars().all(|sign| sign.is_ascii_alphanumeric() || "-_.".contains(sign));
+    let is_name =
+        |part: &str| part.chars().all(|sign| sign.is_ascii_alphanumeric() || "-_.".contains(sign));
     // A name of the hub has two parts; an address may go on.
-    let is_hub = is_name(owner) && is_name(name) && (path.len() < text.len() || parts.next().is_none());
+    let is_hub =
+        is_name(owner) && is_name(name) && (path.len() < text.len() || parts.next().is_none());
     is_hub.then(|| format!("https://huggingface.co/{owner}/{name}/raw/main/config.json"))
 }
 
@@ -42,6 +48,8 @@ mod tests {
         for text in ["{}", "", "[1]", "hello", "1/2 of it", "a/b/c", "/tmp/x y"] {
             assert_eq!(of_config(text), None, "{text}");
         }
-        assert!(of_config("https://example.org/model").is_some_and(|file| file.contains("config.json")));
+        assert!(
+            of_config("https://example.org/model").is_some_and(|file| file.contains("config.json"))
+        );
     }
 }

@@ -16,8 +16,12 @@ const UNROTATED: [&str; 2] = ["no_rope_layers", "no_rope_layer_interval"];
 const INTERVAL: u64 = 4;
 
 /// Tokens of a chunk, and the layers that see chunks; a size that is null switches them off.
-pub(super) fn chunks(file: &mut Reader<'_>, layers: u64) -> Result<(Option<u64>, LayerSet), ImportError> {
-    let stated = ["layer_types", UNROTATED[0], UNROTATED[1]].iter().any(|key| file.peek(key).is_some());
+pub(super) fn chunks(
+    file: &mut Reader<'_>,
+    layers: u64,
+) -> Result<(Option<u64>, LayerSet), ImportError> {
+    let stated =
+        ["layer_types", UNROTATED[0], UNROTATED[1]].iter().any(|key| file.peek(key).is_some());
     let flags = listed(file)?.unwrap_or_else(|| by_rotation(file, layers));
     file.without_effect(&UNROTATED);
     if file.has(SIZE.0) && file.peek(SIZE.0).is_none() {
@@ -27,7 +31,10 @@ pub(super) fn chunks(file: &mut Reader<'_>, layers: u64) -> Result<(Option<u64>,
     }
     let size = file.size_or(&[SIZE.0], MAX_POSITIONS, SIZE.1)?;
     // Links hold the list alone.
-    let words = flags.iter().map(|flag| Value::Text(if *flag { CHUNKED } else { FULL }.to_owned())).collect();
+    let words = flags
+        .iter()
+        .map(|flag| Value::Text(if *flag { CHUNKED } else { FULL }.to_owned()))
+        .collect();
     file.without_effect(&["layer_types"]);
     file.asks("layer_types", Value::List(words), stated);
     let count = flags.iter().filter(|flag| **flag).count();
@@ -54,7 +61,9 @@ fn listed(file: &Reader<'_>) -> Result<Option<Vec<bool>>, ImportError> {
 /// Layers that rotate, by their list or by how often one does not.
 fn by_rotation(file: &Reader<'_>, layers: u64) -> Vec<bool> {
     match (file.peek(UNROTATED[0]), file.peek(UNROTATED[1])) {
-        (Some(Value::List(rotates)), _) if !rotates.is_empty() => rotates.iter().map(|flag| *flag != Value::Whole(0)).collect(),
+        (Some(Value::List(rotates)), _) if !rotates.is_empty() => {
+            rotates.iter().map(|flag| *flag != Value::Whole(0)).collect()
+        }
         (_, Some(Value::Whole(interval))) => every(layers, *interval),
         _ => every(layers, INTERVAL),
     }

@@ -33,21 +33,37 @@ pub(super) fn compressed(
         far,
         ..,
     ] = *own;
-    if near == 0 || far == 0 || o_groups == 0 || !config.num_attention_heads.is_multiple_of(o_groups) {
+    if near == 0
+        || far == 0
+        || o_groups == 0
+        || !config.num_attention_heads.is_multiple_of(o_groups)
+    {
         return Err(ImportError::not_modelled(
             "rates of 0, or groups that do not share out the heads (compress_rates, o_groups)",
         ));
     }
     if file.peek("qk_rope_head_dim").is_some() {
-        let rotated = file.size_or(&["qk_rope_head_dim"], MAX_SIZE, config.rotary_dim.unwrap_or(config.head_dim))?;
+        let rotated = file.size_or(
+            &["qk_rope_head_dim"],
+            MAX_SIZE,
+            config.rotary_dim.unwrap_or(config.head_dim),
+        )?;
         config.rotary_dim = (rotated < config.head_dim).then_some(rotated);
     }
     let layers = config.num_hidden_layers;
     let (ways, hashed) = (ways(file, kind, layers)?, hashed(file, layers)?);
-    let layers: Vec<CompressedLayer> =
-        ways.into_iter().zip(hashed).map(|(compresses, hashed)| CompressedLayer { compresses, hashed }).collect();
+    let layers: Vec<CompressedLayer> = ways
+        .into_iter()
+        .zip(hashed)
+        .map(|(compresses, hashed)| CompressedLayer { compresses, hashed })
+        .collect();
     let count = layers.iter().filter(|layer| layer.compresses != Compresses::Nothing).count();
-    file.tell("compressed_layers", &format!("{count} of {}", layers.len()), How::Derived, "Layers that compress keys.");
+    file.tell(
+        "compressed_layers",
+        &format!("{count} of {}", layers.len()),
+        How::Derived,
+        "Layers that compress keys.",
+    );
     Ok(Compressed {
         q_lora_rank,
         o_groups,
@@ -77,9 +93,15 @@ fn of_word(word: &str) -> Result<Compresses, ImportError> {
 
 /// How each layer compresses keys: as its list says, or by rates. Where nothing is listed, the first two compress heavily, and so does
 /// every second one behind them.
-fn ways(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> Result<Vec<Compresses>, ImportError> {
+fn ways(
+    file: &mut Reader<'_>,
+    kind: &FamilySpec,
+    layers: u64,
+) -> Result<Vec<Compresses>, ImportError> {
     let count = usize::try_from(layers).unwrap_or(usize::MAX);
-    let by_rate = |rate: &Value| kind.layers_by_rate.iter().find(|(of, _)| *rate == Value::Whole(*of)).map(|(_, word)| *word);
+    let by_rate = |rate: &Value| {
+        kind.layers_by_rate.iter().find(|(of, _)| *rate == Value::Whole(*of)).map(|(_, word)| *word)
+    };
     let listed: Option<Vec<Compresses>> = match (file.peek(TYPES), file.peek("compress_ratios")) {
         (Some(Value::List(words)), _) => {
             let of = |word: &Value| match word {
@@ -98,7 +120,11 @@ fn ways(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> Result<Vec<Com
     file.done_with(&[TYPES]);
     file.without_effect(&["compress_ratios"]);
     let by_place = |layer: u64| {
-        if layer >= 2 && !layer.is_multiple_of(2) { Compresses::AndChooses } else { Compresses::Heavily }
+        if layer >= 2 && !layer.is_multiple_of(2) {
+            Compresses::AndChooses
+        } else {
+            Compresses::Heavily
+        }
     };
     let ways = listed.unwrap_or_else(|| (0..layers).map(by_place).collect());
     let found = u64::try_from(ways.len()).unwrap_or(u64::MAX);
@@ -122,7 +148,9 @@ fn hashed(file: &mut Reader<'_>, layers: u64) -> Result<Vec<bool>, ImportError> 
     // Links have the number alone.
     let first = flags.iter().take_while(|hashed| **hashed).count();
     if flags.iter().skip(first).any(|hashed| *hashed) {
-        return Err(ImportError::not_modelled(format!("tables of experts behind layers without one ({OF_EXPERTS})")));
+        return Err(ImportError::not_modelled(format!(
+            "tables of experts behind layers without one ({OF_EXPERTS})"
+        )));
     }
     file.asks(HASHED.0, Value::Whole(u64::try_from(first).unwrap_or_default()), true);
     let found = u64::try_from(flags.len()).unwrap_or(u64::MAX);

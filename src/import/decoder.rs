@@ -14,9 +14,12 @@ use crate::config::{HiddenAct, LayerSet, Mla, ModelConfig, PositionEmbedding};
 use crate::models::{Attends, FamilySpec, Flag, KeyValueHeads, Norms, Positions, Ties, Window};
 
 /// Every name a size has in some file; this program's own comes first.
-pub(super) const HIDDEN: &[&str] = &["hidden_size", "n_embd", "d_model", "n_embed", "model_dim", "dim", "emb_dim", "embed_dim"];
-pub(super) const LAYERS: &[&str] = &["num_hidden_layers", "n_layer", "n_layers", "num_layers", "layers"];
-pub(super) const HEADS: &[&str] = &["num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads"];
+pub(super) const HIDDEN: &[&str] =
+    &["hidden_size", "n_embd", "d_model", "n_embed", "model_dim", "dim", "emb_dim", "embed_dim"];
+pub(super) const LAYERS: &[&str] =
+    &["num_hidden_layers", "n_layer", "n_layers", "num_layers", "layers"];
+pub(super) const HEADS: &[&str] =
+    &["num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads"];
 pub(super) const KV_HEADS: &[&str] = &[
     "num_key_value_heads",
     "num_kv_heads",
@@ -27,16 +30,35 @@ pub(super) const KV_HEADS: &[&str] = &[
     "multi_query_group_num",
 ];
 pub(super) const HEAD: &[&str] = &["head_dim", "attention_head_size", "kv_channels"];
-pub(super) const INNER: &[&str] =
-    &["intermediate_size", "block_ff_dim", "ffn_dim", "n_inner", "ffn_hidden_size", "feed_forward_size", "d_ff", "inner_dim"];
+pub(super) const INNER: &[&str] = &[
+    "intermediate_size",
+    "block_ff_dim",
+    "ffn_dim",
+    "n_inner",
+    "ffn_hidden_size",
+    "feed_forward_size",
+    "d_ff",
+    "inner_dim",
+];
 pub(super) const VOCAB: &[&str] = &["vocab_size", "padded_vocab_size", "n_vocab", "n_words"];
-const POSITIONS: &[&str] =
-    &["max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length", "max_sequence_length", "model_max_length"];
+const POSITIONS: &[&str] = &[
+    "max_position_embeddings",
+    "n_positions",
+    "n_ctx",
+    "max_seq_len",
+    "seq_length",
+    "max_sequence_length",
+    "model_max_length",
+];
 
 /// Reads a file of that kind.
-pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelConfig, ImportError> {
+pub(super) fn decoder(
+    file: &mut Reader<'_>,
+    kind: &FamilySpec,
+) -> Result<ModelConfig, ImportError> {
     let sizes = kind.sizes;
-    let states_a_size = [HIDDEN, LAYERS, HEADS].into_iter().flatten().any(|key| file.peek(key).is_some());
+    let states_a_size =
+        [HIDDEN, LAYERS, HEADS].into_iter().flatten().any(|key| file.peek(key).is_some());
     // The text part of a larger model may leave everything to the library, if it says whose defaults these are.
     if !states_a_size && !file.is_a_part_with_a_kind() {
         return Err(ImportError::Missing { key: "hidden_size" });
@@ -52,7 +74,8 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
     let expert_width = super::inner::inner(file, kind, hidden_size)?;
     let intermediate_size = dense_inner(file, kind, expert_width)?;
     let vocab_size = vocabulary(file, kind)?;
-    let max_position_embeddings = file.size_or(kind.own_names_of(POSITIONS), MAX_POSITIONS, sizes.positions)?;
+    let max_position_embeddings =
+        file.size_or(kind.own_names_of(POSITIONS), MAX_POSITIONS, sizes.positions)?;
     let tie_word_embeddings = is_tied(file, kind)?;
     let parallel_residual = flag(file, kind.parallel, "parallel_residual")?;
     let (position_embedding, extra) = positions(file, kind.positions)?;
@@ -118,7 +141,11 @@ fn is_tied(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<bool, ImportError
 }
 
 /// Inner width of dense layers, where `intermediate_size` is that of experts.
-fn dense_inner(file: &mut Reader<'_>, kind: &FamilySpec, expert_width: u64) -> Result<u64, ImportError> {
+fn dense_inner(
+    file: &mut Reader<'_>,
+    kind: &FamilySpec,
+    expert_width: u64,
+) -> Result<u64, ImportError> {
     match kind.dense_inner {
         Some((key, 0)) => file.size_or_derived(&[key], expert_width, "As intermediate_size."),
         Some((key, default)) => file.size_or(&[key], MAX_SIZE, default),
@@ -127,12 +154,18 @@ fn dense_inner(file: &mut Reader<'_>, kind: &FamilySpec, expert_width: u64) -> R
 }
 
 /// Completes an architecture by the parts that follow from the rest of it.
-fn finished(file: &mut Reader<'_>, kind: &FamilySpec, mut config: ModelConfig) -> Result<ModelConfig, ImportError> {
+fn finished(
+    file: &mut Reader<'_>,
+    kind: &FamilySpec,
+    mut config: ModelConfig,
+) -> Result<ModelConfig, ImportError> {
     config.norms_per_block = norms(file, kind, &mut config)?;
     if kind.moves_norms_and_narrows_embedding {
         norm_order_and_embedding(file, &mut config)?;
     }
-    if kind.heads_fill_hidden && config.num_attention_heads.saturating_mul(config.head_dim) != config.hidden_size {
+    if kind.heads_fill_hidden
+        && config.num_attention_heads.saturating_mul(config.head_dim) != config.hidden_size
+    {
         return Err(ImportError::not_modelled("heads that do not fill its hidden size (head_dim)"));
     }
     tell_implied(file, kind, &config);
@@ -151,7 +184,11 @@ fn finished(file: &mut Reader<'_>, kind: &FamilySpec, mut config: ModelConfig) -
 }
 
 /// Layers with a window; of kinds with states, `layer_types` says which layers have these instead.
-fn windows(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> Result<(Option<u64>, LayerSet), ImportError> {
+fn windows(
+    file: &mut Reader<'_>,
+    kind: &FamilySpec,
+    layers: u64,
+) -> Result<(Option<u64>, LayerSet), ImportError> {
     match kind.window {
         Window::None if kind.chunks => super::chunks::chunks(file, layers),
         Window::None if kind.states.is_some() => Ok((None, LayerSet::None)),
@@ -181,7 +218,11 @@ fn tell_implied(file: &mut Reader<'_>, kind: &FamilySpec, config: &ModelConfig) 
 }
 
 /// One yes or no.
-pub(super) fn flag(file: &mut Reader<'_>, flag: Flag, name: &'static str) -> Result<bool, ImportError> {
+pub(super) fn flag(
+    file: &mut Reader<'_>,
+    flag: Flag,
+    name: &'static str,
+) -> Result<bool, ImportError> {
     match flag {
         Flag::Is(yes) => Ok(yes),
         Flag::Key(key, default) => file.flag_as(key, name, default),
@@ -201,7 +242,11 @@ pub(super) fn flag(file: &mut Reader<'_>, flag: Flag, name: &'static str) -> Res
 }
 
 /// Key/value heads. A key that is there but null means as many as query heads, whatever the default.
-fn key_value_heads(file: &mut Reader<'_>, kind: &FamilySpec, heads: u64) -> Result<u64, ImportError> {
+fn key_value_heads(
+    file: &mut Reader<'_>,
+    kind: &FamilySpec,
+    heads: u64,
+) -> Result<u64, ImportError> {
     if kind.latent.is_some() {
         file.without_effect(KV_HEADS);
         file.implied("num_key_value_heads", &heads, "As many as query heads: latent attention.");
@@ -210,11 +255,17 @@ fn key_value_heads(file: &mut Reader<'_>, kind: &FamilySpec, heads: u64) -> Resu
     let may_be_named = match kind.key_value_heads {
         KeyValueHeads::AsQueryHeads => {
             file.without_effect(KV_HEADS);
-            file.implied("num_key_value_heads", &heads, "As many as query heads: its modules have no others.");
+            file.implied(
+                "num_key_value_heads",
+                &heads,
+                "As many as query heads: its modules have no others.",
+            );
             return Ok(heads);
         }
         KeyValueHeads::OneOrAll => return one_or_all(file, heads),
-        KeyValueHeads::OneOrAllInOldDecoder if !has_new_decoder(file) => return one_or_all(file, heads),
+        KeyValueHeads::OneOrAllInOldDecoder if !has_new_decoder(file) => {
+            return one_or_all(file, heads);
+        }
         KeyValueHeads::StatedOrNamed => true,
         KeyValueHeads::Stated | KeyValueHeads::OneOrAllInOldDecoder => false,
     };
@@ -225,7 +276,11 @@ fn key_value_heads(file: &mut Reader<'_>, kind: &FamilySpec, heads: u64) -> Resu
         && may_be_named
         && let Some(count) = kind_of_attention(file, heads)
     {
-        file.implied("num_key_value_heads", &count, "From the kind of attention that the file names.");
+        file.implied(
+            "num_key_value_heads",
+            &count,
+            "From the kind of attention that the file names.",
+        );
         return Ok(count);
     }
     if absent && kind.sizes.kv_heads > 0 {
@@ -250,7 +305,8 @@ fn kind_of_attention(file: &mut Reader<'_>, heads: u64) -> Option<u64> {
 
 /// Falcon's decoder with groups of heads; before it had a switch, its name was that of the 40 B model.
 fn has_new_decoder(file: &Reader<'_>) -> bool {
-    truth(file, "new_decoder_architecture") || matches!(file.peek("model_type"), Some(Value::Text(name)) if name == "RefinedWeb")
+    truth(file, "new_decoder_architecture")
+        || matches!(file.peek("model_type"), Some(Value::Text(name)) if name == "RefinedWeb")
 }
 
 /// Falcon's older models and GPT-BigCode have one key/value head, or as many as query heads; they do not look at `num_kv_heads`.
@@ -262,7 +318,13 @@ fn one_or_all(file: &mut Reader<'_>, heads: u64) -> Result<u64, ImportError> {
     Ok(count)
 }
 
-fn head_dim(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64, heads: u64, mla: Option<Mla>) -> Result<u64, ImportError> {
+fn head_dim(
+    file: &mut Reader<'_>,
+    kind: &FamilySpec,
+    hidden: u64,
+    heads: u64,
+    mla: Option<Mla>,
+) -> Result<u64, ImportError> {
     if let Some(mla) = mla {
         file.without_effect(HEAD);
         let width = mla.qk_head_dim();
@@ -279,12 +341,17 @@ fn head_dim(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64, heads: u64, m
         return Ok(stated);
     }
     // Shared blocks read embedded tokens beside hidden states.
-    let hidden = if kind.states.is_some_and(|states| matches!(states.attends, Attends::Shared { .. })) {
-        hidden.saturating_mul(2)
+    let hidden =
+        if kind.states.is_some_and(|states| matches!(states.attends, Attends::Shared { .. })) {
+            hidden.saturating_mul(2)
+        } else {
+            hidden
+        };
+    let derived = if kind.rounds_heads_down && hidden >= heads {
+        hidden / heads
     } else {
-        hidden
+        head_dim_of(hidden, heads)?
     };
-    let derived = if kind.rounds_heads_down && hidden >= heads { hidden / heads } else { head_dim_of(hidden, heads)? };
     file.asks("head_dim", Value::Whole(derived), false);
     file.implied("head_dim", &derived, "The width of attention's input / num_attention_heads.");
     Ok(derived)
@@ -295,7 +362,10 @@ pub(super) fn truth(file: &Reader<'_>, key: &str) -> bool {
 }
 
 /// How positions enter, and rows that the table has beyond positions.
-fn positions(file: &mut Reader<'_>, rule: Positions) -> Result<(PositionEmbedding, u64), ImportError> {
+fn positions(
+    file: &mut Reader<'_>,
+    rule: Positions,
+) -> Result<(PositionEmbedding, u64), ImportError> {
     let found = match rule {
         Positions::Are(kind) => return Ok((kind, 0)),
         Positions::LearnedPlus(rows) => return Ok((PositionEmbedding::Learned, rows)),
@@ -306,7 +376,8 @@ fn positions(file: &mut Reader<'_>, rule: Positions) -> Result<(PositionEmbeddin
                 Some(Value::Object(own)) => own.get("rope_theta"),
                 _ => None,
             };
-            let null = nested == Some(&Value::Null) || (file.has("rope_theta") && file.peek("rope_theta").is_none());
+            let null = nested == Some(&Value::Null)
+                || (file.has("rope_theta") && file.peek("rope_theta").is_none());
             if null { PositionEmbedding::None } else { PositionEmbedding::Rotary }
         }
         Positions::RotaryIfNamed => {
@@ -317,7 +388,8 @@ fn positions(file: &mut Reader<'_>, rule: Positions) -> Result<(PositionEmbeddin
         Positions::RotaryIf(key) if file.rare_flag(key, false)? => PositionEmbedding::Rotary,
         Positions::RotaryIf(_) => PositionEmbedding::None,
         Positions::BySwitches => {
-            let (rope, alibi, learned) = (truth(file, "rope"), file.peek("alibi"), file.peek("learned_pos_emb"));
+            let (rope, alibi, learned) =
+                (truth(file, "rope"), file.peek("alibi"), file.peek("learned_pos_emb"));
             let no = |value: Option<&Value>| matches!(value, Some(Value::Bool(false)));
             file.done_with(&["rope", "alibi", "learned_pos_emb"]);
             match (rope, no(alibi), no(learned)) {
@@ -325,7 +397,9 @@ fn positions(file: &mut Reader<'_>, rule: Positions) -> Result<(PositionEmbeddin
                 (false, false, _) => PositionEmbedding::Alibi,
                 (false, true, false) => PositionEmbedding::Learned,
                 (false, true, true) => {
-                    return Err(ImportError::not_modelled("no position embedding at all (learned_pos_emb)"));
+                    return Err(ImportError::not_modelled(
+                        "no position embedding at all (learned_pos_emb)",
+                    ));
                 }
             }
         }
@@ -339,7 +413,9 @@ fn positions(file: &mut Reader<'_>, rule: Positions) -> Result<(PositionEmbeddin
 pub(super) fn named_activation(word: &str) -> Option<HiddenAct> {
     Some(match word {
         "silu" | "swish" | "swiglu" => HiddenAct::Silu,
-        "gelu" | "gelu_pytorch_tanh" | "gelu_python" | "gelu_10" | "geglu" | "gelu_accurate" => HiddenAct::Gelu,
+        "gelu" | "gelu_pytorch_tanh" | "gelu_python" | "gelu_10" | "geglu" | "gelu_accurate" => {
+            HiddenAct::Gelu
+        }
         "gelu_new" => HiddenAct::GeluNew,
         "gelu_fast" => HiddenAct::GeluFast,
         "quick_gelu" => HiddenAct::QuickGelu,
@@ -356,8 +432,10 @@ fn activation(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<HiddenAct, Imp
     if kind.not_looked_at.contains(&"hidden_act") {
         return Ok(default);
     }
-    let keys = ["hidden_activation", "mlp_hidden_act", "hidden_act", "activation_function", "activation"];
-    let Some((key, value)) = keys.iter().find_map(|key| file.peek(key).map(|value| (*key, value))) else {
+    let keys =
+        ["hidden_activation", "mlp_hidden_act", "hidden_act", "activation_function", "activation"];
+    let Some((key, value)) = keys.iter().find_map(|key| file.peek(key).map(|value| (*key, value)))
+    else {
         file.asks("hidden_act", Value::Text(name_of(default).to_owned()), false);
         file.tell("hidden_act", &name_of(default), How::Assumed, "The library's default.");
         return Ok(default);
@@ -372,7 +450,8 @@ fn activation(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<HiddenAct, Imp
     };
     file.without_effect(&keys);
     file.asks("hidden_act", Value::Text(name_of(known).to_owned()), true);
-    let note = if key == "hidden_act" { String::new() } else { format!("The file calls it {key}.") };
+    let note =
+        if key == "hidden_act" { String::new() } else { format!("The file calls it {key}.") };
     file.tell("hidden_act", &name_of(known), How::Read, note);
     Ok(known)
 }
@@ -391,7 +470,11 @@ fn name_of(act: HiddenAct) -> &'static str {
 }
 
 /// Norms in a block.
-fn norms(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<u64, ImportError> {
+fn norms(
+    file: &mut Reader<'_>,
+    kind: &FamilySpec,
+    config: &mut ModelConfig,
+) -> Result<u64, ImportError> {
     match kind.norms {
         Norms::Are(count) => Ok(count),
         Norms::OneIfParallel => Ok(if config.parallel_residual { 1 } else { 2 }),
@@ -410,14 +493,20 @@ fn norms(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> 
 }
 
 /// Where norms stand, and how wide the embedding is, as OPT's files say it.
-fn norm_order_and_embedding(file: &mut Reader<'_>, config: &mut ModelConfig) -> Result<(), ImportError> {
+fn norm_order_and_embedding(
+    file: &mut Reader<'_>,
+    config: &mut ModelConfig,
+) -> Result<(), ImportError> {
     if !file.rare_flag("layer_norm_elementwise_affine", true)? {
-        return Err(ImportError::not_modelled("norms without parameters (layer_norm_elementwise_affine)"));
+        return Err(ImportError::not_modelled(
+            "norms without parameters (layer_norm_elementwise_affine)",
+        ));
     }
     let norm_first = file.rare_flag("do_layer_norm_before", true)?;
     let removed = file.rare_flag("_remove_final_layer_norm", false)?;
     config.final_norm = norm_first && !removed;
-    let embedding = file.size_or_derived(&["word_embed_proj_dim"], config.hidden_size, "As hidden_size.")?;
+    let embedding =
+        file.size_or_derived(&["word_embed_proj_dim"], config.hidden_size, "As hidden_size.")?;
     config.word_embed_proj_dim = Some(embedding).filter(|width| *width != config.hidden_size);
     Ok(())
 }

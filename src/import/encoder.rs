@@ -11,12 +11,17 @@ use crate::config::{CacheParts, EmbeddedParts, Encoder, ModelConfig, OWN_SIZES};
 use crate::models::{COUNTED_SIZES, FamilySpec, OwnSizes, Rest};
 
 /// The facts that encoders alone have.
-pub(super) fn encoder(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<(), ImportError> {
+pub(super) fn encoder(
+    file: &mut Reader<'_>,
+    kind: &FamilySpec,
+    config: &mut ModelConfig,
+) -> Result<(), ImportError> {
     let Some(own) = kind.encoder else { return Ok(()) };
     config.pooler = kind.modules.encoder.pools;
     let type_vocab_size = types(file, own.type_vocab_size)?;
     let is_decoder = file.rare_flag("is_decoder", own.is_decoder)?;
-    let embedding = kind.embedding_size.map(|(key, default)| own_size(file, key, default)).transpose()?;
+    let embedding =
+        kind.embedding_size.map(|(key, default)| own_size(file, key, default)).transpose()?;
     let embedding_size = embedding.filter(|width| *width != config.hidden_size).unwrap_or(0);
     let mut encoder = Encoder { is_decoder, type_vocab_size, embedding_size, ..own };
     let own = super::own_groups::sizes(file, kind, config.num_hidden_layers)?;
@@ -62,7 +67,8 @@ fn counted_alone(
     if of_file && file.peek(KEY).is_some() {
         return Ok((file.size_or(&[KEY], u64::MAX, 0)?, CacheParts::NONE));
     }
-    let (keys, layers) = (file.keys(), usize::try_from(config.num_hidden_layers).unwrap_or(usize::MAX));
+    let (keys, layers) =
+        (file.keys(), usize::try_from(config.num_hidden_layers).unwrap_or(usize::MAX));
     let seen = RefCell::new(BTreeSet::new());
     let said = |key: &str, word: &str| {
         seen.borrow_mut().insert(said::first_key(key, word).to_owned());
@@ -70,7 +76,8 @@ fn counted_alone(
     };
     let parameters = rest(config, own, &said);
     let parts = kind.keeps.map_or_else(Vec::new, |keeps| keeps(config, own, &said));
-    let cache = CacheParts(parts.into_iter().filter(|part| part.layers > 0 && part.width > 0).collect());
+    let cache =
+        CacheParts(parts.into_iter().filter(|part| part.layers > 0 && part.width > 0).collect());
     file.done_with(&["layer_types", "indexer_types"]);
     layers_by_rate(file, kind, layers);
     if of_file {
@@ -83,8 +90,13 @@ fn counted_alone(
 
 /// Rates of compression as words of layers, by which links hold them.
 pub(super) fn layers_by_rate(file: &mut Reader<'_>, kind: &FamilySpec, layers: usize) {
-    let (Some(Value::List(rates)), None) = (file.peek("compress_ratios"), file.peek("layer_types")) else { return };
-    let word = |rate: &Value| kind.layers_by_rate.iter().find(|(of, _)| *rate == Value::Whole(*of)).map(|(_, word)| *word);
+    let (Some(Value::List(rates)), None) = (file.peek("compress_ratios"), file.peek("layer_types"))
+    else {
+        return;
+    };
+    let word = |rate: &Value| {
+        kind.layers_by_rate.iter().find(|(of, _)| *rate == Value::Whole(*of)).map(|(_, word)| *word)
+    };
     let words = rates.iter().take(layers).filter_map(word).map(|word| Value::Text(word.to_owned()));
     file.asks("layer_types", Value::List(words.collect()), true);
 }
@@ -109,12 +121,21 @@ fn types(file: &mut Reader<'_>, default: u64) -> Result<u64, ImportError> {
 
 /// How distances between tokens enter scores (`relative_attention`): those that have an embedding, and whether it meets queries, meets
 /// keys, goes through the tokens' projections, and is normed. Without positions in the input there is no table of them.
-fn distances(file: &mut Reader<'_>, config: &mut ModelConfig) -> Result<[u64; OWN_SIZES], ImportError> {
+fn distances(
+    file: &mut Reader<'_>,
+    config: &mut ModelConfig,
+) -> Result<[u64; OWN_SIZES], ImportError> {
     if !file.rare_flag("position_biased_input", true)? {
         config.position_rows = 0;
     }
     if !file.rare_flag("relative_attention", false)? {
-        file.without_effect(&["pos_att_type", "position_buckets", "max_relative_positions", "share_att_key", "norm_rel_ebd"]);
+        file.without_effect(&[
+            "pos_att_type",
+            "position_buckets",
+            "max_relative_positions",
+            "share_att_key",
+            "norm_rel_ebd",
+        ]);
         return Ok([0; OWN_SIZES]);
     }
     let most = positive(file, "max_relative_positions")?.unwrap_or(config.max_position_embeddings);
@@ -144,7 +165,9 @@ fn words(file: &mut Reader<'_>, key: &'static str) -> String {
     let text = match file.peek(key) {
         Some(Value::Text(text)) => text.to_lowercase(),
         Some(Value::List(items)) => {
-            let words = items.iter().filter_map(|item| if let Value::Text(word) = item { Some(word.as_str()) } else { None });
+            let words = items.iter().filter_map(|item| {
+                if let Value::Text(word) = item { Some(word.as_str()) } else { None }
+            });
             words.collect::<Vec<_>>().join("|")
         }
         _ => String::new(),
@@ -155,7 +178,11 @@ fn words(file: &mut Reader<'_>, key: &'static str) -> String {
 }
 
 /// A size that a family's own modules know; null says that there is none, and yes and no are 1 and 0.
-pub(super) fn own_size(file: &mut Reader<'_>, key: &'static str, default: u64) -> Result<u64, ImportError> {
+pub(super) fn own_size(
+    file: &mut Reader<'_>,
+    key: &'static str,
+    default: u64,
+) -> Result<u64, ImportError> {
     if let Some(Value::Bool(yes)) = file.peek(key) {
         file.done_with(&[key]);
         return Ok(u64::from(*yes));
@@ -174,7 +201,10 @@ fn table_types(file: &mut Reader<'_>) -> Result<u64, ImportError> {
     const KEY: &str = "type_vocab_sizes";
     let sizes = match file.peek(KEY) {
         Some(Value::List(sizes)) => {
-            let sizes = sizes.iter().map(|size| whole(KEY, size, MAX_SIZE)).collect::<Result<Vec<u64>, _>>()?;
+            let sizes = sizes
+                .iter()
+                .map(|size| whole(KEY, size, MAX_SIZE))
+                .collect::<Result<Vec<u64>, _>>()?;
             sizes.iter().map(u64::to_string).collect::<Vec<_>>().join("|")
         }
         Some(Value::Text(sizes)) => sizes.clone(),

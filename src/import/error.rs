@@ -12,7 +12,9 @@ pub enum ImportError {
     #[error("There is nothing here yet: paste the whole text of a config.json.")]
     Empty,
     /// More text than any config.json has.
-    #[error("This text is {bytes} bytes long, more than any config.json; paste only the file config.json.")]
+    #[error(
+        "This text is {bytes} bytes long, more than any config.json; paste only the file config.json."
+    )]
     TooLong {
         /// Length of the text.
         bytes: usize,
@@ -32,7 +34,9 @@ pub enum ImportError {
         file: String,
     },
     /// Not JSON, even with comments and trailing commas allowed.
-    #[error("This cannot be read as JSON ({problem}); copy the file again from its first {{ to its last }}.")]
+    #[error(
+        "This cannot be read as JSON ({problem}); copy the file again from its first {{ to its last }}."
+    )]
     NotJson {
         /// The parser's message, with the place.
         problem: String,
@@ -44,7 +48,9 @@ pub enum ImportError {
         found: &'static str,
     },
     /// Neither `model_type` nor `architectures`.
-    #[error("The file does not say which kind of model it is: add \"model_type\", such as \"llama\" or \"gpt2\".")]
+    #[error(
+        "The file does not say which kind of model it is: add \"model_type\", such as \"llama\" or \"gpt2\"."
+    )]
     NoKind,
     /// A kind that is not listed; the caller may ask to count it as a generic decoder.
     #[error(
@@ -56,7 +62,9 @@ pub enum ImportError {
         model_type: String,
     },
     /// A known structure that the estimates do not cover.
-    #[error("This model has {what}, which is not modelled; type the sizes by hand under Architecture for a rough answer.")]
+    #[error(
+        "This model has {what}, which is not modelled; type the sizes by hand under Architecture for a rough answer."
+    )]
     NotModelled {
         /// The structure and the key that shows it.
         what: String,
@@ -71,7 +79,9 @@ pub enum ImportError {
         shown_by: String,
     },
     /// A size that the file must state.
-    #[error("The key \"{key}\" is missing; copy the whole file, or type the sizes by hand under Architecture.")]
+    #[error(
+        "The key \"{key}\" is missing; copy the whole file, or type the sizes by hand under Architecture."
+    )]
     Missing {
         /// The key.
         key: &'static str,
@@ -97,7 +107,9 @@ pub enum ImportError {
         max: u64,
     },
     /// A list with another number of layers than the model has.
-    #[error("The file lists {listed} layers one by one, but has {layers} of them (num_hidden_layers); correct one in the text.")]
+    #[error(
+        "The file lists {listed} layers one by one, but has {layers} of them (num_hidden_layers); correct one in the text."
+    )]
     Layers {
         /// Layers in the list.
         listed: u64,
@@ -105,7 +117,9 @@ pub enum ImportError {
         layers: u64,
     },
     /// Two sizes that cannot go together.
-    #[error("\"{size}\" ({value}) must be a multiple of \"{part}\" ({parts}); correct one of them in the text.")]
+    #[error(
+        "\"{size}\" ({value}) must be a multiple of \"{part}\" ({parts}); correct one of them in the text."
+    )]
     NotAMultiple {
         /// The larger size's key.
         size: &'static str,
@@ -132,7 +146,9 @@ impl ImportError {
     pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
         let [first, second] = match self {
             Self::Missing { key } => [Some(*key), None],
-            Self::WrongType { key, .. } | Self::OutOfRange { key, .. } => [Some(key.as_str()), None],
+            Self::WrongType { key, .. } | Self::OutOfRange { key, .. } => {
+                [Some(key.as_str()), None]
+            }
             Self::Layers { .. } => [Some("layer_types"), Some("num_hidden_layers")],
             Self::NotAMultiple { size, part, .. } => [Some(*size), Some(*part)],
             _ => [None, None],

@@ -19,15 +19,36 @@ pub(super) const CHOSEN_BY: &[&str] = &[
 ];
 pub(super) const EXPERTS: &[&str] =
     &["num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts", "num_moe_experts"];
-const PER_TOKEN: &[&str] =
-    &["num_experts_per_tok", "num_experts_per_token", "moe_top_k", "moe_topk", "top_k_experts", "experts_per_token", "moe_k"];
-const EXPERT_WIDTH: &[&str] = &["moe_intermediate_size", "expert_ffn_hidden_size", "moe_ffn_hidden_size", "expert_hidden_size"];
+const PER_TOKEN: &[&str] = &[
+    "num_experts_per_tok",
+    "num_experts_per_token",
+    "moe_top_k",
+    "moe_topk",
+    "top_k_experts",
+    "experts_per_token",
+    "moe_k",
+];
+const EXPERT_WIDTH: &[&str] = &[
+    "moe_intermediate_size",
+    "expert_ffn_hidden_size",
+    "moe_ffn_hidden_size",
+    "expert_hidden_size",
+];
 
 /// Latent attention's five widths, unless `use_mla` says that attention is not latent.
-pub(super) fn latent_attention(file: &mut Reader<'_>, latent: Option<Latent>) -> Result<Option<Mla>, ImportError> {
+pub(super) fn latent_attention(
+    file: &mut Reader<'_>,
+    latent: Option<Latent>,
+) -> Result<Option<Mla>, ImportError> {
     let Some(latent) = latent else { return Ok(None) };
     if !file.rare_flag("use_mla", true)? {
-        file.without_effect(&["q_lora_rank", "kv_lora_rank", "qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim"]);
+        file.without_effect(&[
+            "q_lora_rank",
+            "kv_lora_rank",
+            "qk_rope_head_dim",
+            "qk_nope_head_dim",
+            "v_head_dim",
+        ]);
         return Ok(None);
     }
     // A query that is not compressed is written as null.
@@ -51,7 +72,8 @@ fn groups(file: &mut Reader<'_>, experts: &Experts) -> Result<[u64; 2], ImportEr
     let mut stated = experts.groups;
     for (key, groups) in ["n_group", "topk_group"].into_iter().zip(&mut stated) {
         // Some call them so where there are several.
-        let names: &[&'static str] = if key == "n_group" && *groups > 1 { &["n_group", "num_expert_group"] } else { &[key] };
+        let names: &[&'static str] =
+            if key == "n_group" && *groups > 1 { &["n_group", "num_expert_group"] } else { &[key] };
         if names.iter().any(|name| file.has(name)) {
             *groups = file.optional(names, MAX_SIZE)?.unwrap_or(1);
         } else if *groups > 1 {
@@ -59,7 +81,8 @@ fn groups(file: &mut Reader<'_>, experts: &Experts) -> Result<[u64; 2], ImportEr
         }
     }
     // DeepSeek-V2's greedy router looks at no groups.
-    let greedy = matches!(file.peek("topk_method"), Some(Value::Text(method)) if method == "greedy");
+    let greedy =
+        matches!(file.peek("topk_method"), Some(Value::Text(method)) if method == "greedy");
     if greedy {
         file.done_with(&["topk_method"]);
     }
@@ -132,7 +155,12 @@ fn narrowed(file: &mut Reader<'_>) -> Result<u64, ImportError> {
     file.without_effect(&KEYS);
     file.asks(KEYS[0], stated.cloned().unwrap_or(Value::Null), stated.is_some());
     if width > 0 {
-        file.tell(KEYS[0], &width, How::Read, "Matrices before and behind the experts bring tokens to this width and back.");
+        file.tell(
+            KEYS[0],
+            &width,
+            How::Read,
+            "Matrices before and behind the experts bring tokens to this width and back.",
+        );
     }
     Ok(width)
 }
@@ -140,7 +168,8 @@ fn narrowed(file: &mut Reader<'_>) -> Result<u64, ImportError> {
 /// Inner width of one expert. Where the modules take the dense layer's, another one in the file is named as not counted.
 fn width(file: &mut Reader<'_>, experts: &Experts, inner: u64) -> Result<u64, ImportError> {
     // A list of two: experts for texts, and those for images, which belong to the projector.
-    if let Some(Value::List(both)) = file.peek("moe_intermediate_size").filter(|_| experts.first_of_two)
+    if let Some(Value::List(both)) =
+        file.peek("moe_intermediate_size").filter(|_| experts.first_of_two)
         && let Some(first) = both.first()
     {
         let width = whole("moe_intermediate_size", first, MAX_SIZE)?;
@@ -191,8 +220,10 @@ fn per_token(file: &mut Reader<'_>, experts: Experts) -> Result<u64, ImportError
 /// Inner width of all shared experts together.
 fn shared_width(file: &mut Reader<'_>, experts: &Experts, width: u64) -> Result<u64, ImportError> {
     const KEY: &str = "shared_expert_intermediate_size";
-    const KEYS: [&str; 4] = [KEY, "shared_intermediate_size", "share_expert_dim", "share_expert_dims"];
-    let keys = ["n_shared_experts", "num_shared_experts", "num_shared_expert", "moe_num_shared_experts"];
+    const KEYS: [&str; 4] =
+        [KEY, "shared_intermediate_size", "share_expert_dim", "share_expert_dims"];
+    let keys =
+        ["n_shared_experts", "num_shared_experts", "num_shared_expert", "moe_num_shared_experts"];
     if let Some(value) = KEYS.iter().find_map(|key| file.peek(key)) {
         file.without_effect(&KEYS);
         let stated = if *value == Value::Whole(0) { 0 } else { whole(KEY, value, MAX_SIZE)? };
@@ -217,7 +248,11 @@ fn shared_width(file: &mut Reader<'_>, experts: &Experts, width: u64) -> Result<
     };
     file.without_effect(&keys);
     file.asks("n_shared_experts", Value::Whole(count), stated.is_some());
-    let total = if experts.shared_width > 0 && stated.is_none() { experts.shared_width } else { count.saturating_mul(width) };
+    let total = if experts.shared_width > 0 && stated.is_none() {
+        experts.shared_width
+    } else {
+        count.saturating_mul(width)
+    };
     if total > 0 {
         let how = if stated.is_some() { How::Derived } else { How::Assumed };
         file.tell(KEY, &total, how, "The width of all shared experts together.");

@@ -5,26 +5,41 @@ use super::experts::{CHOSEN_BY, EXPERTS};
 use super::reader::Reader;
 use super::value::Value;
 use crate::config::{HiddenAct, MlpKind, PositionEmbedding};
-use crate::models::{Experts, FamilySpec, Flag, InnerWidth, KeyValueHeads, Latent, Positions, Window};
+use crate::models::{
+    Experts, FamilySpec, Flag, InnerWidth, KeyValueHeads, Latent, Positions, Window,
+};
 
 /// A kind for a file of an unknown `model_type`, put together from its keys. Nothing is taken where a size is missing.
 pub(super) fn guessed(file: &Reader<'_>) -> FamilySpec {
     let stated = |keys: &[&str]| keys.iter().any(|key| file.peek(key).is_some());
     let first = |keys: &[&'static str]| keys.iter().copied().find(|key| file.peek(key).is_some());
     let classic =
-        stated(&["layer_norm_eps", "layer_norm_epsilon", "norm_epsilon", "layernorm_epsilon"]) && !stated(&["rms_norm_eps"]);
-    let act = ["hidden_act", "hidden_activation", "activation_function", "activation"].iter().find_map(|key| file.peek(key));
+        stated(&["layer_norm_eps", "layer_norm_epsilon", "norm_epsilon", "layernorm_epsilon"])
+            && !stated(&["rms_norm_eps"]);
+    let act = ["hidden_act", "hidden_activation", "activation_function", "activation"]
+        .iter()
+        .find_map(|key| file.peek(key));
     let gated = match act {
-        Some(Value::Text(word)) => !classic || ["silu", "swish", "swiglu", "geglu"].contains(&word.as_str()),
+        Some(Value::Text(word)) => {
+            !classic || ["silu", "swish", "swiglu", "geglu"].contains(&word.as_str())
+        }
         _ => !classic,
     };
-    let rotary = stated(&["rope_theta", "rope_parameters", "rope_scaling", "rotary_pct", "rotary_dim", "partial_rotary_factor"]);
+    let rotary = stated(&[
+        "rope_theta",
+        "rope_parameters",
+        "rope_scaling",
+        "rotary_pct",
+        "rotary_dim",
+        "partial_rotary_factor",
+    ]);
     let positions = match (rotary || !classic, truth(file, "alibi")) {
         (_, true) => Positions::AlibiOrRotary,
         (true, _) => Positions::Are(PositionEmbedding::Rotary),
         (false, _) => Positions::LearnedPlus(0),
     };
-    let bias = |keys: &[&'static str]| first(keys).map_or(Flag::Is(false), |key| Flag::Key(key, false));
+    let bias =
+        |keys: &[&'static str]| first(keys).map_or(Flag::Is(false), |key| Flag::Key(key, false));
     let base = if classic { FamilySpec::CLASSIC } else { FamilySpec::PLAIN };
     FamilySpec {
         older_names: true,
@@ -42,9 +57,17 @@ pub(super) fn guessed(file: &Reader<'_>) -> FamilySpec {
             "bias",
             "add_bias_linear",
         ]),
-        output_bias: bias(&["attention_out_bias", "o_proj_bias", "attention_bias", "use_bias", "bias", "add_bias_linear"]),
+        output_bias: bias(&[
+            "attention_out_bias",
+            "o_proj_bias",
+            "attention_bias",
+            "use_bias",
+            "bias",
+            "add_bias_linear",
+        ]),
         mlp_bias: bias(&["mlp_bias", "use_bias", "bias", "add_bias_linear"]),
-        qk_norm: first(&["use_qk_norm", "qk_layernorm", "qk_norm"]).map_or(Flag::Is(false), |key| Flag::Key(key, false)),
+        qk_norm: first(&["use_qk_norm", "qk_layernorm", "qk_norm"])
+            .map_or(Flag::Is(false), |key| Flag::Key(key, false)),
         window: Window::ListedOnly(0),
         experts: stated(EXPERTS).then_some(Experts {
             may_share: true,
@@ -52,7 +75,13 @@ pub(super) fn guessed(file: &Reader<'_>) -> FamilySpec {
             chosen_by: CHOSEN_BY,
             ..Experts::of(0, 0)
         }),
-        latent: stated(&["kv_lora_rank"]).then_some(Latent { query_rank: 0, rank: 0, rope: 0, nope: 0, value: 0 }),
+        latent: stated(&["kv_lora_rank"]).then_some(Latent {
+            query_rank: 0,
+            rank: 0,
+            rope: 0,
+            nope: 0,
+            value: 0,
+        }),
         attention_cap: Flag::Number("attn_logit_softcapping", false),
         logit_cap: Flag::Number("final_logit_softcapping", false),
         ..base

@@ -32,17 +32,27 @@ enum Layer {
 }
 
 /// Reads what makes layers unlike each other into the architecture; most models have nothing of it.
-pub(super) fn hybrid(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<(), ImportError> {
+pub(super) fn hybrid(
+    file: &mut Reader<'_>,
+    kind: &FamilySpec,
+    config: &mut ModelConfig,
+) -> Result<(), ImportError> {
     // Other kinds' modules do not look at these keys.
     let generic = kind.names.is_empty();
     let default = kind.streams.map(|streams| streams.num_kv_shared_layers);
     let may_share = generic || kind.heads == Some(Heads::WiderWithoutWindow) || default.is_some();
-    let shared = if may_share { shared_keys(file, (generic, default), config.num_hidden_layers)? } else { LayerSet::None };
-    if file.peek("moe_latent_size").is_some() && kind.experts.is_none_or(|experts| !experts.narrows) {
+    let shared = if may_share {
+        shared_keys(file, (generic, default), config.num_hidden_layers)?
+    } else {
+        LayerSet::None
+    };
+    if file.peek("moe_latent_size").is_some() && kind.experts.is_none_or(|experts| !experts.narrows)
+    {
         return Err(ImportError::not_modelled("experts in a narrower space (moe_latent_size)"));
     }
     let Some(states) = kind.states else {
-        config.hybrid = (shared != LayerSet::None).then(|| Hybrid { kv_shared_layers: shared, ..Hybrid::default() });
+        config.hybrid = (shared != LayerSet::None)
+            .then(|| Hybrid { kv_shared_layers: shared, ..Hybrid::default() });
         return Ok(());
     };
     let shared_block = matches!(states.attends, Attends::Shared { .. });
@@ -52,9 +62,20 @@ pub(super) fn hybrid(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mode
     let beside = matches!(states.attends, Attends::Beside) || shared_block;
     let with_state = set(&|layer| beside || layer == Layer::State)?;
     let attention_layers = set(&|layer| layer == Layer::Attention)?;
-    file.tell("mixer_layers", &count(&layers, Layer::State, beside), How::Derived, "Layers that keep a state.");
-    file.tell("attention_layers", &count(&layers, Layer::Attention, false), How::Derived, "Layers with attention.");
-    let lists_feeds = layers.iter().any(|layer| matches!(layer, Layer::FeedForward | Layer::Experts));
+    file.tell(
+        "mixer_layers",
+        &count(&layers, Layer::State, beside),
+        How::Derived,
+        "Layers that keep a state.",
+    );
+    file.tell(
+        "attention_layers",
+        &count(&layers, Layer::Attention, false),
+        How::Derived,
+        "Layers with attention.",
+    );
+    let lists_feeds =
+        layers.iter().any(|layer| matches!(layer, Layer::FeedForward | Layer::Experts));
     let alone = matches!(states.attends, Attends::Never | Attends::MustBeListed) || lists_feeds;
     let feed_forward_layers = if shared_block {
         attention_layers.clone()
@@ -71,7 +92,11 @@ pub(super) fn hybrid(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mode
         config.moe = None;
         file.take_back(OF_EXPERTS, "No layer has experts.");
     }
-    let mixer = if with_state == LayerSet::None { None } else { Some(mixer(file, (states, kind.modules), with_state, config)?) };
+    let mixer = if with_state == LayerSet::None {
+        None
+    } else {
+        Some(mixer(file, (states, kind.modules), with_state, config)?)
+    };
     let hybrid = Hybrid {
         mixer,
         attention_layers,
@@ -88,21 +113,33 @@ pub(super) fn hybrid(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mode
 type Words = (bool, bool);
 
 fn count(layers: &[Layer], of: Layer, all: bool) -> String {
-    let count = if all { layers.len() } else { layers.iter().filter(|layer| **layer == of).count() };
+    let count =
+        if all { layers.len() } else { layers.iter().filter(|layer| **layer == of).count() };
     format!("{count} of {}", layers.len())
 }
 
 /// The kind of each layer: as the file lists it, or by the rule of the model's kind.
-fn layers(file: &mut Reader<'_>, (states, words): (States, Words), count: &mut u64) -> Result<Vec<Layer>, ImportError> {
+fn layers(
+    file: &mut Reader<'_>,
+    (states, words): (States, Words),
+    count: &mut u64,
+) -> Result<Vec<Layer>, ImportError> {
     if let Some(listed) = listed(file, words)? {
         let found = u64::try_from(listed.len()).unwrap_or(u64::MAX);
         if !file.has("num_hidden_layers") && (1..=MAX_LAYERS).contains(&found) {
             *count = found;
         }
-        return if found == *count { Ok(listed) } else { Err(ImportError::Layers { listed: found, layers: *count }) };
+        return if found == *count {
+            Ok(listed)
+        } else {
+            Err(ImportError::Layers { listed: found, layers: *count })
+        };
     }
     let attends = rule(file, states.attends, *count)?;
-    Ok(attends.into_iter().map(|attends| if attends { Layer::Attention } else { Layer::State }).collect())
+    Ok(attends
+        .into_iter()
+        .map(|attends| if attends { Layer::Attention } else { Layer::State })
+        .collect())
 }
 
 /// `layer_types`, `layers_block_type`, Nemotron's pattern of letters, or the original lists of Kimi Linear and MiniMax.
@@ -114,7 +151,11 @@ fn listed(file: &mut Reader<'_>, words: Words) -> Result<Option<Vec<Layer>>, Imp
             if words.1 {
                 file.without_effect(&["attn_layer_period", "attn_layer_offset"]);
             }
-            return list.iter().map(|word| by_word(key, word, words)).collect::<Result<_, _>>().map(Some);
+            return list
+                .iter()
+                .map(|word| by_word(key, word, words))
+                .collect::<Result<_, _>>()
+                .map(Some);
         }
     }
     if let Some(Value::Text(pattern)) = file.peek("hybrid_override_pattern") {
@@ -123,7 +164,8 @@ fn listed(file: &mut Reader<'_>, words: Words) -> Result<Option<Vec<Layer>>, Imp
     }
     if let Some(Value::List(flags)) = file.peek("attn_type_list") {
         file.done_with(&["attn_type_list"]);
-        let of = |flag: &Value| if *flag == Value::Whole(0) { Layer::State } else { Layer::Attention };
+        let of =
+            |flag: &Value| if *flag == Value::Whole(0) { Layer::State } else { Layer::Attention };
         return Ok(Some(flags.iter().map(of).collect()));
     }
     if let Some(Value::Object(own)) = file.peek("linear_attn_config") {
@@ -134,14 +176,18 @@ fn listed(file: &mut Reader<'_>, words: Words) -> Result<Option<Vec<Layer>>, Imp
         let (full, linear) = (indices("full_attn_layers"), indices("kda_layers"));
         // Counted from 1 there.
         let all = u64::try_from(full.len() + linear.len()).unwrap_or(0);
-        let of = |layer: u64| if full.contains(&Value::Whole(layer)) { Layer::Attention } else { Layer::State };
+        let of = |layer: u64| {
+            if full.contains(&Value::Whole(layer)) { Layer::Attention } else { Layer::State }
+        };
         return Ok((all > 0).then(|| (1..=all).map(of).collect()));
     }
     Ok(None)
 }
 
 fn by_word(key: &str, word: &Value, (slides, shares): Words) -> Result<Layer, ImportError> {
-    let Value::Text(word) = word else { return Err(ImportError::wrong_type(key, "a list of texts", word)) };
+    let Value::Text(word) = word else {
+        return Err(ImportError::wrong_type(key, "a list of texts", word));
+    };
     Ok(match word.as_str() {
         "full_attention" | "attention" => Layer::Attention,
         SLIDING if slides => Layer::Attention,
@@ -151,7 +197,9 @@ fn by_word(key: &str, word: &Value, (slides, shares): Words) -> Result<Layer, Im
         "moe" => Layer::Experts,
         other => {
             let other = super::value::shortened(other);
-            return Err(ImportError::not_modelled(format!("layers of the kind \"{other}\" ({key})")));
+            return Err(ImportError::not_modelled(format!(
+                "layers of the kind \"{other}\" ({key})"
+            )));
         }
     })
 }
@@ -162,7 +210,11 @@ fn by_letter(letter: char) -> Result<Layer, ImportError> {
         '*' => Layer::Attention,
         '-' => Layer::FeedForward,
         'E' => Layer::Experts,
-        other => return Err(ImportError::not_modelled(format!("layers of the kind \"{other}\" (hybrid_override_pattern)"))),
+        other => {
+            return Err(ImportError::not_modelled(format!(
+                "layers of the kind \"{other}\" (hybrid_override_pattern)"
+            )));
+        }
     })
 }
 
@@ -171,7 +223,9 @@ fn rule(file: &mut Reader<'_>, attends: Attends, count: u64) -> Result<Vec<bool>
     let all = |of: &dyn Fn(u64) -> bool| (0..count).map(of).collect();
     Ok(match attends {
         Attends::Never => all(&|_| false),
-        Attends::MustBeListed => return Err(ImportError::Missing { key: "hybrid_override_pattern" }),
+        Attends::MustBeListed => {
+            return Err(ImportError::Missing { key: "hybrid_override_pattern" });
+        }
         Attends::Beside => all(&|_| true),
         Attends::Alternate => all(&|layer| layer.is_multiple_of(2)),
         Attends::Every(default) => {
@@ -182,18 +236,19 @@ fn rule(file: &mut Reader<'_>, attends: Attends, count: u64) -> Result<Vec<bool>
             let period = file.size_or(&["layer_group_size"], MAX_LAYERS, default)?;
             all(&|layer| (layer + 1).is_multiple_of(period))
         }
-        Attends::EveryOrLast(period) => {
-            all(&|layer| (layer + 1).is_multiple_of(period) || (count < period && layer + 1 == count))
-        }
+        Attends::EveryOrLast(period) => all(&|layer| {
+            (layer + 1).is_multiple_of(period) || (count < period && layer + 1 == count)
+        }),
         Attends::Period => {
             let chosen = periodic(file, ["attn_layer_period", "attn_layer_offset"], [8, 4])?;
             all(&chosen)
         }
         Attends::InTurn => {
             let turn: Vec<bool> = match file.peek("block_types") {
-                Some(Value::List(words)) if !words.is_empty() => {
-                    words.iter().map(|word| matches!(word, Value::Text(word) if word == "attention")).collect()
-                }
+                Some(Value::List(words)) if !words.is_empty() => words
+                    .iter()
+                    .map(|word| matches!(word, Value::Text(word) if word == "attention"))
+                    .collect(),
                 _ => vec![false, false, true],
             };
             file.done_with(&["block_types"]);
@@ -211,7 +266,10 @@ fn rule(file: &mut Reader<'_>, attends: Attends, count: u64) -> Result<Vec<bool>
                 _ => None,
             });
             file.done_with(INDICES);
-            layers.map_or_else(|| all(&|_| otherwise), |layers| all(&|layer| layers.contains(&Value::Whole(layer))))
+            layers.map_or_else(
+                || all(&|_| otherwise),
+                |layers| all(&|layer| layers.contains(&Value::Whole(layer))),
+            )
         }
     })
 }
@@ -227,7 +285,11 @@ fn shared_blocks(
     if !adapted {
         // The library ties none where the file says that weights are not tied: each layer has a block of its own.
         let own = (0..config.num_hidden_layers).filter(|layer| layers.contains(*layer)).count();
-        let count = if config.tie_word_embeddings { 1 } else { u64::try_from(own).unwrap_or(u64::MAX).max(1) };
+        let count = if config.tie_word_embeddings {
+            1
+        } else {
+            u64::try_from(own).unwrap_or(u64::MAX).max(1)
+        };
         return Ok(Some(SharedBlocks { count, ..SharedBlocks::default() }));
     }
     Ok(Some(SharedBlocks {
@@ -254,7 +316,11 @@ fn periodic(
 }
 
 /// Layers that read the keys and values of an earlier one.
-fn shared_keys(file: &mut Reader<'_>, (generic, default): (bool, Option<u64>), layers: u64) -> Result<LayerSet, ImportError> {
+fn shared_keys(
+    file: &mut Reader<'_>,
+    (generic, default): (bool, Option<u64>),
+    layers: u64,
+) -> Result<LayerSet, ImportError> {
     const LAST: &str = "num_kv_shared_layers";
     let default = default.filter(|_| !file.has(LAST));
     let last = stated(file, LAST)?.or(default);
@@ -299,11 +365,15 @@ fn odd_widths(
         && let Some(width) = or_none(file, "shared_intermediate_size")?
     {
         if width == 0 {
-            return Err(ImportError::not_modelled("blocks without a feed-forward layer (shared_intermediate_size)"));
+            return Err(ImportError::not_modelled(
+                "blocks without a feed-forward layer (shared_intermediate_size)",
+            ));
         }
         config.intermediate_size = width;
     }
-    if let (Some(moe), Some(width)) = (&mut config.moe, or_none(file, "moe_shared_expert_intermediate_size")?) {
+    if let (Some(moe), Some(width)) =
+        (&mut config.moe, or_none(file, "moe_shared_expert_intermediate_size")?)
+    {
         moe.shared_expert_intermediate_size = width;
     }
     // Jamba: experts in every so many-th layer.
@@ -337,7 +407,9 @@ fn or_none(file: &mut Reader<'_>, key: &'static str) -> Result<Option<u64>, Impo
 /// LFM2's inner width: two thirds of what is stated, times a factor, rounded up.
 fn adjusted(file: &mut Reader<'_>, stated: u64) -> Result<u64, ImportError> {
     let factor = match file.peek("block_ffn_dim_multiplier") {
-        Some(Value::OtherNumber(text)) => text.parse::<f64>().ok().filter(|factor| (0.0..=100.0).contains(factor)).unwrap_or(1.0),
+        Some(Value::OtherNumber(text)) => {
+            text.parse::<f64>().ok().filter(|factor| (0.0..=100.0).contains(factor)).unwrap_or(1.0)
+        }
         Some(Value::Whole(factor)) => crate::units::to_f64(*factor).min(100.0),
         _ => 1.0,
     };
@@ -346,6 +418,11 @@ fn adjusted(file: &mut Reader<'_>, stated: u64) -> Result<u64, ImportError> {
     let two_thirds = stated.saturating_mul(2) / 3;
     let scaled = crate::units::ceil_u64((crate::units::to_f64(two_thirds) * factor).floor());
     let width = scaled.div_ceil(multiple).max(1).saturating_mul(multiple);
-    file.tell("intermediate_size", &width, How::Derived, "Two thirds of what the file states, times its factor, rounded up.");
+    file.tell(
+        "intermediate_size",
+        &width,
+        How::Derived,
+        "Two thirds of what the file states, times its factor, rounded up.",
+    );
     Ok(width)
 }

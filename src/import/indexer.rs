@@ -13,12 +13,20 @@ const SPARSE: &str = "sparse";
 const PATTERN: &str = "index_topk_pattern";
 
 /// Reads its sizes, and which layers have one.
-pub(super) fn indexer(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<(), ImportError> {
+pub(super) fn indexer(
+    file: &mut Reader<'_>,
+    kind: &FamilySpec,
+    config: &mut ModelConfig,
+) -> Result<(), ImportError> {
     let Some([heads, head_dim, topk]) = kind.indexer else { return Ok(()) };
     if let Some(block) = kind.index_block {
         return of_blocks(file, [heads, head_dim, topk, block], config);
     }
-    let layers = if kind.modules.shares_indexed_tokens { layers(file, config.num_hidden_layers)? } else { LayerSet::All };
+    let layers = if kind.modules.shares_indexed_tokens {
+        layers(file, config.num_hidden_layers)?
+    } else {
+        LayerSet::All
+    };
     let indexer = Indexer {
         num_heads: file.size_or(&["index_n_heads"], MAX_SIZE, heads)?,
         head_dim: file.size_or(&["index_head_dim"], MAX_SIZE, head_dim)?,
@@ -28,7 +36,9 @@ pub(super) fn indexer(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mod
     };
     let rope = config.mla.map_or(0, |mla| mla.qk_rope_head_dim);
     if indexer.head_dim < rope || config.mla.is_some_and(|mla| mla.q_lora_rank.is_none()) {
-        return Err(ImportError::not_modelled("an indexer without narrow queries, or with heads narrower than what is rotated"));
+        return Err(ImportError::not_modelled(
+            "an indexer without narrow queries, or with heads narrower than what is rotated",
+        ));
     }
     let before = config.hybrid.take().unwrap_or_default();
     config.hybrid = Some(Hybrid { indexer: Some(indexer), ..before });
@@ -36,7 +46,11 @@ pub(super) fn indexer(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mod
 }
 
 /// The indexer of blocks, in the layers that have one: the keys of its sizes have other names in a group of their own, too.
-fn of_blocks(file: &mut Reader<'_>, defaults: [u64; 4], config: &mut ModelConfig) -> Result<(), ImportError> {
+fn of_blocks(
+    file: &mut Reader<'_>,
+    defaults: [u64; 4],
+    config: &mut ModelConfig,
+) -> Result<(), ImportError> {
     const GROUP: &str = "sparse_attention_config";
     const LISTED: &str = "layer_types";
     const NAMES: [(&str, &str); 4] = [
@@ -64,22 +78,36 @@ fn of_blocks(file: &mut Reader<'_>, defaults: [u64; 4], config: &mut ModelConfig
         };
     }
     let is_full = |value: &Value| matches!(value, Value::Text(word) if word == FULL);
-    let own: Vec<bool> = match (file.peek(LISTED), group.and_then(|group| group.get("sparse_attention_freq"))) {
-        (Some(Value::List(types)), _) => types.iter().map(|sort| !is_full(sort)).collect(),
-        (None, Some(Value::List(flags))) => {
-            let words = flags.iter().map(|flag| if *flag == Value::Whole(0) { FULL } else { SPARSE });
-            file.asks(LISTED, Value::List(words.map(|word| Value::Text(word.to_owned())).collect()), true);
-            flags.iter().map(|flag| *flag != Value::Whole(0)).collect()
-        }
-        _ => Vec::new(),
-    };
+    let own: Vec<bool> =
+        match (file.peek(LISTED), group.and_then(|group| group.get("sparse_attention_freq"))) {
+            (Some(Value::List(types)), _) => types.iter().map(|sort| !is_full(sort)).collect(),
+            (None, Some(Value::List(flags))) => {
+                let words =
+                    flags.iter().map(|flag| if *flag == Value::Whole(0) { FULL } else { SPARSE });
+                file.asks(
+                    LISTED,
+                    Value::List(words.map(|word| Value::Text(word.to_owned())).collect()),
+                    true,
+                );
+                flags.iter().map(|flag| *flag != Value::Whole(0)).collect()
+            }
+            _ => Vec::new(),
+        };
     file.done_with(&[LISTED]);
     let layers = config.num_hidden_layers;
     if !own.is_empty() && u64::try_from(own.len()).ok() != Some(layers) {
-        return Err(ImportError::Layers { listed: u64::try_from(own.len()).unwrap_or(u64::MAX), layers });
+        return Err(ImportError::Layers {
+            listed: u64::try_from(own.len()).unwrap_or(u64::MAX),
+            layers,
+        });
     }
     let count = own.iter().filter(|own| **own).count();
-    file.tell("layers_with_indexer", &format!("{count} of {layers}"), How::Derived, "Layers that choose the blocks they see.");
+    file.tell(
+        "layers_with_indexer",
+        &format!("{count} of {layers}"),
+        How::Derived,
+        "Layers that choose the blocks they see.",
+    );
     if count > 0 {
         let [num_heads, head_dim, topk, block] = sizes;
         let before = config.hybrid.take().unwrap_or_default();
@@ -98,23 +126,38 @@ fn layers(file: &mut Reader<'_>, layers: u64) -> Result<LayerSet, ImportError> {
     let is_full = |value: &Value| matches!(value, Value::Text(word) if word == "full");
     let period = number(file, "index_topk_freq", 1).clamp(1, MAX_LAYERS);
     let offset = number(file, "index_skip_topk_offset", 2);
-    let by_period: Vec<bool> = (0..layers).map(|layer| (layer + 1).saturating_sub(offset).is_multiple_of(period)).collect();
+    let by_period: Vec<bool> = (0..layers)
+        .map(|layer| (layer + 1).saturating_sub(offset).is_multiple_of(period))
+        .collect();
     let mut own: Vec<bool> = match (file.peek(TYPES), file.peek(PATTERN)) {
-        (Some(Value::List(types)), _) | (None, Some(Value::List(types))) => types.iter().map(is_full).collect(),
+        (Some(Value::List(types)), _) | (None, Some(Value::List(types))) => {
+            types.iter().map(is_full).collect()
+        }
         (None, Some(Value::Text(letters))) => letters.chars().map(|letter| letter == 'F').collect(),
         _ => by_period.clone(),
     };
     // A list that ends too early, and says the same as the period as far as it goes.
-    if own.len() < by_period.len() && !own.is_empty() && file.has("index_topk_freq") && by_period.starts_with(&own) {
+    if own.len() < by_period.len()
+        && !own.is_empty()
+        && file.has("index_topk_freq")
+        && by_period.starts_with(&own)
+    {
         own = by_period;
         file.without_effect(&[TYPES]);
         file.disagrees(TYPES);
     }
     file.done_with(&[TYPES, PATTERN, "index_topk_freq", "index_skip_topk_offset"]);
     if u64::try_from(own.len()).ok() != Some(layers) || own.first() != Some(&true) {
-        return Err(ImportError::not_modelled(format!("layers that read what no layer has chosen ({TYPES})")));
+        return Err(ImportError::not_modelled(format!(
+            "layers that read what no layer has chosen ({TYPES})"
+        )));
     }
     let count = own.iter().filter(|own| **own).count();
-    file.tell("layers_with_indexer", &format!("{count} of {layers}"), How::Derived, "Layers that choose the tokens they see.");
+    file.tell(
+        "layers_with_indexer",
+        &format!("{count} of {layers}"),
+        How::Derived,
+        "Layers that choose the tokens they see.",
+    );
     compact(own)
 }

@@ -6,7 +6,11 @@ use super::{How, ImportError};
 use crate::models::{FamilySpec, InnerWidth};
 
 /// As the kind's files state it, or as it follows from the hidden size.
-pub(super) fn inner(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64) -> Result<u64, ImportError> {
+pub(super) fn inner(
+    file: &mut Reader<'_>,
+    kind: &FamilySpec,
+    hidden: u64,
+) -> Result<u64, ImportError> {
     if matches!(kind.inner, InnerWidth::RatioOrStated(_) | InnerWidth::RatioOrFourTimes)
         && let Some(ratio) = file.optional(&["expansion_ratio"], 1000)?
     {
@@ -22,7 +26,11 @@ pub(super) fn inner(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64) -> Re
     if let InnerWidth::Factor(default) = kind.inner {
         let width = super::states::multiple(file, "ffn_proj_factor", default, hidden);
         file.without_effect(&["ffn_proj_factor", "ffn_round_up_to_multiple_of"]);
-        return file.size_or_derived(&["intermediate_size"], width, "ffn_proj_factor × hidden_size, rounded up.");
+        return file.size_or_derived(
+            &["intermediate_size"],
+            width,
+            "ffn_proj_factor × hidden_size, rounded up.",
+        );
     }
     if let InnerWidth::TwoThirds { may_be_stated, default } = kind.inner {
         return two_thirds(file, may_be_stated, default, hidden);
@@ -32,7 +40,12 @@ pub(super) fn inner(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64) -> Re
         InnerWidth::Stated(names) | InnerWidth::RatioOrStated(names) => names,
         InnerWidth::HalfOf(names) => {
             let both = file.size_or(names, MAX_SIZE, kind.sizes.inner)?;
-            file.tell("inner_width", &(both / 2), How::Derived, "Gate and up are each half as wide as the file says.");
+            file.tell(
+                "inner_width",
+                &(both / 2),
+                How::Derived,
+                "Gate and up are each half as wide as the file says.",
+            );
             return Ok((both / 2).max(1));
         }
         InnerWidth::Factor(_)
@@ -50,7 +63,9 @@ pub(super) fn inner(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64) -> Re
         && let Some(first) = widths.first()
     {
         if widths.iter().any(|width| width != first) {
-            return Err(ImportError::not_modelled(format!("feed-forward layers of several widths ({key})")));
+            return Err(ImportError::not_modelled(format!(
+                "feed-forward layers of several widths ({key})"
+            )));
         }
         let width = whole(key, first, MAX_SIZE)?;
         file.without_effect(names);
@@ -66,7 +81,12 @@ pub(super) fn inner(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64) -> Re
 }
 
 /// The feed-forward layer's inner width that follows from `hidden_ratio`, unless the file may state it, and does.
-fn two_thirds(file: &mut Reader<'_>, may_be_stated: bool, default: u64, hidden: u64) -> Result<u64, ImportError> {
+fn two_thirds(
+    file: &mut Reader<'_>,
+    may_be_stated: bool,
+    default: u64,
+    hidden: u64,
+) -> Result<u64, ImportError> {
     const RATIO: &str = "hidden_ratio";
     const INNER: &str = "intermediate_size";
     let ratio = match file.peek(RATIO) {
@@ -74,7 +94,8 @@ fn two_thirds(file: &mut Reader<'_>, may_be_stated: bool, default: u64, hidden: 
         None => default,
     };
     file.without_effect(&[RATIO]);
-    let width = (hidden.saturating_mul(ratio).saturating_mul(2) / 3).div_ceil(256).saturating_mul(256);
+    let width =
+        (hidden.saturating_mul(ratio).saturating_mul(2) / 3).div_ceil(256).saturating_mul(256);
     // A link states the width that counts, also where a file's key means something else.
     let is_stated = may_be_stated || file.peek("further_parameters").is_some();
     if is_stated && let Some(stated) = file.optional(&[INNER], MAX_SIZE)? {
@@ -82,6 +103,11 @@ fn two_thirds(file: &mut Reader<'_>, may_be_stated: bool, default: u64, hidden: 
     }
     file.without_effect(&[INNER]);
     file.asks(INNER, Value::Whole(width), true);
-    file.tell(INNER, &width, How::Derived, "Two thirds of hidden_ratio × hidden_size, rounded up to whole 256s.");
+    file.tell(
+        INNER,
+        &width,
+        How::Derived,
+        "Two thirds of hidden_ratio × hidden_size, rounded up to whole 256s.",
+    );
     Ok(width)
 }

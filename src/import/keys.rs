@@ -8,7 +8,8 @@ use crate::config::ModelConfig;
 use crate::models;
 
 /// Groups that describe the part for text of a larger model.
-pub(super) const TEXT_PARTS: [&str; 5] = ["text_config", "llm_config", "language_config", "llm_cfg", "language"];
+pub(super) const TEXT_PARTS: [&str; 5] =
+    ["text_config", "llm_config", "language_config", "llm_cfg", "language"];
 
 /// A model read from keys.
 pub(crate) struct KeysRead {
@@ -23,10 +24,14 @@ pub(crate) struct KeysRead {
 /// A kind that is not listed gives [`ImportError::UnknownKind`].
 pub(crate) fn config_of_keys(model_type: &str, keys: &Object) -> KeysRead {
     let Some(kind) = models::of(model_type) else {
-        return KeysRead { config: Err(ImportError::UnknownKind { model_type: model_type.to_owned() }), asked: Vec::new() };
+        return KeysRead {
+            config: Err(ImportError::UnknownKind { model_type: model_type.to_owned() }),
+            asked: Vec::new(),
+        };
     };
     let mut file = Reader::of_keys(keys);
-    let config = decoder::decoder(&mut file, kind).and_then(|config| reader::check_heads(&config).map(|()| config));
+    let config = decoder::decoder(&mut file, kind)
+        .and_then(|config| reader::check_heads(&config).map(|()| config));
     KeysRead { config, asked: file.into_asked() }
 }
 
@@ -36,7 +41,8 @@ pub(crate) fn default_layers(model_type: &str) -> u64 {
 }
 
 /// Keys that list yes or no for each layer, where others list the layers.
-pub(crate) const YES_OR_NO: [&str; 3] = ["hybrid_layer_pattern", "attn_type_list", "activation_sparsity_pattern"];
+pub(crate) const YES_OR_NO: [&str; 3] =
+    ["hybrid_layer_pattern", "attn_type_list", "activation_sparsity_pattern"];
 
 /// Keys of which files say by 0 that there is no such part, where an input is left empty.
 pub(crate) const NONE_BY_0: [&str; 2] = ["num_experts", "hidden_size_per_layer_input"];
@@ -53,11 +59,15 @@ pub(crate) enum List<'a> {
 pub(crate) fn list(items: &[Value]) -> Option<List<'_>> {
     let word = |item: &'_ Value| matches!(item, Value::Text(_));
     if items.iter().all(word) && !items.is_empty() {
-        let words = items.iter().filter_map(|item| if let Value::Text(word) = item { Some(word.as_str()) } else { None });
+        let words = items.iter().filter_map(|item| {
+            if let Value::Text(word) = item { Some(word.as_str()) } else { None }
+        });
         return Some(List::Words(words.collect()));
     }
-    let numbers: Option<Vec<u64>> =
-        items.iter().map(|item| if let Value::Whole(number) = item { Some(*number) } else { None }).collect();
+    let numbers: Option<Vec<u64>> = items
+        .iter()
+        .map(|item| if let Value::Whole(number) = item { Some(*number) } else { None })
+        .collect();
     numbers.map(List::Numbers)
 }
 
@@ -65,7 +75,9 @@ pub(crate) fn list(items: &[Value]) -> Option<List<'_>> {
 ///
 /// `sliding_attention` five times, then `full_attention`, and so on for 24 layers, is `5.sliding_attention.full_attention`.
 pub(crate) fn write_words(words: &[&str]) -> String {
-    let repeats = |period: usize| words.iter().zip(words.iter().skip(period)).all(|(one, other)| one == other);
+    let repeats = |period: usize| {
+        words.iter().zip(words.iter().skip(period)).all(|(one, other)| one == other)
+    };
     let period = (1..words.len()).find(|period| repeats(*period)).unwrap_or(words.len());
     let mut text = String::new();
     let mut rest = words.get(..period).unwrap_or_default();

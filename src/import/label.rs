@@ -42,7 +42,10 @@ fn by_rule(kind: &str) -> String {
         label.push_str(&capital(word));
     }
     for family in ["Gemma", "Llama", "Granite", "Ministral"] {
-        if let Some(number) = label.strip_prefix(family).filter(|rest| rest.starts_with(|sign: char| sign.is_ascii_digit())) {
+        if let Some(number) = label
+            .strip_prefix(family)
+            .filter(|rest| rest.starts_with(|sign: char| sign.is_ascii_digit()))
+        {
             return format!("{family} {number}");
         }
     }
@@ -57,7 +60,9 @@ fn capital(word: &str) -> String {
         _ => {}
     }
     let mut signs = word.chars();
-    signs.next().map_or_else(String::new, |first| [first.to_ascii_uppercase()].into_iter().chain(signs).collect())
+    signs.next().map_or_else(String::new, |first| {
+        [first.to_ascii_uppercase()].into_iter().chain(signs).collect()
+    })
 }
 
 /// The longest name that is taken over.
@@ -66,19 +71,37 @@ const LONGEST: usize = 60;
 /// The last part of a name that a file gives itself, unless it is a folder of the machine it was saved on.
 pub(super) fn sensible_name(stated: &str) -> Option<String> {
     let stated = stated.trim().trim_end_matches('/');
-    let is_path = stated.starts_with(['/', '.', '~', '\\']) || stated.contains(":\\") || stated.matches('/').count() > 1;
+    let is_path = stated.starts_with(['/', '.', '~', '\\'])
+        || stated.contains(":\\")
+        || stated.matches('/').count() > 1;
     let last = stated.rsplit('/').next().unwrap_or(stated).trim();
     let lower = last.to_ascii_lowercase();
-    let folder = ["checkpoint", "ckpt", "output", "tmp", "model", "weights", "step", "epoch", "final", "hf", "snapshot"];
+    let folder = [
+        "checkpoint",
+        "ckpt",
+        "output",
+        "tmp",
+        "model",
+        "weights",
+        "step",
+        "epoch",
+        "final",
+        "hf",
+        "snapshot",
+    ];
     let is_folder = folder.iter().any(|word| {
         let rest = lower.strip_prefix(word);
         rest.is_some_and(|rest| {
-            rest.trim_start_matches('s').trim_matches(|sign: char| !is_of_a_word(sign) || sign.is_ascii_digit()).is_empty()
+            rest.trim_start_matches('s')
+                .trim_matches(|sign: char| !is_of_a_word(sign) || sign.is_ascii_digit())
+                .is_empty()
         })
     });
     let of_a_name = |sign: char| is_of_a_word(sign) || "-_.+ ()".contains(sign);
-    let reads_as_a_name = last.chars().any(|sign| is_of_a_word(sign) && !sign.is_ascii_digit()) && last.chars().all(of_a_name);
-    (!is_path && !is_folder && reads_as_a_name && last.chars().count() <= LONGEST).then(|| last.to_owned())
+    let reads_as_a_name = last.chars().any(|sign| is_of_a_word(sign) && !sign.is_ascii_digit())
+        && last.chars().all(of_a_name);
+    (!is_path && !is_folder && reads_as_a_name && last.chars().count() <= LONGEST)
+        .then(|| last.to_owned())
 }
 
 #[cfg(test)]

@@ -22,7 +22,11 @@ const INDEXED: &[&str] = &["indexed_attention", "deepseek_sparse_attention"];
 const STATES: &[&str] = &["conv", "linear_attention"];
 
 /// The window and the layers that look back on it only.
-pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> Result<(Option<u64>, LayerSet), ImportError> {
+pub(super) fn sliding(
+    file: &mut Reader<'_>,
+    kind: &FamilySpec,
+    layers: u64,
+) -> Result<(Option<u64>, LayerSet), ImportError> {
     let listed = listed_of(file, kind)?;
     let used = matches!(file.peek("use_sliding_window"), Some(Value::Bool(true)));
     if matches!(kind.window, Window::AllIfUsed | Window::FromIfUsed) {
@@ -52,7 +56,9 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
     let Some(window) = window(file, default)? else { return Ok(NO_LAYERS) };
     let set = match (kind.window, listed) {
         // Their modules look at no list.
-        (Window::None | Window::All(_) | Window::AllIfUsed, _) | (Window::Listed(_), None) => LayerSet::All,
+        (Window::None | Window::All(_) | Window::AllIfUsed, _) | (Window::Listed(_), None) => {
+            LayerSet::All
+        }
         (Window::AllButEveryAndLast { .. }, Some(mut flags)) => {
             if let Some(last) = flags.last_mut() {
                 *last = false;
@@ -61,10 +67,12 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
         }
         (_, Some(flags)) => compact(flags)?,
         (Window::FromIfUsed, None) => from(file, 28)?,
-        (Window::AllButEveryAndLast { period, .. }, None) => {
-            compact((1..=layers).map(|layer| layer < layers && !layer.is_multiple_of(period)).collect())?
+        (Window::AllButEveryAndLast { period, .. }, None) => compact(
+            (1..=layers).map(|layer| layer < layers && !layer.is_multiple_of(period)).collect(),
+        )?,
+        (Window::Where { slides, .. }, None) => {
+            compact((0..layers).map(|layer| slides(layer, layers)).collect())?
         }
-        (Window::Where { slides, .. }, None) => compact((0..layers).map(|layer| slides(layer, layers)).collect())?,
         (Window::FromStated { first, .. }, None) => from(file, first)?,
         (Window::AllButFirstAndEvery { period, .. }, None) => {
             compact((1..=layers).map(|layer| layer > 1 && !layer.is_multiple_of(period)).collect())?
@@ -76,7 +84,12 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
         return Ok(NO_LAYERS);
     }
     let count = (0..layers).filter(|layer| set.contains(*layer)).count();
-    file.tell("sliding_layers", &format!("{count} of {layers}"), How::Derived, "Layers that look back on the window only.");
+    file.tell(
+        "sliding_layers",
+        &format!("{count} of {layers}"),
+        How::Derived,
+        "Layers that look back on the window only.",
+    );
     Ok((Some(window), set))
 }
 
@@ -102,10 +115,16 @@ pub(super) fn around(
 /// The list that the kind's files have, if any: true for layers with a window.
 fn listed_of(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<Option<Vec<bool>>, ImportError> {
     Ok(match (kind.window, kind.indexer, kind.states) {
-        (Window::AllButFirstAndEvery { .. }, ..) => listed(file, &[])?.or_else(|| hybrid_pattern(file)),
+        (Window::AllButFirstAndEvery { .. }, ..) => {
+            listed(file, &[])?.or_else(|| hybrid_pattern(file))
+        }
         _ if kind.compresses => None,
         // The list says which layers choose blocks, or is counted apart, and none slides.
-        _ if kind.index_block.is_some() || matches!(kind.own_rule, OwnSizes::Rest(_) | OwnSizes::RestOfFile(_)) => None,
+        _ if kind.index_block.is_some()
+            || matches!(kind.own_rule, OwnSizes::Rest(_) | OwnSizes::RestOfFile(_)) =>
+        {
+            None
+        }
         (_, Some(_), _) => listed(file, INDEXED)?,
         (_, None, Some(_)) => listed(file, STATES)?,
         (_, None, None) => listed(file, &[])?,
@@ -116,7 +135,12 @@ fn listed_of(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<Option<Vec<bool
 fn listed(file: &mut Reader<'_>, others: &[&str]) -> Result<Option<Vec<bool>>, ImportError> {
     let Some(Value::List(types)) = file.peek("layer_types") else { return Ok(None) };
     // The list takes the place of older files' period.
-    file.done_with(&["layer_types", "sliding_window_pattern", "_sliding_window_pattern", "global_attn_every_n_layers"]);
+    file.done_with(&[
+        "layer_types",
+        "sliding_window_pattern",
+        "_sliding_window_pattern",
+        "global_attn_every_n_layers",
+    ]);
     let mut flags = Vec::with_capacity(types.len());
     let [mut chunked, mut referring] = [false; 2];
     for kind in types {
@@ -134,7 +158,9 @@ fn listed(file: &mut Reader<'_>, others: &[&str]) -> Result<Option<Vec<bool>>, I
             }
             Value::Text(word) => {
                 let word = super::value::shortened(word);
-                return Err(ImportError::not_modelled(format!("layers of the kind \"{word}\" (layer_types)")));
+                return Err(ImportError::not_modelled(format!(
+                    "layers of the kind \"{word}\" (layer_types)"
+                )));
             }
             other => return Err(ImportError::wrong_type("layer_types", "a list of texts", other)),
         }
@@ -200,10 +226,15 @@ fn every(file: &mut Reader<'_>, default: u64) -> Result<LayerSet, ImportError> {
 }
 
 /// Keys by which every so many layers have experts.
-const STEPS: [&str; 4] = ["decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_freq", "moe_layer_interval"];
+const STEPS: [&str; 4] =
+    ["decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_freq", "moe_layer_interval"];
 
 /// The layers that have experts.
-pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64) -> Result<LayerSet, ImportError> {
+pub(super) fn with_experts(
+    file: &mut Reader<'_>,
+    experts: &Experts,
+    layers: u64,
+) -> Result<LayerSet, ImportError> {
     let number = |key: &'static str, value: &Value| match value {
         Value::Whole(0) => Ok(0),
         other => whole(key, other, MAX_LAYERS),
@@ -211,7 +242,9 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
     let looks_at = |key: &str| experts.chosen_by.contains(&key);
     if let Some(Value::List(words)) = file.peek(WORDS).filter(|_| looks_at(WORDS)) {
         file.done_with(experts.chosen_by);
-        return compact(words.iter().map(|word| *word == Value::Text("sparse".to_owned())).collect());
+        return compact(
+            words.iter().map(|word| *word == Value::Text("sparse".to_owned())).collect(),
+        );
     }
     if let Some(key) = ENUMERATED.into_iter().find(|key| looks_at(key))
         && let Some(listed) = enumerated(file, key, layers)
@@ -257,14 +290,22 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
     file.done_with(experts.chosen_by);
     ask(file, experts, first);
     if first > 0 {
-        file.tell("first_k_dense_replace", &first, How::Read, "Layers before the first one with experts.");
+        file.tell(
+            "first_k_dense_replace",
+            &first,
+            How::Read,
+            "Layers before the first one with experts.",
+        );
     }
     if step <= 1 && dense.is_empty() && end >= layers {
         return Ok(if first == 0 { LayerSet::All } else { LayerSet::From(first) });
     }
     let place = |layer: u64| if from_zero { layer } else { layer + 1 };
     let has = |layer: u64| {
-        step > 0 && (first..end).contains(&layer) && place(layer).is_multiple_of(step) && !dense.contains(&Value::Whole(layer))
+        step > 0
+            && (first..end).contains(&layer)
+            && place(layer).is_multiple_of(step)
+            && !dense.contains(&Value::Whole(layer))
     };
     compact((0..layers).map(has).collect())
 }
@@ -275,10 +316,13 @@ const ENUMERATED: [&str; 2] = ["moe_layers_enum", "moe_layers"];
 /// The layers that one of [`ENUMERATED`] names; links hold them by a word for each layer.
 fn enumerated(file: &mut Reader<'_>, key: &str, layers: u64) -> Option<Vec<bool>> {
     let places: Vec<u64> = match file.peek(key)? {
-        Value::Text(text) => text.split(',').filter_map(|place| place.trim().parse().ok()).collect(),
-        Value::List(places) => {
-            places.iter().filter_map(|place| if let Value::Whole(place) = place { Some(*place) } else { None }).collect()
+        Value::Text(text) => {
+            text.split(',').filter_map(|place| place.trim().parse().ok()).collect()
         }
+        Value::List(places) => places
+            .iter()
+            .filter_map(|place| if let Value::Whole(place) = place { Some(*place) } else { None })
+            .collect(),
         _ => return None,
     };
     file.without_effect(&[key]);
@@ -288,8 +332,13 @@ fn enumerated(file: &mut Reader<'_>, key: &str, layers: u64) -> Option<Vec<bool>
 }
 
 /// Layers with experts by a yes or no for each; told by words where the kind has these, too.
-fn of_flags(file: &mut Reader<'_>, (key, flags): (&'static str, &[Value]), has_words: bool) -> Vec<bool> {
-    let sparse: Vec<bool> = flags.iter().map(|flag| *flag != Value::Whole(0) && *flag != Value::Bool(false)).collect();
+fn of_flags(
+    file: &mut Reader<'_>,
+    (key, flags): (&'static str, &[Value]),
+    has_words: bool,
+) -> Vec<bool> {
+    let sparse: Vec<bool> =
+        flags.iter().map(|flag| *flag != Value::Whole(0) && *flag != Value::Bool(false)).collect();
     if has_words {
         file.without_effect(&[key]);
         asks_words(file, &sparse);
@@ -304,7 +353,9 @@ const WORDS: &str = "mlp_layer_types";
 
 /// Notes which layers have experts by their words.
 fn asks_words(file: &mut Reader<'_>, sparse: &[bool]) {
-    let words = sparse.iter().map(|sparse| Value::Text(if *sparse { "sparse" } else { "dense" }.to_owned()));
+    let words = sparse
+        .iter()
+        .map(|sparse| Value::Text(if *sparse { "sparse" } else { "dense" }.to_owned()));
     file.asks(WORDS, Value::List(words.collect()), true);
 }
 
@@ -328,11 +379,15 @@ pub(super) fn compact(mut flags: Vec<bool>) -> Result<LayerSet, ImportError> {
     let Some(gap) = flags.iter().position(|flag| !*flag) else { return Ok(LayerSet::All) };
     let count = |index: usize| u64::try_from(index).unwrap_or(u64::MAX);
     let period = gap + 1;
-    if flags.iter().enumerate().all(|(layer, flag)| *flag != (layer + 1).is_multiple_of(period)) && gap > 0 {
+    if flags.iter().enumerate().all(|(layer, flag)| *flag != (layer + 1).is_multiple_of(period))
+        && gap > 0
+    {
         return Ok(LayerSet::AllButEvery(count(period)));
     }
     let every = first + 1;
-    if every > 1 && flags.iter().enumerate().all(|(layer, flag)| *flag == (layer + 1).is_multiple_of(every)) {
+    if every > 1
+        && flags.iter().enumerate().all(|(layer, flag)| *flag == (layer + 1).is_multiple_of(every))
+    {
         return Ok(LayerSet::Every(count(every)));
     }
     if gap < first && flags.iter().skip(first).all(|flag| *flag) {

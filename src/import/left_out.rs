@@ -73,16 +73,25 @@ pub(super) fn is_a_part(key: &str) -> bool {
 /// The parts that the file has beside `text`, and those that its kind always has; `around` is the file, where `text` is only its part for
 /// text.
 /// The groups `counted`, which describe a tower or its projector, are not left out.
-pub(super) fn left_out(kind: &FamilySpec, (text, around): (&Object, Option<&Object>), counted: &[&str]) -> Vec<LeftOut> {
-    let stated =
-        |object: &Object, key: &str| !matches!(object.get(key), None | Some(Value::Null | Value::Bool(false) | Value::Whole(0)));
+pub(super) fn left_out(
+    kind: &FamilySpec,
+    (text, around): (&Object, Option<&Object>),
+    counted: &[&str],
+) -> Vec<LeftOut> {
+    let stated = |object: &Object, key: &str| {
+        !matches!(object.get(key), None | Some(Value::Null | Value::Bool(false) | Value::Whole(0)))
+    };
     // Where one class of a kind has a part and another has none, the one for text has none.
-    let for_text = class_of(text.get("architectures")).is_some_and(|class| class.ends_with("ForCausalLM"));
+    let for_text =
+        class_of(text.get("architectures")).is_some_and(|class| class.ends_with("ForCausalLM"));
     let passed = |key: &str| for_text && kind.not_looked_at.contains(&key);
-    let has = |key: &str| !passed(key) && (stated(text, key) || around.is_some_and(|around| stated(around, key)));
+    let has = |key: &str| {
+        !passed(key) && (stated(text, key) || around.is_some_and(|around| stated(around, key)))
+    };
     let mut found: Vec<LeftOut> = Vec::new();
-    for (key, part) in PARTS.iter().filter(|(key, _)| !counted.contains(key) && (kind.always_left_out.contains(key) || has(key)))
-    {
+    for (key, part) in PARTS.iter().filter(|(key, _)| {
+        !counted.contains(key) && (kind.always_left_out.contains(key) || has(key))
+    }) {
         let of_checkpoint = *part == MTP && !kind.names.is_empty() && !kind.predicts_further;
         let part = if of_checkpoint { MTP_OF_CHECKPOINT } else { *part };
         if found.iter().all(|left| left.part != part) {
@@ -103,9 +112,14 @@ pub(super) fn left_out(kind: &FamilySpec, (text, around): (&Object, Option<&Obje
 
 /// Parts of a file beside its text whose names are not known.
 fn unknown_parts(around: &Object) -> impl Iterator<Item = LeftOut> {
-    let is_unknown =
-        |key: &str| key.ends_with("_config") && !NO_PARTS.contains(&key) && PARTS.iter().all(|(known, _)| *known != key);
-    let parts = around.iter().filter(move |(key, value)| matches!(value, Value::Object(_)) && is_unknown(key));
+    let is_unknown = |key: &str| {
+        key.ends_with("_config")
+            && !NO_PARTS.contains(&key)
+            && PARTS.iter().all(|(known, _)| *known != key)
+    };
+    let parts = around
+        .iter()
+        .filter(move |(key, value)| matches!(value, Value::Object(_)) && is_unknown(key));
     parts.map(|(key, _)| {
         let key = super::value::shortened(key);
         LeftOut { part: format!("the part that {key} describes"), key, of_checkpoint: false }

@@ -37,7 +37,9 @@ mod unread;
 mod value;
 
 pub use error::ImportError;
-pub(crate) use keys::{List, NONE_BY_0, YES_OR_NO, config_of_keys, default_layers, list, read_words, write_words};
+pub(crate) use keys::{
+    List, NONE_BY_0, YES_OR_NO, config_of_keys, default_layers, list, read_words, write_words,
+};
 pub use label::kind_label;
 pub use left_out::LeftOut;
 pub(crate) use left_out::MTP_OF_CHECKPOINT;
@@ -197,13 +199,26 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     };
     let whole = nested.and_then(|_| self::model_type(&file).ok());
     let file_type = whole.unwrap_or_else(|| model_type.clone());
-    Ok(Imported { config, model_type, file_type, known, name, quantization, report, upper_bounds, not_counted, left_out, asked })
+    Ok(Imported {
+        config,
+        model_type,
+        file_type,
+        known,
+        name,
+        quantization,
+        report,
+        upper_bounds,
+        not_counted,
+        left_out,
+        asked,
+    })
 }
 
 /// The decoder of a file that has a group for it and one for its encoder, where that decoder's kind is listed.
 fn decoder_part(file: &Object) -> Option<&Object> {
     let Some(Value::Object(part)) = file.get("decoder_config") else { return None };
-    matches!(part.get("model_type"), Some(Value::Text(kind)) if models::of(kind).is_some()).then_some(part)
+    matches!(part.get("model_type"), Some(Value::Text(kind)) if models::of(kind).is_some())
+        .then_some(part)
 }
 
 /// A file whose parts stand one level deeper, in a model inside it, with the keys of that model in the place of its own.
@@ -235,7 +250,9 @@ fn with_parts(file: &Object) -> Object {
 
 /// Puts the keys of the group that holds a kind's sizes in its place; what the file itself says stays.
 fn opened_within(file: &mut Object, kind: Option<&FamilySpec>) {
-    let Some(group) = kind.map(|kind| kind.within).filter(|group| !group.is_empty()) else { return };
+    let Some(group) = kind.map(|kind| kind.within).filter(|group| !group.is_empty()) else {
+        return;
+    };
     if let Some(Value::Object(inner)) = file.remove(group) {
         for (key, value) in inner {
             file.entry(key).or_insert(value);
@@ -246,7 +263,9 @@ fn opened_within(file: &mut Object, kind: Option<&FamilySpec>) {
 /// Takes out groups of keys that describe parts which the file's class does not have.
 fn without_parts_of_others(file: &mut Object, kind: Option<&FamilySpec>) {
     let Some((class, groups)) = kind.map(|kind| kind.alone) else { return };
-    if value::class_of(file.get("architectures")).is_some_and(|stated| stated.strip_suffix("ForCausalLM") == Some(class)) {
+    if value::class_of(file.get("architectures"))
+        .is_some_and(|stated| stated.strip_suffix("ForCausalLM") == Some(class))
+    {
         for group in groups {
             file.remove(*group);
         }
@@ -322,7 +341,8 @@ fn parse(text: &str) -> Result<Object, ImportError> {
     let strict: Result<Value, _> = serde_json::from_str(text);
     let value = match strict {
         Ok(value) => value,
-        Err(_) => json5::from_str(text).map_err(|problem| ImportError::NotJson { problem: problem.to_string() })?,
+        Err(_) => json5::from_str(text)
+            .map_err(|problem| ImportError::NotJson { problem: problem.to_string() })?,
     };
     match value {
         Value::Object(object) => Ok(object),

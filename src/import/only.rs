@@ -16,9 +16,13 @@ pub(super) fn check(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<(), Impo
         }
         match (known, only.otherwise) {
             (true, _) => {}
-            (false, Otherwise::Refused(what)) => return Err(ImportError::not_modelled(format!("{what} ({})", only.key))),
+            (false, Otherwise::Refused(what)) => {
+                return Err(ImportError::not_modelled(format!("{what} ({})", only.key)));
+            }
             (false, Otherwise::NotCounted) => file.disagrees(only.key),
-            (false, Otherwise::UpperBound(note)) => file.upper_bound(only.key, &stated.unwrap_or_default(), note),
+            (false, Otherwise::UpperBound(note)) => {
+                file.upper_bound(only.key, &stated.unwrap_or_default(), note)
+            }
         }
     }
     Ok(())

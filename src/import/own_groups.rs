@@ -9,7 +9,11 @@ use super::value::{Object, Value};
 use crate::models::{COUNTED_SIZES, FamilySpec};
 
 /// The sizes in the order in which the family names their keys, then its groups.
-pub(super) fn sizes(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> Result<[u64; COUNTED_SIZES], ImportError> {
+pub(super) fn sizes(
+    file: &mut Reader<'_>,
+    kind: &FamilySpec,
+    layers: u64,
+) -> Result<[u64; COUNTED_SIZES], ImportError> {
     let mut own = [0; COUNTED_SIZES];
     let mut places = own.iter_mut();
     for ((key, default), size) in kind.own_sizes.iter().zip(&mut places) {
@@ -33,13 +37,18 @@ fn group(
 ) -> Result<Vec<Option<u64>>, ImportError> {
     let names = members.iter().map(|(name, _)| *name);
     let stated: Vec<Option<u64>> = match file.peek(key) {
-        Some(Value::Object(group)) => names.map(|name| of_group(key, group, name)).collect::<Result<_, _>>()?,
+        Some(Value::Object(group)) => {
+            names.map(|name| of_group(key, group, name)).collect::<Result<_, _>>()?
+        }
         Some(Value::List(items)) => names.map(|name| Some(times(items, name, layers))).collect(),
         Some(Value::Text(sizes)) => sizes.split('|').map(|size| size.parse().ok()).collect(),
         _ => vec![None; members.len()],
     };
     if file.has(key) {
-        let words: Vec<String> = stated.iter().map(|size| size.map(|size| size.to_string()).unwrap_or_default()).collect();
+        let words: Vec<String> = stated
+            .iter()
+            .map(|size| size.map(|size| size.to_string()).unwrap_or_default())
+            .collect();
         file.without_effect(&[key]);
         file.asks(key, Value::Text(words.join("|")), true);
     }
@@ -51,9 +60,15 @@ fn of_group(key: &str, group: &Object, name: &str) -> Result<Option<u64>, Import
     if name.is_empty() {
         return Ok(u64::try_from(group.len()).ok());
     }
-    let inner: Vec<&Object> =
-        group.values().filter_map(|inner| if let Value::Object(inner) = inner { Some(inner) } else { None }).collect();
-    let first = if inner.len() == group.len() { inner.first().and_then(|first| first.get(name)) } else { group.get(name) };
+    let inner: Vec<&Object> = group
+        .values()
+        .filter_map(|inner| if let Value::Object(inner) = inner { Some(inner) } else { None })
+        .collect();
+    let first = if inner.len() == group.len() {
+        inner.first().and_then(|first| first.get(name))
+    } else {
+        group.get(name)
+    };
     if inner.len() == group.len() && inner.iter().any(|inner| inner.get(name) != first) {
         return Err(ImportError::not_modelled(format!("layers of several shapes ({key})")));
     }
@@ -69,7 +84,9 @@ fn of_group(key: &str, group: &Object, name: &str) -> Result<Option<u64>, Import
 fn times(items: &[Value], name: &str, layers: u64) -> u64 {
     let layers = usize::try_from(layers).unwrap_or(usize::MAX);
     let count = match name.parse() {
-        Ok(number) => items.iter().take(layers).filter(|item| **item == Value::Whole(number)).count(),
+        Ok(number) => {
+            items.iter().take(layers).filter(|item| **item == Value::Whole(number)).count()
+        }
         Err(_) => items.len(),
     };
     u64::try_from(count).unwrap_or_default()

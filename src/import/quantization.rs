@@ -46,7 +46,9 @@ fn format(file: &Object, method: &str) -> Option<Quantized> {
         "fbgemm_fp8" => plain(WeightFormat::Fp8Channel),
         "mxfp4" => plain(WeightFormat::Mxfp4),
         "bitsandbytes" if is(file, "load_in_8bit") => plain(WeightFormat::Int8Channel),
-        "bitsandbytes" if is(file, "load_in_4bit") && is(file, "bnb_4bit_use_double_quant") => plain(WeightFormat::Nf4Double),
+        "bitsandbytes" if is(file, "load_in_4bit") && is(file, "bnb_4bit_use_double_quant") => {
+            plain(WeightFormat::Nf4Double)
+        }
         "bitsandbytes" if is(file, "load_in_4bit") => plain(WeightFormat::Nf4),
         "compressed-tensors" => compressed(file).and_then(plain),
         "modelopt" => match text(file, "quant_algo")? {

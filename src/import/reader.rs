@@ -81,7 +81,9 @@ impl<'a> Reader<'a> {
     /// The first of these keys that is there and not null.
     fn find(&mut self, keys: &[&str]) -> Option<(&'a str, &'a Value)> {
         let base = self.base;
-        let found = keys.iter().find_map(|key| base.get_key_value(*key).filter(|(_, value)| **value != Value::Null));
+        let found = keys
+            .iter()
+            .find_map(|key| base.get_key_value(*key).filter(|(_, value)| **value != Value::Null));
         for key in keys {
             if let Some((key, _)) = base.get_key_value(*key) {
                 self.used.insert(key);
@@ -123,14 +125,29 @@ impl<'a> Reader<'a> {
         let kind = self.outer.and_then(|outer| outer.get("model_type"));
         let (Some(class), Some(Value::Text(kind))) = (class, kind) else { return false };
         let plain = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();
-        let is_bare = class.strip_suffix("Model").is_some_and(|stem| !stem.ends_with("Chat") && plain(stem) == plain(kind));
-        let classifies = ["SequenceClassification", "TokenClassification"].iter().any(|task| class.ends_with(task));
+        let is_bare = class
+            .strip_suffix("Model")
+            .is_some_and(|stem| !stem.ends_with("Chat") && plain(stem) == plain(kind));
+        let classifies = ["SequenceClassification", "TokenClassification"]
+            .iter()
+            .any(|task| class.ends_with(task));
         (is_bare || classifies) && !family.saved_with.contains(&class)
     }
 
     /// Adds a line to the report.
-    pub(super) fn tell(&mut self, key: &str, value: &dyn Display, how: How, note: impl Into<String>) {
-        self.report.push(ReportRow { key: key.to_owned(), value: value.to_string(), how, note: note.into() });
+    pub(super) fn tell(
+        &mut self,
+        key: &str,
+        value: &dyn Display,
+        how: How,
+        note: impl Into<String>,
+    ) {
+        self.report.push(ReportRow {
+            key: key.to_owned(),
+            value: value.to_string(),
+            how,
+            note: note.into(),
+        });
     }
 
     /// Adds a line about a part that is not modelled and counted as one that needs at least as
@@ -141,7 +158,11 @@ impl<'a> Reader<'a> {
     }
 
     /// A size under its own key or one of its other names; `None` where the file has none.
-    pub(super) fn optional(&mut self, keys: &[&'static str], max: u64) -> Result<Option<u64>, ImportError> {
+    pub(super) fn optional(
+        &mut self,
+        keys: &[&'static str],
+        max: u64,
+    ) -> Result<Option<u64>, ImportError> {
         let name = keys.first().copied().unwrap_or_default();
         let Some((key, value)) = self.find(keys) else {
             if keys.iter().any(|key| self.has(key)) {
@@ -164,7 +185,8 @@ impl<'a> Reader<'a> {
             return;
         }
         let stated = keys.iter().filter_map(|key| self.base.get_key_value(*key));
-        let others = stated.filter(|(_, value)| matches!(value, Value::Whole(other) if *other != size));
+        let others =
+            stated.filter(|(_, value)| matches!(value, Value::Whole(other) if *other != size));
         self.disagreeing.extend(others.map(|(key, _)| key.as_str()));
     }
 
@@ -179,7 +201,12 @@ impl<'a> Reader<'a> {
     }
 
     /// A size with a default of the library; 0 means that there is none and the file must state it.
-    pub(super) fn size_or(&mut self, keys: &[&'static str], max: u64, default: u64) -> Result<u64, ImportError> {
+    pub(super) fn size_or(
+        &mut self,
+        keys: &[&'static str],
+        max: u64,
+        default: u64,
+    ) -> Result<u64, ImportError> {
         let name = keys.first().copied().unwrap_or_default();
         if let Some(size) = self.optional(keys, max)? {
             return Ok(size);
@@ -219,10 +246,16 @@ impl<'a> Reader<'a> {
     }
 
     /// A yes or no that the file calls `key` and the report `name`.
-    pub(super) fn flag_as(&mut self, key: &'static str, name: &str, default: bool) -> Result<bool, ImportError> {
+    pub(super) fn flag_as(
+        &mut self,
+        key: &'static str,
+        name: &str,
+        default: bool,
+    ) -> Result<bool, ImportError> {
         match self.find(&[key]) {
             Some((_, Value::Bool(yes))) => {
-                let note = if name == key { String::new() } else { format!("The file calls it {key}.") };
+                let note =
+                    if name == key { String::new() } else { format!("The file calls it {key}.") };
                 self.tell(name, yes, How::Read, note);
                 self.asks(key, Value::Bool(*yes), true);
                 Ok(*yes)
@@ -237,7 +270,11 @@ impl<'a> Reader<'a> {
     }
 
     /// A yes or no that is worth a report line only where the file states it.
-    pub(super) fn rare_flag(&mut self, key: &'static str, default: bool) -> Result<bool, ImportError> {
+    pub(super) fn rare_flag(
+        &mut self,
+        key: &'static str,
+        default: bool,
+    ) -> Result<bool, ImportError> {
         if self.peek(key).is_none() {
             self.without_effect(&[key]);
             self.asks(key, Value::Bool(default), false);
@@ -276,7 +313,10 @@ impl<'a> Reader<'a> {
 
     /// The keys that nothing has looked at, with their values.
     pub(super) fn unused(&self) -> impl Iterator<Item = (&'a str, &'a Value)> {
-        self.base.iter().map(|(key, value)| (key.as_str(), value)).filter(|(key, _)| !self.used.contains(key))
+        self.base
+            .iter()
+            .map(|(key, value)| (key.as_str(), value))
+            .filter(|(key, _)| !self.used.contains(key))
     }
 
     /// The groups of keys that describe the tower and its projector.
@@ -312,17 +352,25 @@ impl<'a> Reader<'a> {
     pub(super) fn into_report(mut self) -> (Vec<ReportRow>, Vec<String>) {
         let groups = self.groups_of_tower();
         if let Some(outer) = self.outer {
-            let parts = outer.iter().filter(|(key, _)| key.ends_with("_config") && *key != "text_config");
+            let parts =
+                outer.iter().filter(|(key, _)| key.ends_with("_config") && *key != "text_config");
             let counted = |key: &str| groups.contains(&key);
-            let unused: Vec<_> = parts.filter(|(key, _)| !self.used.contains(key.as_str()) && !counted(key)).collect();
+            let unused: Vec<_> = parts
+                .filter(|(key, _)| !self.used.contains(key.as_str()) && !counted(key))
+                .collect();
             for (key, value) in unused {
-                let note = if key.contains("quant") { "" } else { "Only the text part is counted." };
+                let note =
+                    if key.contains("quant") { "" } else { "Only the text part is counted." };
                 self.tell(key, &value.brief(), How::Ignored, note);
             }
         }
         let begins = |key: &str| [VISION, FURTHER].iter().any(|prefix| key.starts_with(prefix));
         let of_tower = |key: &str| !groups.is_empty() && (begins(key) || groups.contains(&key));
-        let unused: Vec<_> = self.base.iter().filter(|(key, _)| !self.used.contains(key.as_str()) && !of_tower(key)).collect();
+        let unused: Vec<_> = self
+            .base
+            .iter()
+            .filter(|(key, _)| !self.used.contains(key.as_str()) && !of_tower(key))
+            .collect();
         for (key, value) in unused.iter().take(MAX_IGNORED) {
             self.tell(&super::value::shortened(key), &value.brief(), How::Ignored, note_on(key));
         }
@@ -337,9 +385,11 @@ impl<'a> Reader<'a> {
 fn note_on(key: &str) -> &'static str {
     match key {
         "torch_dtype" | "dtype" => "The number format is chosen under Run.",
-        "rope_scaling" | "rope_theta" | "rope_parameters" | "partial_rotary_factor" | "rotary_pct" => {
-            "Rotary positions have no parameters."
-        }
+        "rope_scaling"
+        | "rope_theta"
+        | "rope_parameters"
+        | "partial_rotary_factor"
+        | "rotary_pct" => "Rotary positions have no parameters.",
         "use_cache" => "Serving always counts the key/value cache.",
         "num_nextn_predict_layers" => "Layers that predict further tokens are not counted.",
         "model_type" | "architectures" => "Used to find the kind of model.",
@@ -349,19 +399,29 @@ fn note_on(key: &str) -> &'static str {
 
 /// Sizes that some files state once for each layer.
 fn may_be_listed(key: &str) -> bool {
-    key.contains("moe") || key.contains("expert") || ["intermediate_size", "num_key_value_heads"].contains(&key)
+    key.contains("moe")
+        || key.contains("expert")
+        || ["intermediate_size", "num_key_value_heads"].contains(&key)
 }
 
 /// A whole number from 1 to `max`; a list of one for each layer, where all of them are the same, is that number.
 pub(super) fn whole(key: &str, value: &Value, max: u64) -> Result<u64, ImportError> {
     match value {
         Value::List(of_layers) if may_be_listed(key) => match of_layers.split_first() {
-            Some((first @ Value::Whole(_), others)) if others.iter().all(|other| other == first) => whole(key, first, max),
-            Some((Value::Whole(_), _)) => Err(ImportError::not_modelled(format!("layers that are not all alike ({key})"))),
+            Some((first @ Value::Whole(_), others))
+                if others.iter().all(|other| other == first) =>
+            {
+                whole(key, first, max)
+            }
+            Some((Value::Whole(_), _)) => {
+                Err(ImportError::not_modelled(format!("layers that are not all alike ({key})")))
+            }
             _ => Err(ImportError::wrong_type(key, "a whole number of at least 1", value)),
         },
         Value::Whole(number) if (1..=max).contains(number) => Ok(*number),
-        Value::Whole(number) => Err(ImportError::OutOfRange { key: key.to_owned(), value: *number, max }),
+        Value::Whole(number) => {
+            Err(ImportError::OutOfRange { key: key.to_owned(), value: *number, max })
+        }
         other => Err(ImportError::wrong_type(key, "a whole number of at least 1", other)),
     }
 }

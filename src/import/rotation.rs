@@ -8,7 +8,11 @@ use crate::models::FamilySpec;
 use crate::units::to_f64;
 
 /// The rotated part of a head; `None` for all of it.
-pub(super) fn rotary_dim(file: &mut Reader<'_>, kind: &FamilySpec, head_dim: u64) -> Result<Option<u64>, ImportError> {
+pub(super) fn rotary_dim(
+    file: &mut Reader<'_>,
+    kind: &FamilySpec,
+    head_dim: u64,
+) -> Result<Option<u64>, ImportError> {
     let looks = !kind.not_looked_at.contains(&"rotary_dim");
     if looks && let Some(stated) = file.optional(&["rotary_dim"], MAX_SIZE)? {
         return Ok(Some(stated).filter(|stated| *stated < head_dim));
@@ -18,7 +22,11 @@ pub(super) fn rotary_dim(file: &mut Reader<'_>, kind: &FamilySpec, head_dim: u64
         None => (kind.rotary_percent, How::Assumed),
     };
     file.without_effect(&["partial_rotary_factor", "rotary_pct"]);
-    file.asks("partial_rotary_factor", Value::OtherNumber((percent / 100.0).to_string()), how == How::Read);
+    file.asks(
+        "partial_rotary_factor",
+        Value::OtherNumber((percent / 100.0).to_string()),
+        how == How::Read,
+    );
     // The product of two short decimals can lie a hair below a whole number.
     let width = (to_f64(head_dim) * percent / 100.0 + 1e-6).floor();
     let width: u64 = format!("{width:.0}").parse().unwrap_or(head_dim);
@@ -46,7 +54,9 @@ fn rotated_share(file: &Reader<'_>, kind: &FamilySpec) -> Result<Option<f64>, Im
             let rotates_whole = kind.modules.other_heads_rotate_whole;
             let sliding = sliding.filter(|share| !rotates_whole || **share != Value::Whole(1));
             if whole.zip(sliding).is_some_and(|(whole, sliding)| whole != sliding) {
-                return Err(ImportError::not_modelled(format!("rotated parts of two widths ({KEY})")));
+                return Err(ImportError::not_modelled(format!(
+                    "rotated parts of two widths ({KEY})"
+                )));
             }
             whole.or(sliding)
         }

@@ -32,7 +32,9 @@ pub(super) fn said(keys: &Object, layers: usize, key: &str, word: &str) -> Optio
         return convolutions(within(keys, widths)?, within(keys, lengths)?, word.parse().ok()?);
     }
     match (key.split_once('&'), word.split_once('&')) {
-        (Some((key, second)), Some((word, other))) => both([within(keys, key)?, within(keys, second)?], [word, other], layers),
+        (Some((key, second)), Some((word, other))) => {
+            both([within(keys, key)?, within(keys, second)?], [word, other], layers)
+        }
         _ => of_value(within(keys, key)?, word, layers),
     }
 }
@@ -55,7 +57,9 @@ fn of_file_itself(keys: &Object, word: &str) -> Option<u64> {
     }
     match (word.split_once('*'), word.split_once('=')) {
         (Some((key, of)), _) => product(keys.get(key)?, of.parse().ok()?),
-        (None, Some((key, word))) => Some(u64::from(*keys.get(key)? == Value::Text(word.to_owned()))),
+        (None, Some((key, word))) => {
+            Some(u64::from(*keys.get(key)? == Value::Text(word.to_owned())))
+        }
         (None, None) => number(keys.get(word)?),
     }
 }
@@ -108,7 +112,11 @@ fn of_value(value: &Value, word: &str, layers: usize) -> Option<u64> {
 fn both(lists: [&Value; 2], words: [&str; 2], layers: usize) -> Option<u64> {
     let [Value::List(first), Value::List(second)] = lists else { return None };
     let is = |item: &Value, word: &str| matches!(item, Value::Text(own) if own == word);
-    let pairs = first.iter().zip(second).take(layers).filter(|(one, other)| is(one, words[0]) && is(other, words[1]));
+    let pairs = first
+        .iter()
+        .zip(second)
+        .take(layers)
+        .filter(|(one, other)| is(one, words[0]) && is(other, words[1]));
     u64::try_from(pairs.count()).ok()
 }
 
@@ -119,7 +127,8 @@ fn convolutions(widths: &Value, lengths: &Value, first: u64) -> Option<u64> {
     let mut weights = 0_u64;
     for (width, length) in widths.iter().zip(lengths) {
         let width = number(width)?;
-        weights = weights.saturating_add(read.saturating_mul(width).saturating_mul(number(length)?));
+        weights =
+            weights.saturating_add(read.saturating_mul(width).saturating_mul(number(length)?));
         read = width;
     }
     Some(weights)

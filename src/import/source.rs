@@ -9,7 +9,11 @@ use crate::config::{MlpKind, ModelConfig, OWN_SIZES, Source};
 use crate::models::{Absent, FamilySpec, SourceKeys};
 
 /// The encoder beside a decoder of that kind: its blocks stand before the decoder's.
-pub(super) fn source(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<(), ImportError> {
+pub(super) fn source(
+    file: &mut Reader<'_>,
+    kind: &FamilySpec,
+    config: &mut ModelConfig,
+) -> Result<(), ImportError> {
     let Some(keys) = kind.source else { return Ok(()) };
     // Files repeat the encoder's layers under the usual name, which these modules do not read.
     file.without_effect(&["is_encoder_decoder", "num_hidden_layers"]);
@@ -28,10 +32,13 @@ pub(super) fn source(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mode
     let of_decoder = if keys.heads.is_some() { heads } else { config.num_key_value_heads };
     let num_key_value_heads = size(keys.key_heads, MAX_SIZE, of_decoder)?;
     let intermediate_size = size(keys.inner, MAX_SIZE, config.intermediate_size)?;
-    let positions = keys.positions.map(|(key, more)| Ok(size(Some(key), MAX_POSITIONS, 0)?.saturating_add(more)));
+    let positions = keys
+        .positions
+        .map(|(key, more)| Ok(size(Some(key), MAX_POSITIONS, 0)?.saturating_add(more)));
     let vocab_size = size(keys.vocab, MAX_SIZE, 0)?;
     let hidden_size = size(keys.hidden, MAX_SIZE, config.hidden_size)?;
-    let of_heads = if keys.heads_of_decoder { config.head_dim } else { head_dim_of(hidden_size, heads)? };
+    let of_heads =
+        if keys.heads_of_decoder { config.head_dim } else { head_dim_of(hidden_size, heads)? };
     let head_dim = size(keys.head, MAX_SIZE, of_heads)?;
     config.num_hidden_layers = config.num_hidden_layers.saturating_add(layers);
     config.source = Some(Source {
@@ -50,7 +57,10 @@ pub(super) fn source(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mode
     if !keys.feed_forward.is_empty() {
         feed_forward(file, keys.feed_forward, config)?;
     }
-    let own_words = keys.shares_words && keys.vocab.is_none() && !keys.always_tied && !config.tie_word_embeddings;
+    let own_words = keys.shares_words
+        && keys.vocab.is_none()
+        && !keys.always_tied
+        && !config.tie_word_embeddings;
     if let Some(source) = config.source.as_mut().filter(|_| own_words) {
         (source.vocab_size, source.idle_vocab_size) = (config.vocab_size, config.vocab_size);
     }
@@ -86,7 +96,9 @@ fn is_alone(file: &mut Reader<'_>, absent: Absent) -> Result<bool, ImportError> 
         None => absent == Absent::MayBe && matches!(file.peek(KEY), Some(Value::Bool(true))),
     };
     if is_alone && absent == Absent::Never {
-        return Err(ImportError::not_modelled("a decoder without the encoder that its blocks read (architectures)".to_owned()));
+        return Err(ImportError::not_modelled(
+            "a decoder without the encoder that its blocks read (architectures)".to_owned(),
+        ));
     }
     if is_alone {
         file.without_effect(&[KEY]);
@@ -97,9 +109,15 @@ fn is_alone(file: &mut Reader<'_>, absent: Absent) -> Result<bool, ImportError> 
 }
 
 /// The encoder that a decoder is without. Of its sizes the width of what cross-attention would read is left.
-fn alone(file: &mut Reader<'_>, kind: &FamilySpec, keys: &SourceKeys, hidden: u64) -> Result<Source, ImportError> {
+fn alone(
+    file: &mut Reader<'_>,
+    kind: &FamilySpec,
+    keys: &SourceKeys,
+    hidden: u64,
+) -> Result<Source, ImportError> {
     let positions = keys.positions.map(|(key, _)| key);
-    let of_encoder = [Some(keys.layers), keys.heads, keys.key_heads, keys.inner, positions, keys.vocab];
+    let of_encoder =
+        [Some(keys.layers), keys.heads, keys.key_heads, keys.inner, positions, keys.vocab];
     for (key, _) in of_encoder.into_iter().flatten() {
         file.without_effect(&[key]);
     }
@@ -118,7 +136,9 @@ fn alone(file: &mut Reader<'_>, kind: &FamilySpec, keys: &SourceKeys, hidden: u6
 pub(super) fn joined(file: &Object) -> Option<Object> {
     let Some(Value::Text(kind)) = file.get("model_type") else { return None };
     let [encoder, decoder] = crate::models::of(kind)?.source?.groups?;
-    let (Some(Value::Object(encoder)), Some(Value::Object(decoder))) = (file.get(encoder), file.get(decoder)) else {
+    let (Some(Value::Object(encoder)), Some(Value::Object(decoder))) =
+        (file.get(encoder), file.get(decoder))
+    else {
         return None;
     };
     let mut keys = decoder.clone();
@@ -133,14 +153,20 @@ pub(super) fn joined(file: &Object) -> Option<Object> {
 /// Blocks of a decoder, which is as deep as its encoder where the file of some kinds does not say how deep it is.
 pub(super) fn layers_of(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<u64, ImportError> {
     let names = kind.names_of(LAYERS);
-    let Some(keys) = kind.source.filter(|keys| keys.deep) else { return file.size_or(names, MAX_LAYERS, kind.sizes.layers) };
+    let Some(keys) = kind.source.filter(|keys| keys.deep) else {
+        return file.size_or(names, MAX_LAYERS, kind.sizes.layers);
+    };
     let (key, default) = keys.layers;
     let layers = file.peek(key).map_or(Ok(default), |value| whole(key, value, MAX_LAYERS))?;
     file.size_or_derived(names, layers, "As many as the encoder has.")
 }
 
 /// The feed-forward layer by one word: an activation function, with `gated-` before it where another matrix gates it.
-fn feed_forward(file: &mut Reader<'_>, default: &str, config: &mut ModelConfig) -> Result<(), ImportError> {
+fn feed_forward(
+    file: &mut Reader<'_>,
+    default: &str,
+    config: &mut ModelConfig,
+) -> Result<(), ImportError> {
     const KEY: &str = "feed_forward_proj";
     let word = match file.peek(KEY) {
         Some(Value::Text(word)) => word.clone(),
@@ -155,7 +181,11 @@ fn feed_forward(file: &mut Reader<'_>, default: &str, config: &mut ModelConfig) 
         Some(act) => (MlpKind::Gated, act),
         None => (MlpKind::Plain, word.as_str()),
     };
-    let unknown = || ImportError::not_modelled(format!("an activation function that is not known (feed_forward_proj: {word})"));
+    let unknown = || {
+        ImportError::not_modelled(format!(
+            "an activation function that is not known (feed_forward_proj: {word})"
+        ))
+    };
     config.mlp = mlp;
     config.hidden_act = named_activation(act).ok_or_else(unknown)?;
     Ok(())

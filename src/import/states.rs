@@ -8,16 +8,24 @@ use crate::config::{LayerSet, Mixer, MixerKind, ModelConfig, Modules};
 use crate::models::{Attends, States};
 
 /// Names of the five sizes in files, the table's own first.
-const HEADS: &[&str] = &["linear_num_value_heads", "linear_num_heads", "mamba_n_heads", "mamba_num_heads"];
-const HEAD: &[&str] = &["linear_value_head_dim", "linear_head_dim", "mamba_d_head", "mamba_head_dim"];
+const HEADS: &[&str] =
+    &["linear_num_value_heads", "linear_num_heads", "mamba_n_heads", "mamba_num_heads"];
+const HEAD: &[&str] =
+    &["linear_value_head_dim", "linear_head_dim", "mamba_d_head", "mamba_head_dim"];
 /// Names of these sizes in files of Mamba 2, which has no attention that they could be about.
 const HEADS_ALONE: &[&str] = &["num_heads"];
 const HEAD_ALONE: &[&str] = &["head_dim"];
 const KEY_HEADS: &[&str] = &["linear_num_key_heads", "mamba_n_groups", "n_groups"];
 const KEY: &[&str] = &["linear_key_head_dim", "mamba_d_state", "ssm_state_size", "state_size"];
 const CHUNK: &[&str] = &["mamba_chunk_size", "chunk_size"];
-const KERNEL: &[&str] =
-    &["linear_conv_kernel_dim", "mamba_d_conv", "conv_kernel", "conv_L_cache", "conv1d_width", "short_conv_kernel_size"];
+const KERNEL: &[&str] = &[
+    "linear_conv_kernel_dim",
+    "mamba_d_conv",
+    "conv_kernel",
+    "conv_L_cache",
+    "conv1d_width",
+    "short_conv_kernel_size",
+];
 /// Names of a state's width where it is stated as a whole.
 const WIDTH: &[&str] = &["mamba_d_ssm", "lru_width", "attention_hidden_size"];
 
@@ -28,7 +36,8 @@ pub(super) fn mixer(
     layers: LayerSet,
     config: &ModelConfig,
 ) -> Result<Mixer, ImportError> {
-    let (kind, [heads, head, _, key, kernel], hidden) = (states.kind, states.sizes, config.hidden_size);
+    let (kind, [heads, head, _, key, kernel], hidden) =
+        (states.kind, states.sizes, config.hidden_size);
     no_biases(file)?;
     residual(file, modules);
     let kimi = match file.peek("linear_attn_config") {
@@ -53,8 +62,11 @@ pub(super) fn mixer(
         chunk_size: 256,
         fp32_state: fp32(file, states),
     };
-    mixer.conv_kernel =
-        if kernel == 0 { 0 } else { file.size_or(&states.names(KERNEL), 1024, of_kimi("short_conv_kernel_size", kernel))? };
+    mixer.conv_kernel = if kernel == 0 {
+        0
+    } else {
+        file.size_or(&states.names(KERNEL), 1024, of_kimi("short_conv_kernel_size", kernel))?
+    };
     match kind {
         MixerKind::Lfm2 => correction(file),
         MixerKind::Minimax => {
@@ -74,14 +86,25 @@ pub(super) fn mixer(
             let rank = states.names(&["mamba_dt_rank", "time_step_rank"]);
             mixer.time_step_rank = unless_auto(file, &rank, hidden.div_ceil(16))?;
         }
-        MixerKind::RgLru | MixerKind::Rwkv | MixerKind::Mlstm => recurrences(file, states, config, &mut mixer)?,
+        MixerKind::RgLru | MixerKind::Rwkv | MixerKind::Mlstm => {
+            recurrences(file, states, config, &mut mixer)?
+        }
         MixerKind::KimiWhole => {
-            let width = file.size_or(&["linear_value_head_dim", "linear_head_dim", "head_dim"], MAX_SIZE, head)?;
+            let width = file.size_or(
+                &["linear_value_head_dim", "linear_head_dim", "head_dim"],
+                MAX_SIZE,
+                head,
+            )?;
             mixer = heads_as_attention(file, config, width, mixer);
         }
         MixerKind::KimiLinear => {
-            mixer.num_heads = file.size_or(&states.names(HEADS), MAX_SIZE, of_kimi("num_heads", heads))?;
-            mixer.head_dim = file.size_or(&["linear_value_head_dim", "linear_head_dim"], MAX_SIZE, of_kimi("head_dim", head))?;
+            mixer.num_heads =
+                file.size_or(&states.names(HEADS), MAX_SIZE, of_kimi("num_heads", heads))?;
+            mixer.head_dim = file.size_or(
+                &["linear_value_head_dim", "linear_head_dim"],
+                MAX_SIZE,
+                of_kimi("head_dim", head),
+            )?;
             (mixer.num_key_heads, mixer.state_size) = (mixer.num_heads, mixer.head_dim);
         }
         MixerKind::Qwen3Next | MixerKind::Mamba2 | MixerKind::FalconH1 => {
@@ -97,31 +120,47 @@ fn own_heads(file: &mut Reader<'_>, kind: MixerKind, heads: u64) -> Result<u64, 
 }
 
 /// As many heads as attention has, of that width.
-fn heads_as_attention(file: &mut Reader<'_>, config: &ModelConfig, width: u64, mixer: Mixer) -> Mixer {
+fn heads_as_attention(
+    file: &mut Reader<'_>,
+    config: &ModelConfig,
+    width: u64,
+    mixer: Mixer,
+) -> Mixer {
     file.without_effect(&["linear_head_dim", "head_dim"]);
     let heads = config.num_attention_heads;
     Mixer { num_heads: heads, num_key_heads: heads, head_dim: width, state_size: width, ..mixer }
 }
 
 /// Sizes of recurrences of channels, and of matrices of heads.
-fn recurrences(file: &mut Reader<'_>, states: States, config: &ModelConfig, mixer: &mut Mixer) -> Result<(), ImportError> {
+fn recurrences(
+    file: &mut Reader<'_>,
+    states: States,
+    config: &ModelConfig,
+    mixer: &mut Mixer,
+) -> Result<(), ImportError> {
     let (hidden, heads) = (config.hidden_size, states.sizes[0]);
     if states.kind == MixerKind::Mlstm {
-        mixer.num_heads = file.size_or(&["linear_num_value_heads", "num_heads"], MAX_SIZE, heads)?;
+        mixer.num_heads =
+            file.size_or(&["linear_num_value_heads", "num_heads"], MAX_SIZE, heads)?;
         mixer.num_key_heads = mixer.num_heads;
-        let width = |file: &Reader<'_>, key, default| share(file, key, default, hidden) / mixer.num_heads.max(1);
+        let width = |file: &Reader<'_>, key, default| {
+            share(file, key, default, hidden) / mixer.num_heads.max(1)
+        };
         let (keys, values) = (width(file, "qk_dim_factor", 0.5), width(file, "v_dim_factor", 1.0));
         file.without_effect(&["qk_dim_factor", "v_dim_factor"]);
         mixer.chunk_size = file.size_or(CHUNK, MAX_SIZE, 64)?;
-        mixer.state_size = file.size_or_derived(&["linear_key_head_dim"], keys.max(1), "From qk_dim_factor.")?;
-        mixer.head_dim = file.size_or_derived(&["linear_value_head_dim"], values.max(1), "From v_dim_factor.")?;
+        mixer.state_size =
+            file.size_or_derived(&["linear_key_head_dim"], keys.max(1), "From qk_dim_factor.")?;
+        mixer.head_dim =
+            file.size_or_derived(&["linear_value_head_dim"], values.max(1), "From v_dim_factor.")?;
         return Ok(());
     }
     mixer.num_heads = file.size_or_derived(WIDTH, hidden, "As wide as the model.")?;
     if states.kind == MixerKind::RgLru {
         // Its gates are matrices of each of attention's heads.
         let blocks = config.num_attention_heads.max(1);
-        (mixer.num_heads, mixer.num_key_heads, mixer.head_dim) = (blocks, blocks, (mixer.num_heads / blocks).max(1));
+        (mixer.num_heads, mixer.num_key_heads, mixer.head_dim) =
+            (blocks, blocks, (mixer.num_heads / blocks).max(1));
     }
     Ok(())
 }
@@ -129,7 +168,8 @@ fn recurrences(file: &mut Reader<'_>, states: States, config: &ModelConfig, mixe
 /// Experts without a correction of their scores take a little less than what is counted.
 fn correction(file: &mut Reader<'_>) {
     if matches!(file.peek("use_expert_bias"), Some(Value::Bool(false))) {
-        let note = "A correction of the experts' scores is counted, which this model does not have.";
+        let note =
+            "A correction of the experts' scores is counted, which this model does not have.";
         file.upper_bound("use_expert_bias", &false, note);
     }
     file.without_effect(&["use_expert_bias"]);
@@ -137,13 +177,19 @@ fn correction(file: &mut Reader<'_>) {
 
 /// A residual stream that is not in fp32 takes a little less than what is counted.
 fn residual(file: &mut Reader<'_>, modules: &Modules) {
-    if matches!(file.peek("residual_in_fp32"), Some(Value::Bool(false))) && modules.residual_in_fp32 {
+    if matches!(file.peek("residual_in_fp32"), Some(Value::Bool(false))) && modules.residual_in_fp32
+    {
         file.upper_bound("residual_in_fp32", &false, "The residual stream is counted in fp32.");
     }
 }
 
 /// Heads with a state each, and the keys that they share.
-fn heads_of_state(file: &mut Reader<'_>, states: States, config: &ModelConfig, mixer: &mut Mixer) -> Result<(), ImportError> {
+fn heads_of_state(
+    file: &mut Reader<'_>,
+    states: States,
+    config: &ModelConfig,
+    mixer: &mut Mixer,
+) -> Result<(), ImportError> {
     let (kind, [heads, head, key_heads, key, _]) = (states.kind, states.sizes);
     let hidden = config.hidden_size;
     if kind == MixerKind::Qwen3Next && heads == 0 {
@@ -158,13 +204,18 @@ fn heads_of_state(file: &mut Reader<'_>, states: States, config: &ModelConfig, m
         return Ok(());
     }
     let alone = matches!(states.attends, Attends::Never);
-    mixer.num_heads = file.size_or(&states.names(if alone { HEADS_ALONE } else { HEADS }), MAX_SIZE, heads)?;
-    let all = if kind == MixerKind::Qwen3Next { None } else { Some(channels(file, states, hidden)?) };
+    mixer.num_heads =
+        file.size_or(&states.names(if alone { HEADS_ALONE } else { HEADS }), MAX_SIZE, heads)?;
+    let all =
+        if kind == MixerKind::Qwen3Next { None } else { Some(channels(file, states, hidden)?) };
     let derived = if head == 0 { all.unwrap_or(hidden) / mixer.num_heads } else { head };
-    mixer.head_dim = unless_auto(file, &states.names(if alone { HEAD_ALONE } else { HEAD }), derived.max(1))?;
+    mixer.head_dim =
+        unless_auto(file, &states.names(if alone { HEAD_ALONE } else { HEAD }), derived.max(1))?;
     // Mamba 2's heads must fill the width that it expands to; Nemotron-H's modules look at the heads alone.
     if alone && all.is_some_and(|all| all != mixer.inner()) {
-        let key = ["expand", "num_heads", "head_dim", "hidden_size"].into_iter().find(|key| file.has(key));
+        let key = ["expand", "num_heads", "head_dim", "hidden_size"]
+            .into_iter()
+            .find(|key| file.has(key));
         file.disagrees(key.unwrap_or_default());
     }
     if kind != MixerKind::Qwen3Next {
@@ -179,13 +230,20 @@ fn heads_of_state(file: &mut Reader<'_>, states: States, config: &ModelConfig, m
 }
 
 /// As many heads as attention has, keys of three quarters of the hidden size and values of twice that, where the file says nothing else.
-fn heads_of_attention(file: &mut Reader<'_>, states: States, config: &ModelConfig, mixer: &mut Mixer) -> Result<(), ImportError> {
+fn heads_of_attention(
+    file: &mut Reader<'_>,
+    states: States,
+    config: &ModelConfig,
+    mixer: &mut Mixer,
+) -> Result<(), ImportError> {
     let heads = config.num_attention_heads;
     mixer.num_heads = file.size_or(&states.names(HEADS), MAX_SIZE, heads)?;
     mixer.num_key_heads = file.size_or(&states.names(KEY_HEADS), MAX_SIZE, heads)?;
-    let derived = config.hidden_size.saturating_mul(3) / mixer.num_key_heads.saturating_mul(4).max(1);
+    let derived =
+        config.hidden_size.saturating_mul(3) / mixer.num_key_heads.saturating_mul(4).max(1);
     mixer.state_size = file.size_or(&states.names(KEY), MAX_SIZE, derived.max(1))?;
-    mixer.head_dim = file.size_or(&states.names(HEAD), MAX_SIZE, mixer.state_size.saturating_mul(2))?;
+    mixer.head_dim =
+        file.size_or(&states.names(HEAD), MAX_SIZE, mixer.state_size.saturating_mul(2))?;
     if matches!(file.peek("linear_allow_neg_eigval"), Some(Value::Bool(false))) {
         file.upper_bound(
             "linear_allow_neg_eigval",
@@ -219,7 +277,9 @@ fn channels(file: &mut Reader<'_>, states: States, hidden: u64) -> Result<u64, I
         return Ok(stated);
     }
     // Falcon Mamba's own file says `expand` 16 and means the width that it states beside.
-    if let (MixerKind::Mamba | MixerKind::FalconMamba, Some(stated)) = (kind, file.peek("intermediate_size")) {
+    if let (MixerKind::Mamba | MixerKind::FalconMamba, Some(stated)) =
+        (kind, file.peek("intermediate_size"))
+    {
         file.without_effect(&["expand"]);
         file.asks("intermediate_size", stated.clone(), true);
         return whole("intermediate_size", stated, MAX_SIZE);
@@ -228,7 +288,9 @@ fn channels(file: &mut Reader<'_>, states: States, hidden: u64) -> Result<u64, I
     let factor = match names.iter().find_map(|key| file.peek(key)) {
         Some(Value::Whole(factor)) => *factor,
         Some(Value::OtherNumber(factor)) => {
-            return Err(ImportError::not_modelled(format!("a state {factor} times as wide as the model")));
+            return Err(ImportError::not_modelled(format!(
+                "a state {factor} times as wide as the model"
+            )));
         }
         _ => 2,
     };
@@ -239,11 +301,20 @@ fn channels(file: &mut Reader<'_>, states: States, hidden: u64) -> Result<u64, I
 }
 
 /// A size, or what `auto` means.
-fn unless_auto(file: &mut Reader<'_>, keys: &[&'static str], derived: u64) -> Result<u64, ImportError> {
+fn unless_auto(
+    file: &mut Reader<'_>,
+    keys: &[&'static str],
+    derived: u64,
+) -> Result<u64, ImportError> {
     if keys.iter().any(|key| matches!(file.peek(key), Some(Value::Text(word)) if word == "auto")) {
         file.without_effect(keys);
         file.asks(keys.first().copied().unwrap_or_default(), Value::Whole(derived), false);
-        file.tell(keys.first().copied().unwrap_or_default(), &derived, How::Derived, "From the hidden size.");
+        file.tell(
+            keys.first().copied().unwrap_or_default(),
+            &derived,
+            How::Derived,
+            "From the hidden size.",
+        );
         return Ok(derived);
     }
     file.size_or_derived(keys, derived, "From the hidden size.")
@@ -253,13 +324,19 @@ fn unless_auto(file: &mut Reader<'_>, keys: &[&'static str], derived: u64) -> Re
 fn no_biases(file: &mut Reader<'_>) -> Result<(), ImportError> {
     for key in ["use_bias", "mamba_proj_bias", "projectors_bias", "conv_bias"] {
         if truth(file, key) {
-            return Err(ImportError::not_modelled(format!("biases on projections of the state ({key})")));
+            return Err(ImportError::not_modelled(format!(
+                "biases on projections of the state ({key})"
+            )));
         }
         file.without_effect(&[key]);
     }
     for key in ["use_conv_bias", "mamba_conv_bias"] {
         if matches!(file.peek(key), Some(Value::Bool(false))) {
-            file.upper_bound(key, &false, "A bias of the convolution is counted, which this model does not have.");
+            file.upper_bound(
+                key,
+                &false,
+                "A bias of the convolution is counted, which this model does not have.",
+            );
         }
         file.without_effect(&[key]);
     }
@@ -269,7 +346,9 @@ fn no_biases(file: &mut Reader<'_>) -> Result<(), ImportError> {
 /// A factor that a file states.
 fn factor(file: &Reader<'_>, key: &str, default: f64) -> f64 {
     let stated = match file.peek(key) {
-        Some(Value::OtherNumber(text)) => text.parse::<f64>().ok().filter(|factor| (0.0..=100.0).contains(factor)),
+        Some(Value::OtherNumber(text)) => {
+            text.parse::<f64>().ok().filter(|factor| (0.0..=100.0).contains(factor))
+        }
         Some(Value::Whole(factor)) => Some(crate::units::to_f64(*factor).min(100.0)),
         _ => None,
     };

@@ -8,14 +8,20 @@ use crate::config::{AltUp, Hybrid, ModelConfig};
 use crate::models::FamilySpec;
 
 /// Reads the residual streams of kinds that have several.
-pub(super) fn streams(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<(), ImportError> {
+pub(super) fn streams(
+    file: &mut Reader<'_>,
+    kind: &FamilySpec,
+    config: &mut ModelConfig,
+) -> Result<(), ImportError> {
     const SPARSE: &str = "activation_sparsity_pattern";
     let Some(own) = kind.streams else { return Ok(()) };
     let layers = config.num_hidden_layers;
     let sparse: Vec<bool> = match file.peek(SPARSE) {
         Some(Value::List(shares)) => shares.iter().map(is_above_0).collect(),
         Some(other) => return Err(ImportError::wrong_type(SPARSE, "a list of numbers", other)),
-        None => (0..layers).map(|layer| layers > own.first_sparse && layer < own.first_sparse).collect(),
+        None => {
+            (0..layers).map(|layer| layers > own.first_sparse && layer < own.first_sparse).collect()
+        }
     };
     let yes_or_no = sparse.iter().map(|sparse| Value::Whole(u64::from(*sparse))).collect();
     file.asks(SPARSE, Value::List(yes_or_no), file.has(SPARSE));
@@ -34,8 +40,16 @@ pub(super) fn streams(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mod
     let altup = AltUp {
         num_inputs: file.size_or(&["altup_num_inputs"], 64, own.num_inputs)?,
         laurel_rank: file.size_or(&["laurel_rank"], MAX_SIZE, own.laurel_rank)?,
-        hidden_size_per_layer_input: file.size_or(&["hidden_size_per_layer_input"], MAX_SIZE, own.hidden_size_per_layer_input)?,
-        vocab_size_per_layer_input: file.size_or(&["vocab_size_per_layer_input"], MAX_SIZE, own.vocab_size_per_layer_input)?,
+        hidden_size_per_layer_input: file.size_or(
+            &["hidden_size_per_layer_input"],
+            MAX_SIZE,
+            own.hidden_size_per_layer_input,
+        )?,
+        vocab_size_per_layer_input: file.size_or(
+            &["vocab_size_per_layer_input"],
+            MAX_SIZE,
+            own.vocab_size_per_layer_input,
+        )?,
         sparse_layers: compact(sparse)?,
     };
     let count = (0..layers).filter(|layer| altup.sparse_layers.contains(*layer)).count();

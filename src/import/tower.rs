@@ -6,9 +6,12 @@
 use super::reader::{MAX_SIZE, Reader, whole};
 use super::value::{Object, Value};
 use super::{How, ImportError};
-use crate::config::{GRID, ModelConfig, Tower, TowerModules, TowerSize, TowerSizes, number_of_function};
+use crate::config::{
+    GRID, ModelConfig, Tower, TowerModules, TowerSize, TowerSizes, number_of_function,
+};
 use crate::models::{
-    self, FURTHER, Known, TowerDefault, TowerGroup, TowerKey, TowerOnly, TowerSpec, VISION, VISION_KIND, VISION_OF,
+    self, FURTHER, Known, TowerDefault, TowerGroup, TowerKey, TowerOnly, TowerSpec, VISION,
+    VISION_KIND, VISION_OF,
 };
 
 /// Puts the keys of a known vision part, and those of its projector, beside the keys of the text part.
@@ -25,20 +28,27 @@ pub(super) fn beside(base: &mut Object, around: &Object) {
         return;
     }
     // A file of a kind that keeps the sizes of its tower elsewhere has no vision part.
-    let stands_elsewhere = specs().any(|spec| !spec.groups.is_empty()) && !specs().any(|spec| spec.may_be_blind);
+    let stands_elsewhere =
+        specs().any(|spec| !spec.groups.is_empty()) && !specs().any(|spec| spec.may_be_blind);
     if vision.is_none() && !stands_elsewhere {
         return;
     }
-    let with = |prefix: &'static str| move |(key, value): (&String, &Value)| (format!("{prefix}{key}"), value.clone());
+    let with = |prefix: &'static str| {
+        move |(key, value): (&String, &Value)| (format!("{prefix}{key}"), value.clone())
+    };
     let mut found: Vec<(String, Value)> = vision.into_iter().flatten().map(with(VISION)).collect();
-    found.retain(|(key, value)| key != VISION_KIND || !matches!(value, Value::Text(kind) if kind.is_empty()));
+    found.retain(|(key, value)| {
+        key != VISION_KIND || !matches!(value, Value::Text(kind) if kind.is_empty())
+    });
     for (old, own) in specs().flat_map(|spec| spec.renamed) {
         found.iter_mut().filter(|(key, _)| key == old).for_each(|(key, _)| (*own).clone_into(key));
     }
     let keys = || specs().flat_map(|spec| spec.keys);
     for group in specs().flat_map(|spec| spec.groups) {
         let Some(of_group) = keys_of(around, group) else { return };
-        let names = || keys().map(|of| of.key).chain(specs().flat_map(|spec| spec.only).map(|only| only.key));
+        let names = || {
+            keys().map(|of| of.key).chain(specs().flat_map(|spec| spec.only).map(|only| only.key))
+        };
         let is_read = |key: &str| names().any(|of| of.strip_prefix(group.prefix) == Some(key));
         // Of the file itself, and of its text part, other keys say nothing about a tower.
         let is_file = group.path.is_empty() || group.path == "text_config";
@@ -53,7 +63,10 @@ pub(super) fn beside(base: &mut Object, around: &Object) {
     found.extend(grids(projector, around, stated(tower, vision, TowerSize::Image)));
     // Modules of another structure are not known: the tower is left out, and named.
     for only in specs().flat_map(|spec| spec.only) {
-        if found.iter().any(|(key, value)| key == only.key && *value != Value::Null && !only.fits(value)) {
+        if found
+            .iter()
+            .any(|(key, value)| key == only.key && *value != Value::Null && !only.fits(value))
+        {
             return;
         }
         found.retain(|(key, _)| key != only.key);
@@ -74,11 +87,14 @@ pub(super) fn beside(base: &mut Object, around: &Object) {
 impl TowerOnly {
     fn fits(&self, value: &Value) -> bool {
         // Yes and no are counted as 1 and 0.
-        let is = |known: u64, item: &Value| *item == Value::Whole(known) || *item == Value::Bool(known == 1);
+        let is = |known: u64, item: &Value| {
+            *item == Value::Whole(known) || *item == Value::Bool(known == 1)
+        };
         match (self.is, value) {
             (Known::Off, Value::Bool(yes)) => !yes,
             (Known::Numbers(known), Value::List(items)) => {
-                known.len() == items.len() && known.iter().zip(items).all(|(known, item)| is(*known, item))
+                known.len() == items.len()
+                    && known.iter().zip(items).all(|(known, item)| is(*known, item))
             }
             (Known::Numbers([known]), one) => is(*known, one),
             (Known::Word(word), Value::Text(text) | Value::OtherNumber(text)) => word == text,
@@ -107,11 +123,14 @@ pub(super) fn groups(base: &Object) -> Vec<&'static str> {
         Some(Value::Text(kind)) => Some(kind.as_str()),
         _ => None,
     };
-    let Some((tower, projector)) = text(VISION_OF).and_then(|whole| models::of_file(whole, text(VISION_KIND))) else {
+    let Some((tower, projector)) =
+        text(VISION_OF).and_then(|whole| models::of_file(whole, text(VISION_KIND)))
+    else {
         return Vec::new();
     };
     let further = [Some(tower), projector].into_iter().flatten().flat_map(|spec| spec.groups);
-    let of_file = further.filter_map(|group| group.path.split('.').next().filter(|name| !name.is_empty()));
+    let of_file =
+        further.filter_map(|group| group.path.split('.').next().filter(|name| !name.is_empty()));
     std::iter::once("vision_config").chain(of_file).collect()
 }
 
@@ -129,7 +148,11 @@ fn stated(tower: &TowerSpec, vision: Option<&Object>, size: TowerSize) -> u64 {
 /// The resolutions that an image is cut into, in tiles of that side, where the file lists them: places in a square of eight by eight;
 /// none where one of them is no whole number of tiles.
 fn grids(projector: Option<&TowerSpec>, around: &Object, side: u64) -> Option<(String, Value)> {
-    let key = projector?.keys.iter().find(|of| of.key.strip_suffix(IN_TILES).is_some_and(|key| around.contains_key(key)))?.key;
+    let key = projector?
+        .keys
+        .iter()
+        .find(|of| of.key.strip_suffix(IN_TILES).is_some_and(|key| around.contains_key(key)))?
+        .key;
     let Some(Value::List(pairs)) = around.get(key.strip_suffix(IN_TILES)?) else { return None };
     let tiles = |length: &Value| match length {
         Value::Whole(length) if side > 0 && length.is_multiple_of(side) => {
@@ -165,7 +188,11 @@ fn behind(projector: Option<&TowerSpec>, around: &Object, layers: u64) -> Option
 
 /// The blocks that feed the text's, beside their number, which links state by the file's own key.
 fn fed_behind(tower: &TowerSpec, vision: Option<&Object>) -> Option<(String, Value)> {
-    let beside = tower.keys.iter().find(|of| matches!(of.default, TowerDefault::Places(_)) && of.key.ends_with(BEHIND))?.key;
+    let beside = tower
+        .keys
+        .iter()
+        .find(|of| matches!(of.default, TowerDefault::Places(_)) && of.key.ends_with(BEHIND))?
+        .key;
     let listed = vision?.get(beside.strip_prefix(VISION)?.strip_suffix(BEHIND)?)?;
     matches!(listed, Value::List(_)).then(|| (beside.to_owned(), listed.clone()))
 }
@@ -179,16 +206,22 @@ const FEATURE_LAYER: &str = "vision_feature_layer";
 /// A value as a scenario can hold it: of a list of layers their number, of equal sides one; `None` where there is none.
 fn simple(default: TowerDefault, value: &Value) -> Option<Value> {
     match (default, value) {
-        (TowerDefault::Count(_), Value::List(layers)) => u64::try_from(layers.len()).ok().map(Value::Whole),
-        (TowerDefault::Count(_), Value::Whole(_) | Value::OtherNumber(_)) | (TowerDefault::There, Value::Object(_)) => {
-            Some(Value::Whole(1))
+        (TowerDefault::Count(_), Value::List(layers)) => {
+            u64::try_from(layers.len()).ok().map(Value::Whole)
         }
+        (TowerDefault::Count(_), Value::Whole(_) | Value::OtherNumber(_))
+        | (TowerDefault::There, Value::Object(_)) => Some(Value::Whole(1)),
         (TowerDefault::Second(_), Value::List(both)) => both.get(1).cloned(),
         (TowerDefault::Times(word, _), Value::List(words)) => {
-            let times = words.iter().filter(|item| matches!(item, Value::Text(text) if text == word)).count();
+            let times = words
+                .iter()
+                .filter(|item| matches!(item, Value::Text(text) if text == word))
+                .count();
             u64::try_from(times).ok().map(Value::Whole)
         }
-        (TowerDefault::Sum { of, members, .. }, Value::Object(groups)) if u64::try_from(groups.len()) == Ok(members) => {
+        (TowerDefault::Sum { of, members, .. }, Value::Object(groups))
+            if u64::try_from(groups.len()) == Ok(members) =>
+        {
             let number = |group: &Value| match group {
                 Value::Object(group) => match group.get(of) {
                     Some(Value::Whole(number)) => Some(*number),
@@ -199,15 +232,15 @@ fn simple(default: TowerDefault, value: &Value) -> Option<Value> {
             groups.values().map(number).sum::<Option<u64>>().map(Value::Whole)
         }
         (TowerDefault::Doubling(_), Value::List(widths)) => {
-            let twice =
-                |pair: &[Value]| matches!(pair, [Value::Whole(one), Value::Whole(next)] if one.checked_mul(2) == Some(*next));
+            let twice = |pair: &[Value]| matches!(pair, [Value::Whole(one), Value::Whole(next)] if one.checked_mul(2) == Some(*next));
             widths.first().filter(|_| widths.windows(2).all(twice)).cloned()
         }
-        (TowerDefault::Sum { .. }, Value::Object(_)) | (TowerDefault::Is(_) | TowerDefault::May(_), Value::OtherNumber(_)) => {
-            None
-        }
+        (TowerDefault::Sum { .. }, Value::Object(_))
+        | (TowerDefault::Is(_) | TowerDefault::May(_), Value::OtherNumber(_)) => None,
         (TowerDefault::Is(_), Value::List(sides)) => match sides.as_slice() {
-            [first @ Value::Whole(_), others @ ..] if others.iter().all(|other| other == first) => Some(first.clone()),
+            [first @ Value::Whole(_), others @ ..] if others.iter().all(|other| other == first) => {
+                Some(first.clone())
+            }
             _ => None,
         },
         _ => Some(value.clone()),
@@ -226,7 +259,10 @@ fn kind_of(vision: &Object) -> Option<&str> {
 ///
 /// # Errors
 /// A sentence about a size that is no size.
-pub(super) fn tower(file: &mut Reader<'_>, text: &ModelConfig) -> Result<Option<Tower>, ImportError> {
+pub(super) fn tower(
+    file: &mut Reader<'_>,
+    text: &ModelConfig,
+) -> Result<Option<Tower>, ImportError> {
     let Some((spec, projector)) = specs(file) else { return Ok(None) };
     file.done_with(&[VISION_OF, VISION_KIND]);
     let mut sizes = TowerSizes::NONE;
@@ -248,11 +284,15 @@ pub(super) fn tower(file: &mut Reader<'_>, text: &ModelConfig) -> Result<Option<
     if let Some(projector) = projector {
         read(file, projector, &mut sizes)?;
     }
-    for [width, rows] in [Some(spec), projector].into_iter().flatten().filter_map(|spec| spec.head) {
+    for [width, rows] in [Some(spec), projector].into_iter().flatten().filter_map(|spec| spec.head)
+    {
         // A head of another shape than the text's is not counted.
-        if !text.tie_word_embeddings && [sizes.get(width), sizes.get(rows)] != [text.hidden_size, text.vocab_size] {
+        if !text.tie_word_embeddings
+            && [sizes.get(width), sizes.get(rows)] != [text.hidden_size, text.vocab_size]
+        {
             let keys = [Some(spec), projector].into_iter().flatten().flat_map(|spec| spec.keys);
-            keys.filter(|of| of.size == width || of.size == rows).for_each(|of| file.disagrees(of.key));
+            keys.filter(|of| of.size == width || of.size == rows)
+                .for_each(|of| file.disagrees(of.key));
         }
     }
     let modules = spec.modules;
@@ -275,7 +315,11 @@ fn specs(file: &Reader<'_>) -> Option<(&'static TowerSpec, Option<&'static Tower
     models::of_file(text(VISION_OF)?, text(VISION_KIND))
 }
 
-fn read(file: &mut Reader<'_>, spec: &TowerSpec, sizes: &mut TowerSizes) -> Result<(), ImportError> {
+fn read(
+    file: &mut Reader<'_>,
+    spec: &TowerSpec,
+    sizes: &mut TowerSizes,
+) -> Result<(), ImportError> {
     for TowerKey { size, key, default } in spec.keys {
         let value = one(file, key, *default)?;
         sizes.set(*size, value);
@@ -285,11 +329,18 @@ fn read(file: &mut Reader<'_>, spec: &TowerSpec, sizes: &mut TowerSizes) -> Resu
 }
 
 /// One size.
-fn one(file: &mut Reader<'_>, key: &'static str, default: TowerDefault) -> Result<u64, ImportError> {
+fn one(
+    file: &mut Reader<'_>,
+    key: &'static str,
+    default: TowerDefault,
+) -> Result<u64, ImportError> {
     let stated = file.peek(key);
     file.done_with(&[key]);
     let value = match (default, stated) {
-        (TowerDefault::May(_) | TowerDefault::Times(..) | TowerDefault::Count(_), Some(Value::Whole(0)))
+        (
+            TowerDefault::May(_) | TowerDefault::Times(..) | TowerDefault::Count(_),
+            Some(Value::Whole(0)),
+        )
         | (TowerDefault::OnlyWord(_), None) => 0,
         (
             TowerDefault::Is(_)
@@ -300,11 +351,15 @@ fn one(file: &mut Reader<'_>, key: &'static str, default: TowerDefault) -> Resul
             | TowerDefault::Times(..),
             Some(value),
         ) => whole(key, value, MAX_SIZE)?,
-        (TowerDefault::Count(_), Some(Value::List(items))) => u64::try_from(items.len()).unwrap_or_default(),
+        (TowerDefault::Count(_), Some(Value::List(items))) => {
+            u64::try_from(items.len()).unwrap_or_default()
+        }
         (TowerDefault::Count(_), Some(value)) => whole(key, value, 1024)?,
         (TowerDefault::Flag(yes), None) => u64::from(yes),
         (TowerDefault::Flag(_), Some(Value::Bool(yes))) => u64::from(*yes),
-        (TowerDefault::Flag(_), Some(other)) => return Err(ImportError::wrong_type(key, "true or false", other)),
+        (TowerDefault::Flag(_), Some(other)) => {
+            return Err(ImportError::wrong_type(key, "true or false", other));
+        }
         (
             TowerDefault::Is(number)
             | TowerDefault::May(number)
@@ -317,18 +372,30 @@ fn one(file: &mut Reader<'_>, key: &'static str, default: TowerDefault) -> Resul
             | TowerDefault::Places(number),
             None,
         ) => number,
-        (TowerDefault::Places(_), Some(list)) => bits(list).ok_or_else(|| ImportError::wrong_type(key, PLACES, list))?,
+        (TowerDefault::Places(_), Some(list)) => {
+            bits(list).ok_or_else(|| ImportError::wrong_type(key, PLACES, list))?
+        }
         (TowerDefault::OneOver(_), Some(value)) => one_over(key, value)?,
         (TowerDefault::Word(_), None) => 1,
-        (TowerDefault::There, there) => u64::from(there.is_some_and(|there| *there != Value::Whole(0))),
-        (TowerDefault::Word(word) | TowerDefault::OnlyWord(word), Some(Value::Text(stated))) => u64::from(stated == word),
+        (TowerDefault::There, there) => {
+            u64::from(there.is_some_and(|there| *there != Value::Whole(0)))
+        }
+        (TowerDefault::Word(word) | TowerDefault::OnlyWord(word), Some(Value::Text(stated))) => {
+            u64::from(stated == word)
+        }
         (TowerDefault::Function(default), None) => number_of_function(Some(default)),
-        (TowerDefault::Function(_), Some(Value::Text(stated))) => number_of_function(super::decoder::named_activation(stated)),
-        (TowerDefault::Word(_) | TowerDefault::OnlyWord(_) | TowerDefault::Function(_), Some(other)) => {
+        (TowerDefault::Function(_), Some(Value::Text(stated))) => {
+            number_of_function(super::decoder::named_activation(stated))
+        }
+        (
+            TowerDefault::Word(_) | TowerDefault::OnlyWord(_) | TowerDefault::Function(_),
+            Some(other),
+        ) => {
             return Err(ImportError::wrong_type(key, "text", other));
         }
     };
-    let (how, note) = if stated.is_some() { (How::Read, "") } else { (How::Assumed, "The library's default.") };
+    let (how, note) =
+        if stated.is_some() { (How::Read, "") } else { (How::Assumed, "The library's default.") };
     file.tell(key, &value, how, note);
     Ok(value)
 }
@@ -340,7 +407,9 @@ const PLACES: &str = "a list of whole numbers below 64";
 fn bits(list: &Value) -> Option<u64> {
     let Value::List(items) = list else { return None };
     let bit = |item: &Value| match item {
-        Value::Whole(place) => u32::try_from(*place).ok().and_then(|place| 1_u64.checked_shl(place)),
+        Value::Whole(place) => {
+            u32::try_from(*place).ok().and_then(|place| 1_u64.checked_shl(place))
+        }
         _ => None,
     };
     items.iter().try_fold(0, |bits, item| bit(item).map(|bit| bits | bit))
@@ -351,7 +420,10 @@ fn one_over(key: &str, value: &Value) -> Result<u64, ImportError> {
     let wrong = || ImportError::wrong_type(key, "one over a whole number, such as 0.5", value);
     let Value::OtherNumber(text) = value else { return whole(key, value, 1) };
     let share: f64 = text.parse().map_err(|_| wrong())?;
-    (2..=64_u32).find(|parts| (share * f64::from(*parts) - 1.0).abs() < 1e-6).map(u64::from).ok_or_else(wrong)
+    (2..=64_u32)
+        .find(|parts| (share * f64::from(*parts) - 1.0).abs() < 1e-6)
+        .map(u64::from)
+        .ok_or_else(wrong)
 }
 
 /// Keys of the vision part that nothing looks at and that sound as if they changed a shape.

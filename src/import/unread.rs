@@ -7,21 +7,39 @@ use crate::config::{ModelConfig, PositionEmbedding};
 use crate::models::{self, FURTHER, FamilySpec, VISION};
 
 /// A key whose name holds one of these may be about a shape.
-const ABOUT_SHAPES: [&str; 12] =
-    ["head", "layer", "kv", "expert", "window", "dim", "size", "rank", "group", "pattern", "share", "type"];
+const ABOUT_SHAPES: [&str; 12] = [
+    "head", "layer", "kv", "expert", "window", "dim", "size", "rank", "group", "pattern", "share",
+    "type",
+];
 
 /// Keys that sound as if they were about a shape and change none, by the reason why.
 const HARMLESS: [(&str, &[&str]); 13] = [
     ("there is an output head, which is counted", &["lm_head"]),
     ("how images are cut and seen", &["patch_size", "query_num"]),
-    ("a small number inside norms", &["layer_norm_eps", "layer_norm_epsilon", "layernorm_epsilon", "layernorm_eps"]),
+    (
+        "a small number inside norms",
+        &["layer_norm_eps", "layer_norm_epsilon", "layernorm_epsilon", "layernorm_eps"],
+    ),
     (
         "how text is generated",
-        &["num_beam_groups", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "cache_type", "num_return_sequences"],
+        &[
+            "num_beam_groups",
+            "no_repeat_ngram_size",
+            "encoder_no_repeat_ngram_size",
+            "cache_type",
+            "num_return_sequences",
+        ],
     ),
     (
         "classes and summaries of other tasks",
-        &["summary_type", "problem_type", "pruned_heads", "head_pruning", "num_labels", "type_vocab_size"],
+        &[
+            "summary_type",
+            "problem_type",
+            "pruned_heads",
+            "head_pruning",
+            "num_labels",
+            "type_vocab_size",
+        ],
     ),
     (
         "how training or a kernel goes about it",
@@ -38,7 +56,14 @@ const HARMLESS: [(&str, &[&str]); 13] = [
     ),
     (
         "how a server or a cluster is laid out",
-        &["ep_size", "tp_size", "use_grouped_mm", "prefill_chunk_size", "context_window_size", "max_batch_size"],
+        &[
+            "ep_size",
+            "tp_size",
+            "use_grouped_mm",
+            "prefill_chunk_size",
+            "context_window_size",
+            "max_batch_size",
+        ],
     ),
     (
         "which experts are picked: all of them are held",
@@ -53,7 +78,13 @@ const HARMLESS: [(&str, &[&str]); 13] = [
     ),
     (
         "how positions are rotated, or scores scaled",
-        &["rope_type", "rotary_type", "rope_scaling_type", "lm_head_multiplier", "scale_attn_by_inverse_layer_idx"],
+        &[
+            "rope_type",
+            "rotary_type",
+            "rope_scaling_type",
+            "lm_head_multiplier",
+            "scale_attn_by_inverse_layer_idx",
+        ],
     ),
     (
         "a number that scales what is added to the residual stream",
@@ -68,7 +99,10 @@ const HARMLESS: [(&str, &[&str]); 13] = [
             "apply_residual_connection_post_layernorm",
         ],
     ),
-    ("which indices layers that predict further tokens take over: these layers are left out", &["index_share_for_mtp_iteration"]),
+    (
+        "which indices layers that predict further tokens take over: these layers are left out",
+        &["index_share_for_mtp_iteration"],
+    ),
     ("how quantised weights are stored", &["groupsize", "wbits"]),
     ("an activation without weights", &["output_gate_type", "hidden_act_type"]),
 ];
@@ -123,14 +157,22 @@ const PLAIN_WORDS: [&str; 26] = [
 
 /// Names of the keys that nothing has looked at and that may change the answer, dotted where nested; of an unknown kind every one that
 /// says something. A file that goes by no name of its own says none.
-pub(super) fn not_counted(file: &Reader<'_>, kind: &FamilySpec, named: Option<&str>, config: &ModelConfig) -> Vec<String> {
+pub(super) fn not_counted(
+    file: &Reader<'_>,
+    kind: &FamilySpec,
+    named: Option<&str>,
+    config: &ModelConfig,
+) -> Vec<String> {
     let known = !kind.names.is_empty();
     let mut found: Vec<String> = file.disagreeing().map(str::to_owned).collect();
     found.extend(kind.never_counted.iter().map(|key| (*key).to_owned()));
     if named.is_some() && config.task.is_none() && contradicts(file, kind, known) {
         found.push("architectures".to_owned());
     }
-    if known && named.is_some_and(|name| !kind.names.contains(&name) && !kind.told_by_class.contains(&name)) {
+    if known
+        && named
+            .is_some_and(|name| !kind.names.contains(&name) && !kind.told_by_class.contains(&name))
+    {
         found.push("model_type".to_owned());
     }
     let counted = Counted { kind, config, switched_off: off(file) };
@@ -138,14 +180,17 @@ pub(super) fn not_counted(file: &Reader<'_>, kind: &FamilySpec, named: Option<&s
     let groups = file.groups_of_tower();
     for (key, value) in file.unused() {
         if let Some(of_tower) = key.strip_prefix(VISION).or_else(|| key.strip_prefix(FURTHER)) {
-            let may_change = is_size_of_tower(of_tower, value) || counted.may_change(of_tower, value, true);
+            let may_change =
+                is_size_of_tower(of_tower, value) || counted.may_change(of_tower, value, true);
             if !harmless.contains(&of_tower) && may_change {
                 found.push(key.to_owned());
             }
             continue;
         }
         match value {
-            Value::Object(inner) if !is_apart(key) && !groups.contains(&key) => found.extend(nested(key, inner, &counted)),
+            Value::Object(inner) if !is_apart(key) && !groups.contains(&key) => {
+                found.extend(nested(key, inner, &counted))
+            }
             _ if counted.may_change(key, value, known) => found.push(key.to_owned()),
             _ => {}
         }
@@ -157,7 +202,8 @@ pub(super) fn not_counted(file: &Reader<'_>, kind: &FamilySpec, named: Option<&s
 
 /// Sizes of towers that text parts have under other names.
 fn is_size_of_tower(key: &str, value: &Value) -> bool {
-    says_something(value) && ["depth", "width", "ratio", "channels", "dim"].iter().any(|part| key.contains(part))
+    says_something(value)
+        && ["depth", "width", "ratio", "channels", "dim"].iter().any(|part| key.contains(part))
 }
 
 /// Groups that describe another part of the model, or no layer at all.
@@ -184,7 +230,9 @@ fn contradicts(file: &Reader<'_>, kind: &FamilySpec, known: bool) -> bool {
     let Some(Value::List(classes)) = file.peek("architectures") else { return false };
     let Some(Value::Text(class)) = classes.first() else { return false };
     let is_stated = kind.saved_with.contains(&class.strip_suffix("ForCausalLM").unwrap_or(class));
-    known && !is_stated && models::of_class(class).is_none_or(|of_class| !kind.may_be_saved_as(of_class.class))
+    known
+        && !is_stated
+        && models::of_class(class).is_none_or(|of_class| !kind.may_be_saved_as(of_class.class))
 }
 
 /// The sizes that are counted, to tell whether a key says something else.
@@ -215,11 +263,19 @@ impl Counted<'_> {
     /// Settings of something that this model does not have.
     fn is_idle(&self, name: &str) -> bool {
         let starts = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
-        let of_experts =
-            starts(&["moe_", "num_experts_per", "norm_topk", "topk_", "n_shared_exp", "num_shared_exp", "shared_exp"])
-                || name.contains("expert_") && !name.contains("num_");
+        let of_experts = starts(&[
+            "moe_",
+            "num_experts_per",
+            "norm_topk",
+            "topk_",
+            "n_shared_exp",
+            "num_shared_exp",
+            "shared_exp",
+        ]) || name.contains("expert_") && !name.contains("num_");
         (self.config.moe.is_none() && of_experts && self.kind.experts.is_some())
-            || (self.config.mixer().is_none() && starts(&["mamba_", "ssm_"]) && self.kind.states.is_some())
+            || (self.config.mixer().is_none()
+                && starts(&["mamba_", "ssm_"])
+                && self.kind.states.is_some())
             || (self.switched_off && name.contains("window"))
     }
 
@@ -243,12 +299,18 @@ impl Counted<'_> {
         let config = self.config;
         match value {
             Value::Whole(number) if self.counted_by_name(name) == Some(*number) => true,
-            Value::Whole(number) if name == "qk_head_dim" => config.mla.is_some_and(|mla| mla.qk_head_dim() == *number),
-            Value::Whole(number) if name.contains("window") => config.sliding_window == Some(*number),
+            Value::Whole(number) if name == "qk_head_dim" => {
+                config.mla.is_some_and(|mla| mla.qk_head_dim() == *number)
+            }
+            Value::Whole(number) if name.contains("window") => {
+                config.sliding_window == Some(*number)
+            }
             Value::Whole(number) if name.ends_with("dim") || name.ends_with("dim_out") => {
                 *number == config.hidden_size && self.kind.further_widths_repeat_hidden
             }
-            Value::Text(word) if name == "position_embedding_type" || name == "position_embedding" => {
+            Value::Text(word)
+                if name == "position_embedding_type" || name == "position_embedding" =>
+            {
                 matches!(
                     (word.as_str(), config.position_embedding),
                     ("absolute" | "learned" | "learned_absolute", PositionEmbedding::Learned)
@@ -258,7 +320,8 @@ impl Counted<'_> {
                 )
             }
             Value::Whole(_) if name == "pad_vocab_size_multiple" => {
-                whole(name, value, config.vocab_size).is_ok_and(|multiple| config.vocab_size.is_multiple_of(multiple))
+                whole(name, value, config.vocab_size)
+                    .is_ok_and(|multiple| config.vocab_size.is_multiple_of(multiple))
             }
             _ => false,
         }

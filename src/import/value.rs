@@ -116,15 +116,18 @@ impl<'de> Visitor<'de> for Level {
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
-        Ok(u64::try_from(value).map_or_else(|_| Value::OtherNumber(value.to_string()), Value::Whole))
+        Ok(u64::try_from(value)
+            .map_or_else(|_| Value::OtherNumber(value.to_string()), Value::Whole))
     }
 
     fn visit_u128<E: Error>(self, value: u128) -> Result<Value, E> {
-        Ok(u64::try_from(value).map_or_else(|_| Value::OtherNumber(value.to_string()), Value::Whole))
+        Ok(u64::try_from(value)
+            .map_or_else(|_| Value::OtherNumber(value.to_string()), Value::Whole))
     }
 
     fn visit_i128<E: Error>(self, value: i128) -> Result<Value, E> {
-        Ok(u64::try_from(value).map_or_else(|_| Value::OtherNumber(value.to_string()), Value::Whole))
+        Ok(u64::try_from(value)
+            .map_or_else(|_| Value::OtherNumber(value.to_string()), Value::Whole))
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {

@@ -20,9 +20,12 @@ pub struct Change {
 impl fmt::Display for Change {
     /// `change --max-model-len 40960 → 32768`, `add --enforce-eager`, `leave out --x`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let value = |value: &str| if value.is_empty() { String::new() } else { format!(" {value}") };
+        let value =
+            |value: &str| if value.is_empty() { String::new() } else { format!(" {value}") };
         match (&self.before, &self.after) {
-            (Some(before), Some(after)) => write!(formatter, "change {} {before} → {after}", self.key),
+            (Some(before), Some(after)) => {
+                write!(formatter, "change {} {before} → {after}", self.key)
+            }
             (None, Some(after)) => write!(formatter, "add {}{}", self.key, value(after)),
             (_, None) => write!(formatter, "leave out {}", self.key),
         }
@@ -50,9 +53,13 @@ pub fn difference(before: &Scenario, after: &Scenario, format: Format) -> Option
     if new.missing.iter().any(|sentence| !old.missing.contains(sentence)) {
         return None;
     }
-    let value =
-        |items: &[Item], key: &str| items.iter().find(|item| item.key == key).map(|item| item.value.clone().unwrap_or_default());
-    let keys = new.items.iter().chain(old.items.iter().filter(|item| value(&new.items, &item.key).is_none()));
+    let value = |items: &[Item], key: &str| {
+        items.iter().find(|item| item.key == key).map(|item| item.value.clone().unwrap_or_default())
+    };
+    let keys = new
+        .items
+        .iter()
+        .chain(old.items.iter().filter(|item| value(&new.items, &item.key).is_none()));
     let changes = keys.map(|item| Change {
         key: shown(&item.key, [&new.text, &old.text]),
         before: value(&old.items, &item.key),
@@ -65,6 +72,8 @@ pub fn difference(before: &Scenario, after: &Scenario, format: Format) -> Option
 /// A setting's name as the texts write it: with the dashes of a command line, or bare in a file.
 fn shown(key: &str, texts: [&String; 2]) -> String {
     let flag = if key.len() == 1 { format!("-{key}") } else { format!("--{key}") };
-    let is_flag = texts.iter().any(|text| text.contains(&format!("{flag} ")) || text.contains(&format!("{flag}\n")));
+    let is_flag = texts
+        .iter()
+        .any(|text| text.contains(&format!("{flag} ")) || text.contains(&format!("{flag}\n")));
     if is_flag { flag } else { key.to_owned() }
 }

@@ -61,7 +61,11 @@ impl Flag {
     }
 
     /// Returns a flag whose words are translated: the tool's, then ours.
-    pub const fn words(names: &'static [&'static str], field: FieldId, words: &'static [(&'static str, &'static str)]) -> Self {
+    pub const fn words(
+        names: &'static [&'static str],
+        field: FieldId,
+        words: &'static [(&'static str, &'static str)],
+    ) -> Self {
         Self { names, takes: Takes::One, effect: Effect::Words(field, words) }
     }
 
@@ -76,7 +80,10 @@ impl Flag {
     }
 
     /// Returns a flag that code of the format reads.
-    pub const fn by(names: &'static [&'static str], read: fn(&mut Reading<'_>, &Given) -> Result<(), String>) -> Self {
+    pub const fn by(
+        names: &'static [&'static str],
+        read: fn(&mut Reading<'_>, &Given) -> Result<(), String>,
+    ) -> Self {
         Self { names, takes: Takes::One, effect: Effect::By(read) }
     }
 
@@ -132,5 +139,6 @@ impl Flag {
 /// True if two names are equal, where `_` and `-` count as equal.
 pub fn is_same_name(one: &str, other: &str) -> bool {
     let letter = |byte: u8| if byte == b'_' { b'-' } else { byte };
-    one.len() == other.len() && one.bytes().zip(other.bytes()).all(|(one, other)| letter(one) == letter(other))
+    one.len() == other.len()
+        && one.bytes().zip(other.bytes()).all(|(one, other)| letter(one) == letter(other))
 }

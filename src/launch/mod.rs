@@ -10,7 +10,10 @@
 //! Nothing is dropped silently: a flag that the table does not have is listed as unknown, and a
 //! flag that changes memory in a way that is not modelled is named beside the answer.
 
-#![allow(clippy::unnecessary_wraps, reason = "functions that read a flag have one form, whether its value can be wrong or not")]
+#![allow(
+    clippy::unnecessary_wraps,
+    reason = "functions that read a flag have one form, whether its value can be wrong or not"
+)]
 
 mod difference;
 mod error;
@@ -72,11 +75,13 @@ pub fn read(pasted: &[Pasted<'_>], present: &Scenario) -> Result<Launched, Launc
     if pasted.iter().any(|pasted| pasted.text.len() > MAX_BYTES) {
         return Err(LaunchError::TooLong);
     }
-    let texts: Vec<Text<'_>> = pasted.iter().map(|pasted| Text::new(pasted.name, pasted.text)).collect();
+    let texts: Vec<Text<'_>> =
+        pasted.iter().map(|pasted| Text::new(pasted.name, pasted.text)).collect();
     let opened = [Role::Whole, Role::Part].into_iter().find_map(|role| first_of(&texts, role));
     let (at, format, stated) = opened.ok_or(LaunchError::NoFormat)?;
     // A script may itself write the files that its command reads.
-    let inside: Vec<Text<'_>> = texts.iter().flat_map(Text::files).map(|(name, text)| Text::new(name, text)).collect();
+    let inside: Vec<Text<'_>> =
+        texts.iter().flat_map(Text::files).map(|(name, text)| Text::new(name, text)).collect();
     let others = texts.iter().enumerate().filter(|(index, _)| *index != at).map(|(_, text)| text);
     let beside: Vec<&Text<'_>> = others.chain(&inside).collect();
     Reading::of(format, stated?, &beside, present)
@@ -89,10 +94,12 @@ type Opened = (usize, Format, Result<Stated, LaunchError>);
 fn first_of(texts: &[Text<'_>], role: Role) -> Option<Opened> {
     let formats = || Format::ALL.into_iter().filter(move |format| format.role == role);
     let in_order = texts.iter().enumerate();
-    in_order.flat_map(|(at, text)| formats().map(move |format| (at, format, text))).find_map(|(at, format, text)| {
-        let stated = (format.open)(text)?;
-        Some((at, format, stated))
-    })
+    in_order.flat_map(|(at, text)| formats().map(move |format| (at, format, text))).find_map(
+        |(at, format, text)| {
+            let stated = (format.open)(text)?;
+            Some((at, format, stated))
+        },
+    )
 }
 
 /// Returns true if some format knows the text: it is a command or a file that starts something.
@@ -130,5 +137,7 @@ pub fn write(scenario: &Scenario, format: Format) -> Written {
 /// Returns true if a text is a model's `config.json`: an object that says its kind.
 pub fn is_config(text: &str) -> bool {
     let keys = ["\"model_type\"", "\"architectures\"", "\"num_hidden_layers\""];
-    text.trim_start().starts_with('{') && text.len() <= MAX_BYTES && keys.iter().any(|key| text.contains(key))
+    text.trim_start().starts_with('{')
+        && text.len() <= MAX_BYTES
+        && keys.iter().any(|key| text.contains(key))
 }

@@ -54,23 +54,32 @@ pub(super) fn row_called(name: &str) -> Option<(&'static ModelRow, String)> {
     let mut shorter = last.as_str();
     loop {
         if let Some(row) = ending_in(shorter) {
-            let note = format!("The catalog has {}; other endings of the name are taken to change no shape.", row.name);
+            let note = format!(
+                "The catalog has {}; other endings of the name are taken to change no shape.",
+                row.name
+            );
             return Some((row, note));
         }
-        shorter = ENDINGS.iter().filter_map(|ending| shorter.strip_suffix(ending)).min_by_key(|rest| rest.len())?;
+        shorter = ENDINGS
+            .iter()
+            .filter_map(|ending| shorter.strip_suffix(ending))
+            .min_by_key(|rest| rest.len())?;
     }
 }
 
 /// The row with a name whose last part is `last`, or `last` with one of the endings.
 fn ending_in(last: &str) -> Option<&'static ModelRow> {
-    let is = |known: &str| known.rsplit('/').next().is_some_and(|own| own.eq_ignore_ascii_case(last));
+    let is =
+        |known: &str| known.rsplit('/').next().is_some_and(|own| own.eq_ignore_ascii_case(last));
     let found = |matches: &dyn Fn(&str) -> bool| {
-        let named = |row: &&ModelRow| [row.id].iter().chain(row.aliases()).any(|name| matches(name));
+        let named =
+            |row: &&ModelRow| [row.id].iter().chain(row.aliases()).any(|name| matches(name));
         catalog::models().iter().find(named)
     };
     let with_ending = |known: &str| {
         let own = known.rsplit('/').next().unwrap_or(known).to_ascii_lowercase();
-        own.strip_prefix(last).is_some_and(|rest| ["-instruct", "-chat", "-base", "-it", "-hf"].contains(&rest))
+        own.strip_prefix(last)
+            .is_some_and(|rest| ["-instruct", "-chat", "-base", "-it", "-hf"].contains(&rest))
     };
     found(&is).or_else(|| found(&with_ending))
 }

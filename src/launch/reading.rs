@@ -54,8 +54,17 @@ impl<'a> Reading<'a> {
 
     /// A reading before any default or flag is set.
     fn new(format: Format, stated: Stated, beside: &'a [&'a Text<'a>], present: &Scenario) -> Self {
-        let scenario = if format.role == Role::Part { present.clone() } else { without_run(present) };
-        Self { scenario, format, stated, beside, rows: Vec::new(), has_config: false, defaults: Vec::new() }
+        let scenario =
+            if format.role == Role::Part { present.clone() } else { without_run(present) };
+        Self {
+            scenario,
+            format,
+            stated,
+            beside,
+            rows: Vec::new(),
+            has_config: false,
+            defaults: Vec::new(),
+        }
     }
 
     fn finish(mut self) -> Launched {
@@ -63,13 +72,21 @@ impl<'a> Reading<'a> {
         let names: Vec<String> = left_out.map(|row| row.flag.clone()).collect();
         self.scenario.set(FieldId::FlagsNotCounted, Value::Text(names.join(",")));
         let defaults = self.defaults.into_iter().map(|(_, row)| row);
-        Launched { scenario: self.scenario, format: self.format, report: self.rows.into_iter().chain(defaults).collect() }
+        Launched {
+            scenario: self.scenario,
+            format: self.format,
+            report: self.rows.into_iter().chain(defaults).collect(),
+        }
     }
 
     /// Reads one flag by the format's table.
     fn apply(&mut self, format: Format, given: &Given) -> Result<(), LaunchError> {
         let Some(flag) = format.flag(&given.key) else {
-            self.tell(given, Way::Unknown, format!("{} has no such setting in the table here.", format.version));
+            self.tell(
+                given,
+                Way::Unknown,
+                format!("{} has no such setting in the table here.", format.version),
+            );
             return Ok(());
         };
         if given.is_unknown() && !matches!(flag.effect, Effect::NoEffect) {
@@ -88,23 +105,30 @@ impl<'a> Reading<'a> {
         }
         match flag.effect {
             Effect::Sets(field) => {
-                let value = parse(field, &given.text()).map_err(|why| rest_of_sentence(&why, &given.text()))?;
+                let value = parse(field, &given.text())
+                    .map_err(|why| rest_of_sentence(&why, &given.text()))?;
                 self.read(given, field, value);
             }
-            Effect::Words(field, words) => match words.iter().find(|(theirs, _)| is_same_name(theirs, &given.text())) {
-                Some((_, ours)) => {
-                    let value = parse(field, ours).map_err(|why| rest_of_sentence(&why, ours))?;
-                    self.read(given, field, value);
+            Effect::Words(field, words) => {
+                match words.iter().find(|(theirs, _)| is_same_name(theirs, &given.text())) {
+                    Some((_, ours)) => {
+                        let value =
+                            parse(field, ours).map_err(|why| rest_of_sentence(&why, ours))?;
+                        self.read(given, field, value);
+                    }
+                    None => {
+                        self.tell(given, Way::NotModelled, "This value is not modelled.".to_owned())
+                    }
                 }
-                None => self.tell(given, Way::NotModelled, "This value is not modelled.".to_owned()),
-            },
+            }
             Effect::Switch(field) => self.switch(given, field, true)?,
             Effect::SwitchOff(field) => self.switch(given, field, false)?,
             Effect::By(read) => read(self, given)?,
             Effect::Together => {}
             Effect::NoEffect => self.tell(given, Way::NoEffect, String::new()),
             Effect::NotModelled(harmless, why) => {
-                let is_harmless = given.is_on() == Some(false) || harmless.iter().any(|value| is_same_name(value, &given.text()));
+                let is_harmless = given.is_on() == Some(false)
+                    || harmless.iter().any(|value| is_same_name(value, &given.text()));
                 let way = if is_harmless { Way::NoEffect } else { Way::NotModelled };
                 self.tell(given, way, if is_harmless { String::new() } else { why.to_owned() });
             }
@@ -113,8 +137,9 @@ impl<'a> Reading<'a> {
     }
 
     fn switch(&mut self, given: &Given, field: FieldId, yes: bool) -> Result<(), String> {
-        let on =
-            given.is_on().ok_or_else(|| format!("takes true or false, not “{}”", super::notation::short_text(&given.text())))?;
+        let on = given.is_on().ok_or_else(|| {
+            format!("takes true or false, not “{}”", super::notation::short_text(&given.text()))
+        })?;
         self.read(given, field, Value::Flag(on == yes));
         Ok(())
     }
@@ -166,7 +191,11 @@ impl<'a> Reading<'a> {
 
     /// Returns the last flag of the text that goes by one of these names.
     pub fn stated(&self, names: &[&str]) -> Option<&Given> {
-        self.stated.given.iter().rev().find(|given| names.iter().any(|name| is_same_name(name, &given.key)))
+        self.stated
+            .given
+            .iter()
+            .rev()
+            .find(|given| names.iter().any(|name| is_same_name(name, &given.key)))
     }
 
     /// The flags of the text whose names begin so.
@@ -177,7 +206,10 @@ impl<'a> Reading<'a> {
     /// The text that was pasted or dropped beside this one under that name, whatever its folder.
     pub fn beside_named(&self, path: &str) -> Option<&'a Text<'a>> {
         let name = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
-        self.beside.iter().copied().find(|text| !text.name.is_empty() && name(text.name) == name(path))
+        self.beside
+            .iter()
+            .copied()
+            .find(|text| !text.name.is_empty() && name(text.name) == name(path))
     }
 
     /// Returns true if anything was pasted or dropped beside the text.
@@ -205,7 +237,11 @@ impl<'a> Reading<'a> {
     /// Returns the flag of the program that starts the processes, such as torchrun's
     /// `nproc_per_node`.
     pub fn launcher(&self, names: &[&str]) -> Option<&Given> {
-        self.stated.launcher.iter().rev().find(|given| names.iter().any(|name| is_same_name(name, &given.key)))
+        self.stated
+            .launcher
+            .iter()
+            .rev()
+            .find(|given| names.iter().any(|name| is_same_name(name, &given.key)))
     }
 
     /// Returns the processes that the launcher starts on all machines, one for each GPU:
@@ -215,15 +251,19 @@ impl<'a> Reading<'a> {
     /// Without them it counts the GPUs that `CUDA_VISIBLE_DEVICES` names. `None` where no number is
     /// stated.
     pub fn processes(&self) -> Option<u64> {
-        let whole = |given: Option<&Given>| given.filter(|given| !given.is_unknown()).and_then(|given| given.whole().ok());
+        let whole = |given: Option<&Given>| {
+            given.filter(|given| !given.is_unknown()).and_then(|given| given.whole().ok())
+        };
         if let Some(all) = whole(self.launcher(&["num_processes"])) {
             return Some(all);
         }
-        let nodes = whole(self.launcher(&["nnodes", "num_nodes", "num_machines"])).or_else(|| whole(self.environment("NNODES")));
+        let nodes = whole(self.launcher(&["nnodes", "num_nodes", "num_machines"]))
+            .or_else(|| whole(self.environment("NNODES")));
         let each = whole(self.launcher(&["nproc_per_node", "nproc-per-node", "num_gpus"]));
         let each = each.or_else(|| whole(self.environment("NPROC_PER_NODE")));
         let visible = || {
-            let devices = self.environment("CUDA_VISIBLE_DEVICES").filter(|given| !given.is_unknown())?;
+            let devices =
+                self.environment("CUDA_VISIBLE_DEVICES").filter(|given| !given.is_unknown())?;
             u64::try_from(devices.list().len()).ok().filter(|count| *count > 0)
         };
         each.or_else(visible).map(|each| each.saturating_mul(nodes.unwrap_or(1)))
@@ -235,17 +275,27 @@ impl<'a> Reading<'a> {
             let Some(given) = self.environment(name).cloned() else { continue };
             match given.text().replace('"', "").trim() {
                 "" => {}
-                "expandable_segments:True" => self.read(&given, FieldId::ExpandableSegments, Value::Flag(true)),
-                "expandable_segments:False" => self.read(&given, FieldId::ExpandableSegments, Value::Flag(false)),
-                _ => self.not_modelled(&given, "Of the allocator's settings growing segments alone are an input here."),
+                "expandable_segments:True" => {
+                    self.read(&given, FieldId::ExpandableSegments, Value::Flag(true))
+                }
+                "expandable_segments:False" => {
+                    self.read(&given, FieldId::ExpandableSegments, Value::Flag(false))
+                }
+                _ => self.not_modelled(
+                    &given,
+                    "Of the allocator's settings growing segments alone are an input here.",
+                ),
             }
         }
     }
 
     /// Takes the model of a `config.json` that was pasted or dropped beside the text.
     fn model_beside(&mut self) -> Result<(), LaunchError> {
-        let Some(text) = self.beside.iter().find(|text| super::is_config(text.raw)) else { return Ok(()) };
-        let imported = crate::import::config_json(text.raw).map_err(|error| LaunchError::Model { why: error.to_string() })?;
+        let Some(text) = self.beside.iter().find(|text| super::is_config(text.raw)) else {
+            return Ok(());
+        };
+        let imported = crate::import::config_json(text.raw)
+            .map_err(|error| LaunchError::Model { why: error.to_string() })?;
         self.scenario.apply_imported(&imported);
         self.has_config = true;
         Ok(())
@@ -256,7 +306,11 @@ impl<'a> Reading<'a> {
     pub fn model(&mut self, given: &Given) {
         self.defaults.retain(|(of, _)| *of != FieldId::Model);
         if self.has_config {
-            return self.tell(given, Way::Read, "The config.json beside it says the model.".to_owned());
+            return self.tell(
+                given,
+                Way::Read,
+                "The config.json beside it says the model.".to_owned(),
+            );
         }
         let Some((row, why)) = model_names::row_called(&given.text()) else {
             let note = "The catalog has no model of that name: paste its config.json beside the command, or choose a model. The present \
@@ -265,7 +319,11 @@ impl<'a> Reading<'a> {
         };
         self.scenario.set_model(row.id);
         let note = format!("{}. {why}", row.name);
-        self.tell(given, if why.is_empty() { Way::Read } else { Way::Derived }, note.trim_end().to_owned());
+        self.tell(
+            given,
+            if why.is_empty() { Way::Read } else { Way::Derived },
+            note.trim_end().to_owned(),
+        );
     }
 
     /// Reads a file that the text refers to: one that was pasted or dropped beside it, by its name,
@@ -277,14 +335,25 @@ impl<'a> Reading<'a> {
         let wanted = given.text();
         let name = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
         let parts = || Format::ALL.into_iter().filter(|format| format.role == Role::Part);
-        let open = |text: &&Text<'_>| parts().find_map(|format| (format.open)(text).map(|stated| (format, stated)));
+        let open = |text: &&Text<'_>| {
+            parts().find_map(|format| (format.open)(text).map(|stated| (format, stated)))
+        };
         let named = self.beside_named(&wanted);
-        let opened = named.and_then(|text| open(&text)).or_else(|| self.beside.iter().find_map(&open));
+        let opened =
+            named.and_then(|text| open(&text)).or_else(|| self.beside.iter().find_map(&open));
         let Some((format, stated)) = opened else {
-            self.tell(given, Way::Unknown, format!("Paste or drop {} beside the command, too.", name(&wanted)));
+            self.tell(
+                given,
+                Way::Unknown,
+                format!("Paste or drop {} beside the command, too.", name(&wanted)),
+            );
             return Ok(false);
         };
-        self.tell(given, Way::Read, format!("Read from the file beside the command ({}).", format.label));
+        self.tell(
+            given,
+            Way::Read,
+            format!("Read from the file beside the command ({}).", format.label),
+        );
         self.joined(format, stated?)?;
         Ok(true)
     }
@@ -297,7 +366,10 @@ impl<'a> Reading<'a> {
         let own = std::mem::replace(&mut self.stated, stated);
         (format.begin)(self);
         let given = self.stated.given.clone();
-        let read = given.iter().try_for_each(|given| self.apply(format, given)).and_then(|()| (format.end)(self));
+        let read = given
+            .iter()
+            .try_for_each(|given| self.apply(format, given))
+            .and_then(|()| (format.end)(self));
         self.stated = own;
         read
     }
@@ -307,7 +379,11 @@ impl<'a> Reading<'a> {
     ///
     /// # Errors
     /// The rest of a sentence that begins with the flag, where the file cannot be read.
-    pub fn beneath(&mut self, given: &Given, open: fn(&Text<'_>) -> Option<Result<Stated, LaunchError>>) -> Result<(), String> {
+    pub fn beneath(
+        &mut self,
+        given: &Given,
+        open: fn(&Text<'_>) -> Option<Result<Stated, LaunchError>>,
+    ) -> Result<(), String> {
         self.take_beside(given, open, false)
     }
 
@@ -315,7 +391,11 @@ impl<'a> Reading<'a> {
     ///
     /// # Errors
     /// As there.
-    pub fn above(&mut self, given: &Given, open: fn(&Text<'_>) -> Option<Result<Stated, LaunchError>>) -> Result<(), String> {
+    pub fn above(
+        &mut self,
+        given: &Given,
+        open: fn(&Text<'_>) -> Option<Result<Stated, LaunchError>>,
+    ) -> Result<(), String> {
         self.take_beside(given, open, true)
     }
 
@@ -327,20 +407,34 @@ impl<'a> Reading<'a> {
     ) -> Result<(), String> {
         let wanted = given.text();
         let last = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
-        let named = self.beside.iter().find(|text| !text.name.is_empty() && last(text.name) == last(&wanted));
-        let opened = named.and_then(|text| open(text)).or_else(|| self.beside.iter().find_map(|text| open(text)));
+        let named = self
+            .beside
+            .iter()
+            .find(|text| !text.name.is_empty() && last(text.name) == last(&wanted));
+        let opened = named
+            .and_then(|text| open(text))
+            .or_else(|| self.beside.iter().find_map(|text| open(text)));
         let Some(stated) = opened else {
-            self.tell(given, Way::Unknown, format!("Paste or drop {} beside the command, too.", last(&wanted)));
+            self.tell(
+                given,
+                Way::Unknown,
+                format!("Paste or drop {} beside the command, too.", last(&wanted)),
+            );
             return Ok(());
         };
-        let mut further = stated.map_err(|error| format!("names a file that cannot be read: {error}"))?.given;
+        let mut further =
+            stated.map_err(|error| format!("names a file that cannot be read: {error}"))?.given;
         self.tell(given, Way::Read, "Read from the file beside the command.".to_owned());
         // A file that such a file names in turn is not read.
         let plain = |key: &str| key.replace('_', "-");
-        let stated: BTreeSet<String> = self.stated.given.iter().map(|own| plain(&own.key)).collect();
-        further.retain(|own| !is_same_name(&own.key, &given.key) && (is_above || !stated.contains(&plain(&own.key))));
+        let stated: BTreeSet<String> =
+            self.stated.given.iter().map(|own| plain(&own.key)).collect();
+        further.retain(|own| {
+            !is_same_name(&own.key, &given.key) && (is_above || !stated.contains(&plain(&own.key)))
+        });
         for own in &further {
-            self.apply(self.format, own).map_err(|error| format!("names a file that cannot be read: {error}"))?;
+            self.apply(self.format, own)
+                .map_err(|error| format!("names a file that cannot be read: {error}"))?;
         }
         self.stated.given.extend(further);
         Ok(())
@@ -351,7 +445,11 @@ impl<'a> Reading<'a> {
     pub fn accelerator(&mut self, given: &Given) {
         match catalog::accelerator(&given.text()) {
             Some(row) => self.read(given, FieldId::Accelerator, Value::Text(row.id.to_owned())),
-            None => self.tell(given, Way::Unknown, "The catalog has no accelerator of that name.".to_owned()),
+            None => self.tell(
+                given,
+                Way::Unknown,
+                "The catalog has no accelerator of that name.".to_owned(),
+            ),
         }
     }
 }
@@ -363,16 +461,25 @@ fn meaning(id: FieldId, value: &Value, more: &str) -> String {
 
 /// A row about an input that is not set at a single place of the text.
 fn row_of_no_place(flag: &str, id: FieldId, value: &Value, way: Way, more: &str) -> Row {
-    Row { flag: flag.to_owned(), value: show(id, value), way, note: meaning(id, value, more), place: None }
+    Row {
+        flag: flag.to_owned(),
+        value: show(id, value),
+        way,
+        note: meaning(id, value, more),
+        place: None,
+    }
 }
 
 /// The scenario without the inputs that a command determines: the run, formats, layout, reserves.
 fn without_run(present: &Scenario) -> Scenario {
     let mut scenario = present.clone();
     let is_of_run = |id: &FieldId| {
-        let of_run =
-            matches!(field(*id).group, Group::Run | Group::Precision | Group::Layout | Group::StackOptions | Group::Reserve);
-        let is_about_hardware = matches!(field(*id).default, crate::scenario::FieldDefault::OfAccelerator(_));
+        let of_run = matches!(
+            field(*id).group,
+            Group::Run | Group::Precision | Group::Layout | Group::StackOptions | Group::Reserve
+        );
+        let is_about_hardware =
+            matches!(field(*id).default, crate::scenario::FieldDefault::OfAccelerator(_));
         of_run && !is_about_hardware
     };
     let gone: Vec<FieldId> = scenario.set_fields().filter(is_of_run).collect();
@@ -384,8 +491,10 @@ fn without_run(present: &Scenario) -> Scenario {
 
 /// The end of a sentence about an input, which can follow the name of a flag.
 fn rest_of_sentence(sentence: &str, value: &str) -> String {
-    let rest =
-        ["takes", "can", "is", "must"].iter().filter_map(|verb| sentence.find(&format!(" {verb} ")).map(|at| at + 1)).min();
+    let rest = ["takes", "can", "is", "must"]
+        .iter()
+        .filter_map(|verb| sentence.find(&format!(" {verb} ")).map(|at| at + 1))
+        .min();
     let rest = rest.and_then(|at| sentence.get(at..)).unwrap_or(sentence);
     let rest = rest.trim_end_matches('.');
     let value = super::notation::short_text(value);

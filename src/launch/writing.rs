@@ -42,7 +42,14 @@ pub struct Writing<'a> {
 impl<'a> Writing<'a> {
     pub(super) fn of(scenario: &'a Scenario, format: Format) -> Self {
         let defaults = Reading::of_nothing(format, scenario);
-        Self { scenario, defaults, items: Vec::new(), format, said: Vec::new(), missing: Vec::new() }
+        Self {
+            scenario,
+            defaults,
+            items: Vec::new(),
+            format,
+            said: Vec::new(),
+            missing: Vec::new(),
+        }
     }
 
     /// The command or file. A format that is read alone says so.
@@ -105,14 +112,22 @@ impl<'a> Writing<'a> {
                 Effect::Sets(id) => (id, plain(id, &self.scenario.get(id)).map(Some)),
                 Effect::Words(id, words) => {
                     let Value::Choice(own) = self.scenario.get(id) else { continue };
-                    (id, words.iter().find(|(_, ours)| *ours == own).map(|(theirs, _)| Some((*theirs).to_owned())))
+                    (
+                        id,
+                        words
+                            .iter()
+                            .find(|(_, ours)| *ours == own)
+                            .map(|(theirs, _)| Some((*theirs).to_owned())),
+                    )
                 }
                 Effect::Switch(id) | Effect::SwitchOff(id) => {
                     let yes = matches!(flag.effect, Effect::Switch(_));
                     let is_on = self.scenario.get(id) == Value::Flag(yes);
                     (id, is_on.then_some(None))
                 }
-                Effect::By(_) | Effect::Together | Effect::NoEffect | Effect::NotModelled(..) => continue,
+                Effect::By(_) | Effect::Together | Effect::NoEffect | Effect::NotModelled(..) => {
+                    continue;
+                }
             };
             if self.said.contains(&field) || !self.differs(field) {
                 continue;
@@ -126,15 +141,21 @@ impl<'a> Writing<'a> {
     /// Inputs that count, differ from the tool's defaults, and were not said.
     fn name_missing(&mut self) {
         let silent = [FieldId::Mode, FieldId::FlagsNotCounted, FieldId::Model];
-        let counting: Vec<FieldId> = self.scenario.counting_fields().map(|field| field.id).collect();
+        let counting: Vec<FieldId> =
+            self.scenario.counting_fields().map(|field| field.id).collect();
         for id in counting {
             let group = field(id).group;
-            let is_asked =
-                !matches!(group, crate::scenario::Group::Cost | crate::scenario::Group::Hardware | crate::scenario::Group::Model);
+            let is_asked = !matches!(
+                group,
+                crate::scenario::Group::Cost
+                    | crate::scenario::Group::Hardware
+                    | crate::scenario::Group::Model
+            );
             let is_shape = field(id).default.is_of_model() || silent.contains(&id);
             if is_asked && !is_shape && !self.said.contains(&id) && self.differs(id) {
                 let (label, value) = (field(id).label, show(id, &self.scenario.get(id)));
-                self.missing.push(format!("{} has no word for “{label}: {value}”.", self.format.label));
+                self.missing
+                    .push(format!("{} has no word for “{label}: {value}”.", self.format.label));
             }
         }
     }
@@ -160,7 +181,9 @@ impl<'a> Writing<'a> {
     /// Returns the settings as lines of YAML: `key: value`. Lists and groups of keys are written
     /// between brackets by whoever says them.
     pub fn as_yaml(&self) -> String {
-        let line = |text: String, item: &Item| text + &item.key + ": " + item.value.as_deref().unwrap_or("true") + "\n";
+        let line = |text: String, item: &Item| {
+            text + &item.key + ": " + item.value.as_deref().unwrap_or("true") + "\n"
+        };
         self.items.iter().fold(String::new(), line)
     }
 
@@ -199,7 +222,9 @@ impl<'a> Writing<'a> {
         for item in &self.items {
             let (table, key) = item.key.rsplit_once('.').unwrap_or(("", &item.key));
             let value = item.value.as_deref().unwrap_or("true");
-            let is_plain = value.parse::<f64>().is_ok() || matches!(value, "true" | "false") || value.starts_with('[');
+            let is_plain = value.parse::<f64>().is_ok()
+                || matches!(value, "true" | "false")
+                || value.starts_with('[');
             let value = if is_plain { value.to_owned() } else { format!("{value:?}") };
             let at = tables.iter().position(|(name, _)| *name == table).unwrap_or_else(|| {
                 tables.push((table, String::new()));
@@ -219,9 +244,14 @@ impl<'a> Writing<'a> {
 /// A word of a shell, in quotes where it needs them.
 pub fn quoted(word: &str) -> String {
     let is_plain = |letter: char| {
-        letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.' | '/' | ':' | '=' | ',' | '+' | '@' | '%')
+        letter.is_ascii_alphanumeric()
+            || matches!(letter, '_' | '-' | '.' | '/' | ':' | '=' | ',' | '+' | '@' | '%')
     };
-    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 /// A value as a tool reads it; nothing for what has no words.

@@ -28,7 +28,8 @@ pub struct Feedback {
 pub fn read(text: &str, unit: Unit) -> Result<Amount, String> {
     let text = plain(text, LONGEST);
     let written = text.to_lowercase();
-    if matches!(written.as_str(), "none" | "no" | "never" | "impossible" | "no number" | "no count") {
+    if matches!(written.as_str(), "none" | "no" | "never" | "impossible" | "no number" | "no count")
+    {
         return Ok(Amount::Never);
     }
     let wrong = || format!("This answer needs {}.", unit.hint());
@@ -42,8 +43,11 @@ pub fn read(text: &str, unit: Unit) -> Result<Amount, String> {
 /// The factor that brings a number with that suffix into the figure's own unit; `None` for an
 /// unknown suffix.
 fn factor(suffix: &str, unit: Unit) -> Option<f64> {
-    let suffix: String = suffix.to_lowercase().chars().filter(|character| !character.is_whitespace()).collect();
-    let of = |table: &[(&str, f64)]| table.iter().find(|(name, _)| *name == suffix).map(|(_, factor)| *factor);
+    let suffix: String =
+        suffix.to_lowercase().chars().filter(|character| !character.is_whitespace()).collect();
+    let of = |table: &[(&str, f64)]| {
+        table.iter().find(|(name, _)| *name == suffix).map(|(_, factor)| *factor)
+    };
     let counted = |nouns: &[&str]| {
         let rest = nouns.iter().find_map(|noun| suffix.strip_suffix(noun)).unwrap_or(&suffix);
         power(rest)
@@ -62,7 +66,14 @@ fn factor(suffix: &str, unit: Unit) -> Option<f64> {
         Unit::Times => of(&[("", 1.0), ("x", 1.0), ("×", 1.0), ("times", 1.0)]),
         Unit::Share => of(&[("", 0.01), ("%", 0.01), ("percent", 0.01)]),
         Unit::Seconds => of(SECONDS),
-        Unit::Days => of(&[("", 1.0), ("d", 1.0), ("day", 1.0), ("days", 1.0), ("h", 1.0 / 24.0), ("hours", 1.0 / 24.0)]),
+        Unit::Days => of(&[
+            ("", 1.0),
+            ("d", 1.0),
+            ("day", 1.0),
+            ("days", 1.0),
+            ("h", 1.0 / 24.0),
+            ("hours", 1.0 / 24.0),
+        ]),
     }
 }
 
@@ -103,8 +114,11 @@ fn memory(word: &str) -> Option<f64> {
     if matches!(word, "" | "b" | "byte" | "bytes") {
         return Some(1.0);
     }
-    let word =
-        word.strip_suffix("bytes").or_else(|| word.strip_suffix("byte")).or_else(|| word.strip_suffix('b')).unwrap_or(word);
+    let word = word
+        .strip_suffix("bytes")
+        .or_else(|| word.strip_suffix("byte"))
+        .or_else(|| word.strip_suffix('b'))
+        .unwrap_or(word);
     let (word, base) = word.strip_suffix('i').map_or((word, 1000.0), |word| (word, 1024.0));
     let powers = match word {
         "k" | "kilo" => 1,
@@ -122,16 +136,22 @@ fn memory(word: &str) -> Option<f64> {
 ///
 /// # Errors
 /// One sentence where the answer cannot be read, or the scenario has no such figure.
-pub fn check(text: &str, figure: &Figure, facts: &Facts, tolerance: f64) -> Result<Feedback, String> {
+pub fn check(
+    text: &str,
+    figure: &Figure,
+    facts: &Facts,
+    tolerance: f64,
+) -> Result<Feedback, String> {
     let truth = (figure.of)(facts).ok_or("This scenario has no such figure.")?;
     let answer = read(text, figure.unit)?;
     let wrong = |text: String| Ok(Feedback { right: false, text });
     match (answer, truth) {
         _ if answer.is(truth, tolerance) => Ok(Feedback { right: true, text: "Right.".to_owned() }),
         (Amount::Never, _) => wrong("There is such a number.".to_owned()),
-        (_, Amount::Never) => {
-            wrong("There is no such number: something is too large however many GPUs share the rest.".to_owned())
-        }
+        (_, Amount::Never) => wrong(
+            "There is no such number: something is too large however many GPUs share the rest."
+                .to_owned(),
+        ),
         (Amount::Number(answer), Amount::Number(truth)) => {
             let ratio = answer / truth;
             let known = known_factor(ratio, figure, facts).map(|why| format!(" {why}"));
@@ -153,24 +173,30 @@ type Known = (f64, String);
 /// no known one.
 pub fn known_factor(ratio: f64, figure: &Figure, facts: &Facts) -> Option<String> {
     const SAME: f64 = 0.006;
-    let near = |(known, _): &Known| (known - 1.0).abs() > 2.0 * SAME && (ratio / known - 1.0).abs() < SAME;
+    let near =
+        |(known, _): &Known| (known - 1.0).abs() > 2.0 * SAME && (ratio / known - 1.0).abs() < SAME;
     of_job(figure, facts).into_iter().chain(of_units(figure.unit)).find(near).map(|(_, why)| why)
 }
 
 /// Ratios that depend on the job, the most telling first.
 fn of_job(figure: &Figure, facts: &Facts) -> Vec<Known> {
     let mut known = Vec::new();
-    let mut say =
-        |ratio: Option<f64>, why: &str| known.extend(ratio.filter(|ratio| *ratio > 0.0).map(|ratio| (ratio, why.to_owned())));
+    let mut say = |ratio: Option<f64>, why: &str| {
+        known.extend(ratio.filter(|ratio| *ratio > 0.0).map(|ratio| (ratio, why.to_owned())))
+    };
     let layers = to_f64(facts.job.model().num_hidden_layers);
     let gpus = to_f64(facts.job.layout().world_size());
     if figure.id.starts_with("kv-") && figure.unit == Unit::Memory {
-        let groups = to_f64(facts.job.model().num_attention_heads) / to_f64(facts.job.model().num_key_value_heads.max(1));
+        let groups = to_f64(facts.job.model().num_attention_heads)
+            / to_f64(facts.job.model().num_key_value_heads.max(1));
         say(Some(groups), "That counts every query head: only the key/value heads are kept.");
         say(Some(0.5), "Half of it: keys and values are kept, one of each.");
         say(Some(1.0 / layers), "That is one layer: every layer keeps its own.");
         if let Run::Serving(run) = facts.job.run() {
-            say(Some(1.0 / to_f64(run.concurrent_sequences)), "That is one sequence of all that are served at once.");
+            say(
+                Some(1.0 / to_f64(run.concurrent_sequences)),
+                "That is one sequence of all that are served at once.",
+            );
         }
     }
     if matches!(figure.id, "states" | "bytes-per-parameter" | "per-gpu" | "optimizer") {
@@ -180,7 +206,10 @@ fn of_job(figure: &Figure, facts: &Facts) -> Vec<Known> {
     }
     if figure.unit == Unit::Memory {
         say(Some(gpus), "That is for all GPUs together: one holds its share.");
-        say(Some(1.0 / gpus), "That is divided by the number of GPUs once too often: what is asked for is not shared out.");
+        say(
+            Some(1.0 / gpus),
+            "That is divided by the number of GPUs once too often: what is asked for is not shared out.",
+        );
     }
     if matches!(figure.id, "activations" | "saved-per-layer") {
         say(Some(1.0 / layers), "That is one layer of all.");

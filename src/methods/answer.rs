@@ -24,8 +24,15 @@ pub enum MethodKind {
 
 impl MethodKind {
     /// All kinds in the order they are shown.
-    pub const ALL: [Self; 7] =
-        [Self::Weights, Self::Gradients, Self::Optimizer, Self::Activations, Self::Temporary, Self::KvCache, Self::Overhead];
+    pub const ALL: [Self; 7] = [
+        Self::Weights,
+        Self::Gradients,
+        Self::Optimizer,
+        Self::Activations,
+        Self::Temporary,
+        Self::KvCache,
+        Self::Overhead,
+    ];
 
     /// Returns the documents' word for a kind of memory of the ledger.
     pub const fn of(kind: MemoryKind) -> Self {

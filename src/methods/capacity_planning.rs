@@ -69,7 +69,8 @@ pub fn activations_checkpointed(shape: &Shape) -> Bytes {
 /// Returns the bytes of activations as the code computes them, `b·s·h·L · f ·` precision bytes with
 /// `f` = 2 checkpointed, else 34: one factor of 2 too many.
 pub fn activations_as_coded(shape: &Shape, checkpointing: bool, dtype: DType) -> Bytes {
-    let rule = if checkpointing { activations_checkpointed(shape) } else { activations_rule(shape) };
+    let rule =
+        if checkpointing { activations_checkpointed(shape) } else { activations_rule(shape) };
     Elements(rule.0).stored_as(dtype)
 }
 
@@ -124,7 +125,8 @@ pub struct KvShape {
 /// assert_eq!(kv_cache(llama_70b, 1, DType::Bf16).0, 2 * 80 * 8 * 128 * 2);
 /// ```
 pub fn kv_cache(shape: KvShape, tokens: u64, dtype: DType) -> Bytes {
-    Elements::of([2, shape.num_hidden_layers, shape.num_key_value_heads, shape.head_dim, tokens]).stored_as(dtype)
+    Elements::of([2, shape.num_hidden_layers, shape.num_key_value_heads, shape.head_dim, tokens])
+        .stored_as(dtype)
 }
 
 /// Returns the factor by which grouped heads make the cache smaller, `n_heads / n_kv` (question 6).
@@ -139,7 +141,12 @@ pub fn sequences_in(cache: Bytes, one_sequence: Bytes) -> u64 {
 
 /// Returns the bytes of the buffer of the tokens in flight, `b·1·h·L·4·bytes` (function
 /// `compute_inference_memory`).
-pub fn inference_buffer(batch_size: u64, hidden_size: u64, num_hidden_layers: u64, dtype: DType) -> Bytes {
+pub fn inference_buffer(
+    batch_size: u64,
+    hidden_size: u64,
+    num_hidden_layers: u64,
+    dtype: DType,
+) -> Bytes {
     Elements::of([batch_size, 1, hidden_size, num_hidden_layers, 4]).stored_as(dtype)
 }
 
@@ -233,9 +240,18 @@ impl Budget {
 
 /// Returns the bytes of one GPU by the template `memory_budget`: `W/N` from stage 3, `G/N` from
 /// stage 2, `O/N` from stage 1; tensor and pipeline degree are ignored.
-pub fn memory_budget(states: &ModelStates, zero_stage: u8, data_parallel_size: u64, activations: Bytes) -> Budget {
+pub fn memory_budget(
+    states: &ModelStates,
+    zero_stage: u8,
+    data_parallel_size: u64,
+    activations: Bytes,
+) -> Budget {
     let states = states.sharded(zero_stage, data_parallel_size);
-    Budget { states, activations, overhead: overhead(states.total() + activations, TRAINING_OVERHEAD_PERCENT) }
+    Budget {
+        states,
+        activations,
+        overhead: overhead(states.total() + activations, TRAINING_OVERHEAD_PERCENT),
+    }
 }
 
 /// Returns the divisor of optimizer states and gradients under tensor parallelism: `t` (the
@@ -292,7 +308,12 @@ pub fn zero3_communication() -> f64 {
 
 /// Returns the seconds of a training at an achieved rate, `6PD / (GPUs · rate)` (checks the history
 /// section's "months").
-pub fn training_time(num_parameters: f64, tokens: f64, gpus: u64, achieved: FlopsPerSecond) -> Seconds {
+pub fn training_time(
+    num_parameters: f64,
+    tokens: f64,
+    gpus: u64,
+    achieved: FlopsPerSecond,
+) -> Seconds {
     training_flops(num_parameters, tokens) / (achieved * to_f64(gpus.max(1)))
 }
 
@@ -311,11 +332,18 @@ pub fn shortfall(low: Bytes, high: Bytes) -> f64 {
 ///
 /// `L·(2h² + 2·h·n_kv·head_dim + 3·h·d_ff + 2h) + 2·v·h + h`; the document calls this count 70
 /// billion (corrects the nominal count).
-pub fn llama_parameters(hidden_size: u64, intermediate_size: u64, vocab_size: u64, kv: KvShape) -> u64 {
+pub fn llama_parameters(
+    hidden_size: u64,
+    intermediate_size: u64,
+    vocab_size: u64,
+    kv: KvShape,
+) -> u64 {
     let h = hidden_size;
     let kv_width = product([kv.num_key_value_heads, kv.head_dim]);
     let per_row = product([2, h]) + product([2, kv_width]) + product([3, intermediate_size]) + 2;
-    product([kv.num_hidden_layers, h, per_row]).saturating_add(product([2, vocab_size, h])).saturating_add(h)
+    product([kv.num_hidden_layers, h, per_row])
+        .saturating_add(product([2, vocab_size, h]))
+        .saturating_add(h)
 }
 
 /// The key of the optimizer whose states the document counts.

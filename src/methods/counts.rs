@@ -44,7 +44,11 @@ pub(super) struct Placement {
 
 impl<'a> Rules<'a> {
     /// The rules of a scenario for a method that keeps `t` and `p`.
-    pub fn of(inputs: &MethodInputs, unit: MemoryUnit, memory: &'a dyn Fn(u64, u64) -> Bytes) -> Self {
+    pub fn of(
+        inputs: &MethodInputs,
+        unit: MemoryUnit,
+        memory: &'a dyn Fn(u64, u64) -> Bytes,
+    ) -> Self {
         Self {
             t: inputs.tensor_model_parallel_size.max(1),
             p: inputs.pipeline_model_parallel_size.max(1),
@@ -69,7 +73,9 @@ impl<'a> Rules<'a> {
         if self.layout_problem().is_some() {
             return None;
         }
-        let whole_nodes = |gpus: u64| gpus <= self.accelerators_per_node || gpus.is_multiple_of(self.accelerators_per_node);
+        let whole_nodes = |gpus: u64| {
+            gpus <= self.accelerators_per_node || gpus.is_multiple_of(self.accelerators_per_node)
+        };
         self.ranks()
             .into_iter()
             .map(|ranks| self.place(ranks))
@@ -92,12 +98,24 @@ impl<'a> Rules<'a> {
     }
 
     fn place(&self, ranks: u64) -> Placement {
-        let sequences = self.micro_batch_size.unwrap_or_else(|| self.global_batch_size.div_ceil(ranks.max(1)));
-        Placement { gpus: product([self.t, self.p, ranks]), sequences, bytes: (self.memory)(ranks, sequences) }
+        let sequences =
+            self.micro_batch_size.unwrap_or_else(|| self.global_batch_size.div_ceil(ranks.max(1)));
+        Placement {
+            gpus: product([self.t, self.p, ranks]),
+            sequences,
+            bytes: (self.memory)(ranks, sequences),
+        }
     }
 
     fn layout_problem(&self) -> Option<String> {
-        let Self { t, p, num_attention_heads: heads, num_hidden_layers: layers, global_batch_size: batch, .. } = *self;
+        let Self {
+            t,
+            p,
+            num_attention_heads: heads,
+            num_hidden_layers: layers,
+            global_batch_size: batch,
+            ..
+        } = *self;
         let micro = self.micro_batch_size.unwrap_or(1).max(1);
         if !heads.is_multiple_of(t) {
             Some(format!("{heads} attention heads cannot be split evenly over {t} tensor ranks."))
@@ -118,7 +136,9 @@ impl<'a> Rules<'a> {
         let held = sequences(placed.sequences);
         if placed.bytes <= self.capacity {
             let node = self.accelerators_per_node;
-            return format!("No count that fits shares {batch} evenly and fills whole nodes of {node}.");
+            return format!(
+                "No count that fits shares {batch} evenly and fills whole nodes of {node}."
+            );
         }
         format!(
             "At most {} can share {batch} in whole micro-batches; even then one holds {held} and needs {need} of {room}.",
@@ -199,24 +219,42 @@ pub fn instance_shape(
 /// The smallest serving instance from `arithmetic` accelerators upwards that has a shape and fills whole nodes.
 pub(super) fn smallest_instance(inputs: &MethodInputs, arithmetic: u64) -> Option<(u64, u64, u64)> {
     let node = inputs.accelerators_per_node.max(1);
-    let most = product([node.min(inputs.num_attention_heads), inputs.num_hidden_layers]).min(SEARCH_LIMIT);
-    (arithmetic.max(1)..=most).filter(|gpus| *gpus <= node || gpus.is_multiple_of(node)).find_map(|gpus| {
-        let MethodInputs { num_attention_heads, num_key_value_heads, num_hidden_layers, .. } = *inputs;
-        let (t, p) = instance_shape(gpus, num_attention_heads, num_key_value_heads, num_hidden_layers, node)?;
-        Some((gpus, t, p))
-    })
+    let most =
+        product([node.min(inputs.num_attention_heads), inputs.num_hidden_layers]).min(SEARCH_LIMIT);
+    (arithmetic.max(1)..=most).filter(|gpus| *gpus <= node || gpus.is_multiple_of(node)).find_map(
+        |gpus| {
+            let MethodInputs {
+                num_attention_heads, num_key_value_heads, num_hidden_layers, ..
+            } = *inputs;
+            let (t, p) = instance_shape(
+                gpus,
+                num_attention_heads,
+                num_key_value_heads,
+                num_hidden_layers,
+                node,
+            )?;
+            Some((gpus, t, p))
+        },
+    )
 }
 
 /// "40 GPUs as 8 tensor ranks × 5 stages".
 pub(super) fn instance_in_words(count: u64, t: u64, p: u64) -> String {
-    format!("{} as {} × {}", gpus(count), counted(t, "tensor rank", "tensor ranks"), counted(p, "stage", "stages"))
+    format!(
+        "{} as {} × {}",
+        gpus(count),
+        counted(t, "tensor rank", "tensor ranks"),
+        counted(p, "stage", "stages")
+    )
 }
 
 /// All divisors in ascending order; above 2³² those whose smaller cofactor exceeds 2¹⁶ are left out.
 fn divisors(number: u64) -> Vec<u64> {
     let number = number.max(1);
-    let small: Vec<u64> =
-        (1..=SEARCH_LIMIT).take_while(|i| i.saturating_mul(*i) <= number).filter(|i| number.is_multiple_of(*i)).collect();
+    let small: Vec<u64> = (1..=SEARCH_LIMIT)
+        .take_while(|i| i.saturating_mul(*i) <= number)
+        .filter(|i| number.is_multiple_of(*i))
+        .collect();
     let large = small.iter().rev().map(|i| number / i).filter(|i| !small.contains(i));
     let large: Vec<u64> = large.collect();
     small.into_iter().chain(large).collect()

@@ -49,7 +49,8 @@ pub fn num_parameters_approximate(hidden_size: u64, num_hidden_layers: u64) -> u
 /// Returns the share of the layers' parameters that `12·L·h²` covers when a model has the given
 /// sizes.
 pub fn approximation_share(hidden_size: u64, num_hidden_layers: u64, num_parameters: u64) -> f64 {
-    to_f64(num_parameters_approximate(hidden_size, num_hidden_layers)) / to_f64(num_parameters.max(1))
+    to_f64(num_parameters_approximate(hidden_size, num_hidden_layers))
+        / to_f64(num_parameters.max(1))
 }
 
 /// The key of the optimizer whose states the document counts.
@@ -72,9 +73,11 @@ pub struct BytesPerParameter {
 
 impl BytesPerParameter {
     /// Full precision: `4 + 4 + 8` (section 6.1).
-    pub const FP32: Self = Self { parameters: 4, gradients: 4, master: 0, gradient_copy: 0, adam: 4 + 4 };
+    pub const FP32: Self =
+        Self { parameters: 4, gradients: 4, master: 0, gradient_copy: 0, adam: 4 + 4 };
     /// Mixed precision: `2 + 2 + 4 + 8` (section 6.2).
-    pub const MIXED: Self = Self { parameters: 2, gradients: 2, master: 4, gradient_copy: 0, adam: 4 + 4 };
+    pub const MIXED: Self =
+        Self { parameters: 2, gradients: 2, master: 4, gradient_copy: 0, adam: 4 + 4 };
     /// Mixed precision with fp32 gradients beside: `2 + 2 + 4 + 4 + 8` (section 6.2).
     pub const MIXED_FP32_GRADIENTS: Self = Self { gradient_copy: 4, ..Self::MIXED };
 
@@ -100,13 +103,20 @@ pub const ATTENTION_PARTS: [u64; 3] = [2, 1, 2];
 pub fn activations(shape: &Shape) -> Bytes {
     let tokens = product([shape.num_hidden_layers, shape.seq_length, shape.batch_size]);
     let linear = product([LINEAR_PARTS.iter().sum(), shape.hidden_size]);
-    let scores = product([ATTENTION_PARTS.iter().sum(), shape.num_attention_heads, shape.seq_length]);
+    let scores =
+        product([ATTENTION_PARTS.iter().sum(), shape.num_attention_heads, shape.seq_length]);
     Bytes(product([tokens, linear.saturating_add(scores)]))
 }
 
 /// Returns the bytes of activations with full recomputation, `2·L·bs·seq·h` (section 8.2.1).
 pub fn activations_full_recompute(shape: &Shape) -> Bytes {
-    Bytes(product([2, shape.num_hidden_layers, shape.batch_size, shape.seq_length, shape.hidden_size]))
+    Bytes(product([
+        2,
+        shape.num_hidden_layers,
+        shape.batch_size,
+        shape.seq_length,
+        shape.hidden_size,
+    ]))
 }
 
 /// Returns the bytes of activations with selective recomputation: the `n_heads·seq²` part dropped,
@@ -189,8 +199,16 @@ pub fn total(states: BytesPerParameter, num_parameters: u64, activations: Bytes)
 
 /// Bytes per `b·s·h` in the document's own table: norm, QKV, projection input, norm, MLP up, `GeLU` input, MLP down, dropout
 /// (section 7.2). They add up to 38, not 34.
-pub const TABLE_LINEAR_ROWS: [(&str, u64); 8] =
-    [("ln1", 2), ("qkv", 6), ("proj_in", 2), ("ln2", 2), ("mlp_up", 8), ("gelu_in", 8), ("down_in", 8), ("dropout", 2)];
+pub const TABLE_LINEAR_ROWS: [(&str, u64); 8] = [
+    ("ln1", 2),
+    ("qkv", 6),
+    ("proj_in", 2),
+    ("ln2", 2),
+    ("mlp_up", 8),
+    ("gelu_in", 8),
+    ("down_in", 8),
+    ("dropout", 2),
+];
 
 /// Bytes per `a·s²·b` in the document's own table: scores, softmax, mask (section 7.2).
 pub const TABLE_ATTENTION_ROWS: [(&str, u64); 3] = [("scores", 2), ("softmax", 2), ("mask", 1)];

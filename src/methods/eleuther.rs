@@ -97,7 +97,8 @@ pub fn inference_overhead(weights: Bytes) -> Bytes {
 /// The optimizers that the document names, by their keys, with the bytes that each keeps per
 /// parameter in the document's order (section *Optimizer States*): fp32 parameters, momentum,
 /// variance.
-const OPTIMIZERS: [(&str, [u64; 3]); 3] = [("adamw", [4, 4, 4]), ("adamw8", [4, 1, 1]), ("sgdm", [4, 4, 0])];
+const OPTIMIZERS: [(&str, [u64; 3]); 3] =
+    [("adamw", [4, 4, 4]), ("adamw8", [4, 1, 1]), ("sgdm", [4, 4, 0])];
 
 /// Returns the bytes that the optimizer keeps per parameter: fp32 parameters, momentum, variance.
 /// `None` for optimizers that the document does not name.
@@ -117,7 +118,12 @@ pub const fn gradient_bytes_per_parameter(dtype: DType) -> u64 {
 
 /// Returns the bytes of weights, gradients and optimizer as the document adds them, for whole-byte
 /// formats.
-pub fn states(num_parameters: u64, weight: DType, gradient: DType, optimizer_bytes: u64) -> ModelStates {
+pub fn states(
+    num_parameters: u64,
+    weight: DType,
+    gradient: DType,
+    optimizer_bytes: u64,
+) -> ModelStates {
     ModelStates {
         weights: Bytes(weight.bits() / 8) * num_parameters,
         gradients: Bytes(gradient_bytes_per_parameter(gradient)) * num_parameters,
@@ -129,7 +135,11 @@ pub fn states(num_parameters: u64, weight: DType, gradient: DType, optimizer_byt
 /// fp32 already (corrects the literal sum of 20 to 16).
 pub fn optimizer_bytes_corrected(optimizer: Optimizer, weight: DType) -> Option<u64> {
     let [master, momentum, variance] = optimizer_parts(optimizer)?;
-    Some(if matches!(weight, DType::Fp32) { momentum + variance } else { master + momentum + variance })
+    Some(if matches!(weight, DType::Fp32) {
+        momentum + variance
+    } else {
+        master + momentum + variance
+    })
 }
 
 /// Bytes per `s·b·h·L` that tensor parallelism does not divide: norm inputs 4, attention and MLP input 2 + 2, dropout masks 2.
@@ -149,9 +159,13 @@ pub const ATTENTION_PARTS: [u64; 3] = [2, 1, 2];
 pub fn activations(shape: &Shape, t: u64, recompute: Recompute) -> Bytes {
     let (h, t) = (u128::from(shape.hidden_size), u128::from(t.max(1)));
     let sum = |parts: &[u64]| u128::from(parts.iter().sum::<u64>());
-    let linear = sum(&UNSHARDED_PARTS).saturating_mul(h).saturating_mul(t).saturating_add(sum(&SHARDED_PARTS).saturating_mul(h));
-    let scores =
-        sum(&ATTENTION_PARTS).saturating_mul(u128::from(shape.num_attention_heads)).saturating_mul(u128::from(shape.seq_length));
+    let linear = sum(&UNSHARDED_PARTS)
+        .saturating_mul(h)
+        .saturating_mul(t)
+        .saturating_add(sum(&SHARDED_PARTS).saturating_mul(h));
+    let scores = sum(&ATTENTION_PARTS)
+        .saturating_mul(u128::from(shape.num_attention_heads))
+        .saturating_mul(u128::from(shape.seq_length));
     let per_token = match recompute {
         Recompute::None => linear.saturating_add(scores),
         Recompute::Selective => linear,
@@ -166,7 +180,13 @@ pub fn activations(shape: &Shape, t: u64, recompute: Recompute) -> Bytes {
 ///
 /// Stage 1: `W + O/d + A + G`; 2: `W + A + (O + G)/d`; 3: `A + (W + O + G)/d` plus the live
 /// parameters in 16 bit.
-pub fn zero_total(zero_stage: u8, states: &ModelStates, d: u64, activations: Bytes, live_parameters: u64) -> Bytes {
+pub fn zero_total(
+    zero_stage: u8,
+    states: &ModelStates,
+    d: u64,
+    activations: Bytes,
+    live_parameters: u64,
+) -> Bytes {
     let live = if zero_stage >= 3 { Bytes(2) * live_parameters } else { Bytes::ZERO };
     states.sharded(zero_stage, d).total() + activations + live
 }

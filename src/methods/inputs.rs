@@ -1,8 +1,8 @@
 //! The question to the methods, as plain numbers, and the engine's answer to it.
 
 use crate::config::{
-    AttentionKernel, GradientDType, Job, MlpKind, ModelConfig, Normalization, Optimizer, PositionEmbedding, Recompute, Run,
-    ServingRun, TrainingPrecision, TrainingRun,
+    AttentionKernel, GradientDType, Job, MlpKind, ModelConfig, Normalization, Optimizer,
+    PositionEmbedding, Recompute, Run, ServingRun, TrainingPrecision, TrainingRun,
 };
 use crate::stacks::Stack;
 use crate::units::{Bytes, DType, FlopsPerSecond};
@@ -21,7 +21,10 @@ pub enum Workload {
 
 /// A scenario in the numbers that the documents' formulas need.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::struct_excessive_bools, reason = "independent yes-or-no features of a model and a run, as plain numbers are")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent yes-or-no features of a model and a run, as plain numbers are"
+)]
 pub struct MethodInputs {
     /// Width of the residual stream (h).
     pub hidden_size: u64,
@@ -98,7 +101,11 @@ pub struct MethodInputs {
 impl MethodInputs {
     /// Returns the numbers of a job for the methods; `num_parameters` and the achieved rate of one
     /// accelerator, FLOPs per second, come from the engine.
-    pub fn from_job(job: &Job, num_parameters: u64, achieved_flops_per_gpu: FlopsPerSecond) -> Self {
+    pub fn from_job(
+        job: &Job,
+        num_parameters: u64,
+        achieved_flops_per_gpu: FlopsPerSecond,
+    ) -> Self {
         let layout = job.layout();
         let cluster = &job.cluster().accelerator;
         let base = Self {
@@ -202,7 +209,9 @@ impl MethodInputs {
 
     /// Returns the micro-batches per rank and step, at least 1.
     pub fn micro_batches(&self) -> u64 {
-        self.global_batch_size.div_ceil(product([self.micro_batch_size, self.data_parallel_size]).max(1)).max(1)
+        self.global_batch_size
+            .div_ceil(product([self.micro_batch_size, self.data_parallel_size]).max(1))
+            .max(1)
     }
 
     const EMPTY: Self = Self {

@@ -58,8 +58,16 @@ pub fn mlp_parameters(hidden_size: u64, intermediate_size: u64) -> u64 {
 
 /// Returns `embedding + (attention + mlp) · L + output` (section 1), in the unit of its terms; the
 /// document adds millions.
-pub fn sum_of_parameters(embedding: u64, attention: u64, mlp: u64, output: u64, num_hidden_layers: u64) -> u64 {
-    embedding.saturating_add(product([attention.saturating_add(mlp), num_hidden_layers])).saturating_add(output)
+pub fn sum_of_parameters(
+    embedding: u64,
+    attention: u64,
+    mlp: u64,
+    output: u64,
+    num_hidden_layers: u64,
+) -> u64 {
+    embedding
+        .saturating_add(product([attention.saturating_add(mlp), num_hidden_layers]))
+        .saturating_add(output)
 }
 
 /// Returns all parameters, `2·V·d_model + L·(4·d_model² + 2·d_model·d_interm)`: untied head, no
@@ -78,7 +86,11 @@ pub fn num_parameters(shape: &Shape, vocab_size: u64) -> u64 {
 /// change their count too much.
 pub fn parameters_used(num_parameters: u64) -> u64 {
     let rounded = whole_billions(num_parameters);
-    if u128::from(rounded.abs_diff(num_parameters)) * 20 <= u128::from(num_parameters) { rounded } else { num_parameters }
+    if u128::from(rounded.abs_diff(num_parameters)) * 20 <= u128::from(num_parameters) {
+        rounded
+    } else {
+        num_parameters
+    }
 }
 
 /// Returns the bytes of 16-bit weights, `2N` (section 2.1).
@@ -121,7 +133,11 @@ pub fn optimizer(optimizer: Optimizer, num_parameters: u64) -> Option<Bytes> {
 /// assert_eq!(adam_states(7_000_000_000).total().0, 112_000_000_000);
 /// ```
 pub fn adam_states(num_parameters: u64) -> ModelStates {
-    ModelStates { weights: weights(num_parameters), gradients: gradients(num_parameters), optimizer: Bytes(12) * num_parameters }
+    ModelStates {
+        weights: weights(num_parameters),
+        gradients: gradients(num_parameters),
+        optimizer: Bytes(12) * num_parameters,
+    }
 }
 
 /// The `B·s·d_model` tensors of one block as listed in section 2.4: input, QKV, attention output, norm, MLP output, norm.
@@ -223,7 +239,12 @@ pub fn naive_gpus(total: Bytes, capacity: Bytes) -> Option<u64> {
 /// Stage 1: `(opt + act)/(cap − w − g)`; stage 2: `(opt + g + act)/(cap − w)`; stage 3: `(opt + g +
 /// w + act)/cap`; stage 0 keeps all states (section 3.1). `None` where the part that every GPU
 /// repeats does not fit.
-pub fn gpus(zero_stage: u8, states: &ModelStates, activations: Bytes, capacity: Bytes) -> Option<u64> {
+pub fn gpus(
+    zero_stage: u8,
+    states: &ModelStates,
+    activations: Bytes,
+    capacity: Bytes,
+) -> Option<u64> {
     let ModelStates { weights, gradients, optimizer } = *states;
     let (shared, repeated) = match zero_stage {
         0 => (activations, states.total()),
@@ -239,9 +260,15 @@ pub fn gpus(zero_stage: u8, states: &ModelStates, activations: Bytes, capacity: 
 ///
 /// Activations are rounded to whole terabytes (11,000 GB). Stage 1 rounds up; stage 2 leaves out
 /// optimizer and gradients and rounds down; stage 3 leaves out the states.
-pub fn gpus_as_printed(zero_stage: u8, states: &ModelStates, activations: Bytes, capacity: Bytes) -> Option<u64> {
+pub fn gpus_as_printed(
+    zero_stage: u8,
+    states: &ModelStates,
+    activations: Bytes,
+    capacity: Bytes,
+) -> Option<u64> {
     const TERABYTE: u64 = 1000 * Bytes::GB;
-    let rounded = Bytes((activations.0.saturating_add(TERABYTE / 2) / TERABYTE).saturating_mul(TERABYTE));
+    let rounded =
+        Bytes((activations.0.saturating_add(TERABYTE / 2) / TERABYTE).saturating_mul(TERABYTE));
     match zero_stage {
         0 | 1 => gpus(zero_stage, states, rounded, capacity),
         2 => rounded.0.checked_div(capacity.saturating_sub(states.weights).0),
@@ -256,7 +283,11 @@ pub fn states_per_gpu(zero_stage: u8, states: &ModelStates, ranks: u64) -> Model
 
 /// Returns the bytes of activations that stay for the step, and of those that live only while one
 /// block is worked on, on one GPU that holds `shape.batch_size` sequences at once.
-pub fn held_activations(shape: &Shape, checkpointing: bool, flash_attention: bool) -> (Bytes, Bytes) {
+pub fn held_activations(
+    shape: &Shape,
+    checkpointing: bool,
+    flash_attention: bool,
+) -> (Bytes, Bytes) {
     match (checkpointing, flash_attention) {
         (false, false) => (activations(shape), Bytes::ZERO),
         (false, true) => (linear_bytes(shape) * shape.num_hidden_layers, Bytes::ZERO),

@@ -87,8 +87,13 @@ impl ModelStates {
     /// 1), the gradients too (2) and the weights too (3).
     #[must_use]
     pub fn sharded(&self, zero_stage: u8, ranks: u64) -> Self {
-        let share = |from: u8, bytes: Bytes| if zero_stage >= from { bytes.per_rank(ranks) } else { bytes };
-        Self { weights: share(3, self.weights), gradients: share(2, self.gradients), optimizer: share(1, self.optimizer) }
+        let share =
+            |from: u8, bytes: Bytes| if zero_stage >= from { bytes.per_rank(ranks) } else { bytes };
+        Self {
+            weights: share(3, self.weights),
+            gradients: share(2, self.gradients),
+            optimizer: share(1, self.optimizer),
+        }
     }
 }
 

@@ -34,7 +34,8 @@ impl Precision {
     /// Returns weights and gradients together relative to fp32 (section 2.1.1 says "slightly"
     /// more).
     pub fn relative_to_fp32(self) -> f64 {
-        crate::units::to_f64(self.with_optimizer(0)) / crate::units::to_f64(Self::FP32.with_optimizer(0))
+        crate::units::to_f64(self.with_optimizer(0))
+            / crate::units::to_f64(Self::FP32.with_optimizer(0))
     }
 }
 
@@ -67,12 +68,15 @@ pub fn single_head_attention_parameters(hidden_size: u64) -> u64 {
 
 /// Returns the parameters of multi-head attention, `4(h² + h)` (section 2.2.2).
 pub fn attention_parameters(hidden_size: u64) -> u64 {
-    single_head_attention_parameters(hidden_size).saturating_add(product([hidden_size, hidden_size.saturating_add(1)]))
+    single_head_attention_parameters(hidden_size)
+        .saturating_add(product([hidden_size, hidden_size.saturating_add(1)]))
 }
 
 /// Returns the parameters of the fully connected layer, `2·h·d_fc + d_fc + h` (section 2.2.2).
 pub fn mlp_parameters(hidden_size: u64, intermediate_size: u64) -> u64 {
-    product([2, hidden_size, intermediate_size]).saturating_add(intermediate_size).saturating_add(hidden_size)
+    product([2, hidden_size, intermediate_size])
+        .saturating_add(intermediate_size)
+        .saturating_add(hidden_size)
 }
 
 /// Returns the parameters of one block, `N_ln + N_attn + N_ln + N_fc` = `4h² + 9h + 2·d_fc·h +
@@ -99,7 +103,10 @@ pub fn num_parameters(shape: &Shape, vocab_size: u64) -> u64 {
     let h = shape.hidden_size;
     embedding_parameters(h, vocab_size)
         .saturating_add(position_parameters(h, shape.seq_length))
-        .saturating_add(product([shape.num_hidden_layers, layer_parameters(h, shape.intermediate_size)]))
+        .saturating_add(product([
+            shape.num_hidden_layers,
+            layer_parameters(h, shape.intermediate_size),
+        ]))
         .saturating_add(norm_parameters(h))
 }
 

@@ -45,7 +45,8 @@ impl Setup {
     /// Returns the bytes of activations of the shape's sequences held at once, checkpoints and
     /// recomputed block together.
     pub fn activations(self, shape: &Shape) -> Bytes {
-        let (kept, temporary) = ju_2026::held_activations(shape, self.checkpointing, self.flash_attention);
+        let (kept, temporary) =
+            ju_2026::held_activations(shape, self.checkpointing, self.flash_attention);
         kept + temporary
     }
 
@@ -57,7 +58,8 @@ impl Setup {
 
     /// Returns the bytes of one of `ranks` ranks that holds `sequences` sequences at once.
     pub fn memory(self, states: &ModelStates, shape: &Shape, ranks: u64, sequences: u64) -> Bytes {
-        ju_2026::states_per_gpu(self.zero_stage, states, ranks).total() + self.activations(&shape.with_batch_size(sequences))
+        ju_2026::states_per_gpu(self.zero_stage, states, ranks).total()
+            + self.activations(&shape.with_batch_size(sequences))
     }
 
     /// Returns the smallest count of GPUs whose ranks share the batch evenly and fit, in nodes of
@@ -95,23 +97,39 @@ impl Setup {
         };
         let found = rules.smallest();
         let reason = rules.answer(self.gpus(states, shape, capacity)).reason;
-        (found, if found.is_some() { reason } else { reason + &self.why_never(states, shape, capacity, MemoryUnit::Gb) })
+        (
+            found,
+            if found.is_some() {
+                reason
+            } else {
+                reason + &self.why_never(states, shape, capacity, MemoryUnit::Gb)
+            },
+        )
     }
 
     /// Amounts that exceed the capacity alone, as further sentences: the states that every GPU
     /// repeats, or a single sequence.
-    pub(super) fn why_never(self, states: &ModelStates, shape: &Shape, capacity: Bytes, unit: MemoryUnit) -> String {
+    pub(super) fn why_never(
+        self,
+        states: &ModelStates,
+        shape: &Shape,
+        capacity: Bytes,
+        unit: MemoryUnit,
+    ) -> String {
         let repeated = states.sharded(self.zero_stage, u64::MAX).total();
         let lone = self.activations(&shape.with_batch_size(1));
-        let states = (repeated > capacity).then(|| format!(" What every GPU repeats takes {} alone.", unit.show(repeated)));
-        let sequence = (lone > capacity).then(|| format!(" The activations of a single sequence take {}.", unit.show(lone)));
+        let states = (repeated > capacity)
+            .then(|| format!(" What every GPU repeats takes {} alone.", unit.show(repeated)));
+        let sequence = (lone > capacity)
+            .then(|| format!(" The activations of a single sequence take {}.", unit.show(lone)));
         states.into_iter().chain(sequence).collect()
     }
 
     fn step(self, title: &'static str, stated: Option<u64>) -> StoryStep {
         let (shape, capacity) = (&ju_2026::EXAMPLE, ju_2026::EXAMPLE_CAPACITY);
         let nominal = ju_2026::adam_states(ju_2026::NOMINAL_PARAMETERS);
-        let exact = ju_2026::adam_states(ju_2026::num_parameters(shape, ju_2026::EXAMPLE_VOCAB_SIZE));
+        let exact =
+            ju_2026::adam_states(ju_2026::num_parameters(shape, ju_2026::EXAMPLE_VOCAB_SIZE));
         let (found, sentence) = self.place(&nominal, shape, capacity, None);
         StoryStep {
             title,
@@ -131,7 +149,11 @@ impl Setup {
 /// Returns the first document's story as it works out: 924/423/275 GPUs stated, 935/432/282 exact
 /// and impossible, 15 → 16, 8.
 pub fn story() -> Vec<StoryStep> {
-    let step = |zero_stage, checkpointing, flash_attention| Setup { zero_stage, checkpointing, flash_attention };
+    let step = |zero_stage, checkpointing, flash_attention| Setup {
+        zero_stage,
+        checkpointing,
+        flash_attention,
+    };
     vec![
         step(0, false, false).step("Every GPU keeps everything", None),
         step(1, false, false).step("ZeRO-1: share out the optimizer", Some(924)),
@@ -150,15 +172,33 @@ mod tests {
     fn the_story_comes_out() {
         let steps = story();
         let column = |of: fn(&StoryStep) -> Option<u64>| steps.iter().map(of).collect::<Vec<_>>();
-        assert_eq!(column(|step| step.stated), [None, Some(924), Some(423), Some(275), Some(15), Some(8)]);
-        assert_eq!(column(|step| step.arithmetic), [None, Some(935), Some(432), Some(282), Some(15), Some(8)]);
-        assert_eq!(column(|step| step.arithmetic_exact_parameters), [None, Some(851), Some(423), Some(281), Some(15), Some(8)]);
+        assert_eq!(
+            column(|step| step.stated),
+            [None, Some(924), Some(423), Some(275), Some(15), Some(8)]
+        );
+        assert_eq!(
+            column(|step| step.arithmetic),
+            [None, Some(935), Some(432), Some(282), Some(15), Some(8)]
+        );
+        assert_eq!(
+            column(|step| step.arithmetic_exact_parameters),
+            [None, Some(851), Some(423), Some(281), Some(15), Some(8)]
+        );
         assert_eq!(column(|step| step.runnable), [None, None, None, None, Some(16), Some(8)]);
-        assert_eq!(column(|step| step.runnable_with_accumulation), [None, None, None, None, Some(4), Some(4)]);
+        assert_eq!(
+            column(|step| step.runnable_with_accumulation),
+            [None, None, None, None, Some(4), Some(4)]
+        );
         assert_eq!(steps[1].one_sequence, Bytes(86_973_087_744));
-        assert!(steps[1].sentence.contains("At most 128 ranks can share 128 sequences"), "{}", steps[1].sentence);
         assert!(
-            steps[4].sentence.contains("15 does not divide 128: one rank would hold 9 sequences and need 41.3 GB"),
+            steps[1].sentence.contains("At most 128 ranks can share 128 sequences"),
+            "{}",
+            steps[1].sentence
+        );
+        assert!(
+            steps[4].sentence.contains(
+                "15 does not divide 128: one rank would hold 9 sequences and need 41.3 GB"
+            ),
             "{}",
             steps[4].sentence
         );
@@ -168,19 +208,24 @@ mod tests {
     fn the_printed_counts_come_out_of_the_documents_own_slips() {
         let states = ju_2026::adam_states(ju_2026::NOMINAL_PARAMETERS);
         let activations = ju_2026::activations(&ju_2026::EXAMPLE);
-        let printed = |stage| ju_2026::gpus_as_printed(stage, &states, activations, ju_2026::EXAMPLE_CAPACITY);
+        let printed = |stage| {
+            ju_2026::gpus_as_printed(stage, &states, activations, ju_2026::EXAMPLE_CAPACITY)
+        };
         assert_eq!([printed(1), printed(2), printed(3)], [Some(924), Some(423), Some(275)]);
     }
 
     #[test]
     fn the_table_of_the_digest_comes_out_with_decimal_and_binary_cards() {
-        for (flash_attention, whole, decimal, binary) in
-            [(false, [64, 32, 16], [16, 8, 4], [8, 4, 4]), (true, [32, 16, 8], [16, 8, 4], [8, 4, 4])]
-        {
+        for (flash_attention, whole, decimal, binary) in [
+            (false, [64, 32, 16], [16, 8, 4], [8, 4, 4]),
+            (true, [32, 16, 8], [16, 8, 4], [8, 4, 4]),
+        ] {
             for zero_stage in 1..=3_u8 {
                 let setup = Setup { zero_stage, checkpointing: true, flash_attention };
                 let states = ju_2026::adam_states(ju_2026::NOMINAL_PARAMETERS);
-                let at = |capacity, micro| setup.gpus_that_can_run(&states, &ju_2026::EXAMPLE, capacity, micro);
+                let at = |capacity, micro| {
+                    setup.gpus_that_can_run(&states, &ju_2026::EXAMPLE, capacity, micro)
+                };
                 let index = usize::from(zero_stage - 1);
                 let gib = Bytes(40 * Bytes::GIB);
                 assert_eq!(at(ju_2026::EXAMPLE_CAPACITY, None), Some(whole[index]));

@@ -42,7 +42,13 @@ pub static TABLE: &[DocumentError] = &[
         "4096 · 32000",
         "The product for the output layer names the width twice; the 131 million are right.",
     ),
-    error(JU, "2.4", "173 billion elements", "173.95 billion", "The number is cut off instead of rounded."),
+    error(
+        JU,
+        "2.4",
+        "173 billion elements",
+        "173.95 billion",
+        "The number is cut off instead of rounded.",
+    ),
     error(
         JU,
         "2.4",
@@ -50,7 +56,13 @@ pub static TABLE: &[DocumentError] = &[
         "MLP",
         "The brace labels the MLP term as attention; section 4.1.2 has it right.",
     ),
-    error(JU, "2.4", "68 GB", "73.01 GB", "68 is the value in GiB, while the 275 next to it is in decimal GB."),
+    error(
+        JU,
+        "2.4",
+        "68 GB",
+        "73.01 GB",
+        "68 is the value in GiB, while the 275 next to it is in decimal GB.",
+    ),
     error(JU, "2.4", "343 GB per block", "347.89 GB", "It adds 68 GiB to 275 GB."),
     error(
         JU,
@@ -66,11 +78,35 @@ pub static TABLE: &[DocumentError] = &[
         "432, and none can run",
         "Optimizer and gradients are left out of the division, and the quotient is rounded down.",
     ),
-    error(JU, "3.2.3", "275 GPUs", "282, and none can run", "The model states are left out of the division."),
-    error(JU, "4.1.2", "340 GB and 590 GB", "343.60 GB and 593.04 GB", "Both follow from the 343 GB that mixes units."),
-    error(JU, "4.1.2", "15 GPUs", "16", "15 does not divide 128: one rank would hold 9 sequences and need 41.29 GB of 40 GB."),
+    error(
+        JU,
+        "3.2.3",
+        "275 GPUs",
+        "282, and none can run",
+        "The model states are left out of the division.",
+    ),
+    error(
+        JU,
+        "4.1.2",
+        "340 GB and 590 GB",
+        "343.60 GB and 593.04 GB",
+        "Both follow from the 343 GB that mixes units.",
+    ),
+    error(
+        JU,
+        "4.1.2",
+        "15 GPUs",
+        "16",
+        "15 does not divide 128: one rank would hold 9 sequences and need 41.29 GB of 40 GB.",
+    ),
     error(JU, "4.2", "64 GB and 314 GB", "68.72 GB and 318.16 GB", "64 is the value in GiB."),
-    error(JU, "4.2", "SRAM of 19 MB", "20.25 MiB", "19 TB/s is the bandwidth of that memory; its size is 108 times 192 KiB."),
+    error(
+        JU,
+        "4.2",
+        "SRAM of 19 MB",
+        "20.25 MiB",
+        "19 TB/s is the bandwidth of that memory; its size is 108 times 192 KiB.",
+    ),
     error(
         JU,
         "4.2",
@@ -78,7 +114,13 @@ pub static TABLE: &[DocumentError] = &[
         "O(s² d² / M)",
         "FlashAttention needs extra memory of O(s); its memory traffic still grows with s².",
     ),
-    error(JU, "3.2.3", "L := L + 1 in backward", "L := L − 1", "The backward loop runs from the last layer to the first."),
+    error(
+        JU,
+        "3.2.3",
+        "L := L + 1 in backward",
+        "L := L − 1",
+        "The backward loop runs from the last layer to the first.",
+    ),
     error(
         JU,
         "5",
@@ -163,7 +205,13 @@ pub static TABLE: &[DocumentError] = &[
         "6 GB and 700 GB",
         "Both are the fp16 sizes.",
     ),
-    error(CAPACITY, "The Fundamental Tension", "8 to 16 GPUs for LLaMA-2-70B", "2", "140 GB of weights fit on two 80 GB GPUs."),
+    error(
+        CAPACITY,
+        "The Fundamental Tension",
+        "8 to 16 GPUs for LLaMA-2-70B",
+        "2",
+        "140 GB of weights fit on two 80 GB GPUs.",
+    ),
     error(
         CAPACITY,
         "The Tipping Point",
@@ -192,7 +240,13 @@ pub static TABLE: &[DocumentError] = &[
         "6 times",
         "7 counts the working copy, which is the weights themselves.",
     ),
-    error(CAPACITY, "Component 3, table", "fp32 column: 16 bytes", "12 bytes", "16 is the sum of both columns."),
+    error(
+        CAPACITY,
+        "Component 3, table",
+        "fp32 column: 16 bytes",
+        "12 bytes",
+        "16 is the sum of both columns.",
+    ),
     error(
         CAPACITY,
         "Component 4",
@@ -207,7 +261,13 @@ pub static TABLE: &[DocumentError] = &[
         "17 times",
         "34 bytes against 2; the third question says 17.",
     ),
-    error(CAPACITY, "Component 5", "43 GB nearly fill an H100", "54 % of it", "80 GB is the card's memory."),
+    error(
+        CAPACITY,
+        "Component 5",
+        "43 GB nearly fill an H100",
+        "54 % of it",
+        "80 GB is the card's memory.",
+    ),
     error(
         CAPACITY,
         "Component 5",
@@ -243,7 +303,13 @@ pub static TABLE: &[DocumentError] = &[
         "0.52 GB, 288.5 GB",
         "0.42 belongs to 64 layers.",
     ),
-    error(CAPACITY, "compute_inference_memory", "10 users on 2 H100", "161.1 GB, 3 H100", "Its own function gives 2.01 GPUs."),
+    error(
+        CAPACITY,
+        "compute_inference_memory",
+        "10 users on 2 H100",
+        "161.1 GB, 3 H100",
+        "Its own function gives 2.01 GPUs.",
+    ),
     error(
         CAPACITY,
         "Tensor Parallelism",
@@ -251,7 +317,13 @@ pub static TABLE: &[DocumentError] = &[
         "divided by t",
         "Each tensor rank optimizes its own shard.",
     ),
-    error(CAPACITY, "memory_budget", "ZeRO-3 on 16 GPUs", "256 GPUs", "TP 8 × PP 2 × DP 16 is 256."),
+    error(
+        CAPACITY,
+        "memory_budget",
+        "ZeRO-3 on 16 GPUs",
+        "256 GPUs",
+        "TP 8 × PP 2 × DP 16 is 256.",
+    ),
     error(
         CAPACITY,
         "memory_budget",
@@ -259,8 +331,20 @@ pub static TABLE: &[DocumentError] = &[
         "88.8 GB",
         "Its code gives 88.8 GB; with half the activations and no overhead 75.4 GB fit.",
     ),
-    error(CAPACITY, "Quantization", "KV cache 13.4 GB for 100 users", "134.2 GB", "13.4 GB is the cache of ten users."),
-    error(CAPACITY, "Quantization", "50.8 GB on one H100", "178.2 GB on three", "It follows from ten users' cache and buffer."),
+    error(
+        CAPACITY,
+        "Quantization",
+        "KV cache 13.4 GB for 100 users",
+        "134.2 GB",
+        "13.4 GB is the cache of ten users.",
+    ),
+    error(
+        CAPACITY,
+        "Quantization",
+        "50.8 GB on one H100",
+        "178.2 GB on three",
+        "It follows from ten users' cache and buffer.",
+    ),
     error(
         CAPACITY,
         "Common Mistakes",
@@ -268,7 +352,13 @@ pub static TABLE: &[DocumentError] = &[
         "3.65 times",
         "Stored attention matrices grow with s²; it doubles only without them.",
     ),
-    error(CAPACITY, "Question 1", "2,810 GB = 2.74 TB", "2.81 TB", "2.74 comes from dividing decimal GB by 1024."),
+    error(
+        CAPACITY,
+        "Question 1",
+        "2,810 GB = 2.74 TB",
+        "2.81 TB",
+        "2.74 comes from dividing decimal GB by 1024.",
+    ),
     error(CAPACITY, "Question 1", "40 GPUs as a power of two", "64", "40 is not a power of two."),
     error(
         CAPACITY,
@@ -277,7 +367,13 @@ pub static TABLE: &[DocumentError] = &[
         "5.24 MB for 16 tokens",
         "vLLM counts its blocks in tokens, 16 by default.",
     ),
-    error(CAPACITY, "Question 5", "buffer 0.5 GB at batch 1000", "5.24 GB", "0.5 GB belongs to batch 100."),
+    error(
+        CAPACITY,
+        "Question 5",
+        "buffer 0.5 GB at batch 1000",
+        "5.24 GB",
+        "0.5 GB belongs to batch 100.",
+    ),
     error(
         CAPACITY,
         "Question 5",
@@ -292,7 +388,13 @@ pub static TABLE: &[DocumentError] = &[
         "1,140 GB, or 720 GB",
         "1,280 − 140 is 1,140; with the stated TP = 4 there are four copies of the weights and 720 GB remain.",
     ),
-    error(CAPACITY, "Question 5", "800 sessions of 8K", "402", "One session takes 2.684 GB of 1,080 GB."),
+    error(
+        CAPACITY,
+        "Question 5",
+        "800 sessions of 8K",
+        "402",
+        "One session takes 2.684 GB of 1,080 GB.",
+    ),
     error(
         OVERVIEW,
         "7.2, table",
@@ -342,7 +444,13 @@ pub static TABLE: &[DocumentError] = &[
         "for the longest sequence",
         "A learned table has a row per position that the model was made for.",
     ),
-    error(SOLENYA, "3", "1 byte for 8-bit Adam", "2 bytes", "bitsandbytes keeps two moments of one byte each."),
+    error(
+        SOLENYA,
+        "3",
+        "1 byte for 8-bit Adam",
+        "2 bytes",
+        "bitsandbytes keeps two moments of one byte each.",
+    ),
 ];
 
 const JU: &str = "ju-2026";
@@ -362,7 +470,10 @@ mod tests {
         }
         assert_eq!(
             TABLE.len(),
-            [JU, ELEUTHER, CAPACITY, OVERVIEW, SOLENYA].map(|document| of(document).count()).iter().sum::<usize>()
+            [JU, ELEUTHER, CAPACITY, OVERVIEW, SOLENYA]
+                .map(|document| of(document).count())
+                .iter()
+                .sum::<usize>()
         );
         for entry in TABLE {
             assert!(entry.sentence.ends_with('.'), "{}", entry.sentence);

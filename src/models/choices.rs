@@ -59,7 +59,11 @@ static LABELS: [&[(&str, &str)]; MEMBERS.len()] = {
 
 /// The name that people use for a kind, by its `model_type`; `None` where no family says so.
 pub(crate) fn label(model_type: &str) -> Option<&'static str> {
-    LABELS.iter().flat_map(|labels| *labels).find(|(kind, _)| *kind == model_type).map(|(_, label)| *label)
+    LABELS
+        .iter()
+        .flat_map(|labels| *labels)
+        .find(|(kind, _)| *kind == model_type)
+        .map(|(_, label)| *label)
 }
 
 const fn rank(family: Family) -> u16 {

@@ -28,7 +28,9 @@ pub(super) fn latent_attention(model: &Counted) -> u64 {
     let Some(mla) = model.mla else { return 0 };
     let (h, a) = (model.hidden_size, model.num_attention_heads);
     let queries = match mla.q_lora_rank {
-        Some(rank) => h * rank + rank + rank * a * mla.qk_head_dim() + u64::from(model.attention_bias) * rank,
+        Some(rank) => {
+            h * rank + rank + rank * a * mla.qk_head_dim() + u64::from(model.attention_bias) * rank
+        }
         None => h * a * mla.qk_head_dim(),
     };
     let narrow = mla.kv_lora_rank + mla.qk_rope_head_dim;
@@ -42,7 +44,8 @@ pub(super) fn attention(model: &Counted) -> u64 {
     let (h, d) = (model.hidden_size, model.head_dim);
     let (queries, keys) = (model.num_attention_heads * d, model.num_key_value_heads * d);
     let norms = u64::from(model.qk_norm) * 2 * d;
-    let biases = u64::from(model.attention_bias) * (queries + 2 * keys) + u64::from(model.attention_output_bias) * h;
+    let biases = u64::from(model.attention_bias) * (queries + 2 * keys)
+        + u64::from(model.attention_output_bias) * h;
     2 * h * queries + 2 * h * keys + norms + biases
 }
 
@@ -59,23 +62,31 @@ pub(super) fn attention_twice(model: &Counted, _: &Own, _: Said<'_>) -> u64 {
 
 /// Keys and values of all layers, by heads; of those of layers that slide no more than a window.
 pub(super) fn keeps_heads(model: &Counted, _: &Own, _: Said<'_>) -> Vec<CachePart> {
-    let slides = |layer: &u64| model.sliding_window.is_some() && model.sliding_layers.contains(*layer);
+    let slides =
+        |layer: &u64| model.sliding_window.is_some() && model.sliding_layers.contains(*layer);
     let sliding = (0..model.num_hidden_layers).filter(slides).map(|_| 1).sum::<u64>();
     let shape = [model.num_key_value_heads, model.head_dim];
     let whole = keys_and_values(model.num_hidden_layers - sliding, shape);
     let window = model.sliding_window.unwrap_or(0);
-    whole.into_iter().chain(keys_and_values(sliding, shape).map(|part| part.within(window))).collect()
+    whole
+        .into_iter()
+        .chain(keys_and_values(sliding, shape).map(|part| part.within(window)))
+        .collect()
 }
 
 /// Keys and values of so many layers, of heads of that width.
 pub(super) fn keys_and_values(layers: u64, [heads, width]: [u64; 2]) -> [CachePart; 2] {
-    [CachePartKind::Keys, CachePartKind::Values].map(|part| CachePart::of(part, layers, width).heads(heads))
+    [CachePartKind::Keys, CachePartKind::Values]
+        .map(|part| CachePart::of(part, layers, width).heads(heads))
 }
 
 /// Latent vectors and rotated keys of so many layers each.
 pub(super) fn latents(model: &Counted, layers: u64, rotating: u64) -> [CachePart; 2] {
     let (rank, rotated) = model.mla.map_or((0, 0), |mla| (mla.kv_lora_rank, mla.qk_rope_head_dim));
-    [CachePart::of(CachePartKind::Latents, layers, rank), CachePart::of(CachePartKind::RotatedKeys, rotating, rotated)]
+    [
+        CachePart::of(CachePartKind::Latents, layers, rank),
+        CachePart::of(CachePartKind::RotatedKeys, rotating, rotated),
+    ]
 }
 
 /// Keys of indexers in so many layers.

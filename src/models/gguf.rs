@@ -24,7 +24,11 @@ impl Gguf {
     }
 
     /// A kind with further keys.
-    pub const fn with(kind: &'static str, architecture: &'static str, keys: &'static [(&'static str, &'static str)]) -> Self {
+    pub const fn with(
+        kind: &'static str,
+        architecture: &'static str,
+        keys: &'static [(&'static str, &'static str)],
+    ) -> Self {
         Self { kind, architecture, has_experts: false, keys }
     }
 
@@ -42,7 +46,8 @@ impl Gguf {
 pub(crate) fn of_gguf(architecture: &str, has_experts: bool) -> Option<(&'static str, Gguf)> {
     let own = |spec: &FamilySpec| {
         let name = *spec.names.first()?;
-        let gguf = spec.gguf.filter(|gguf| gguf.kind == name && gguf.architecture == architecture)?;
+        let gguf =
+            spec.gguf.filter(|gguf| gguf.kind == name && gguf.architecture == architecture)?;
         (gguf.has_experts == has_experts).then_some((name, gguf))
     };
     MEMBERS.into_iter().find_map(own)

@@ -115,10 +115,12 @@ pub(crate) const COUNTED_SIZES: usize = 32;
 
 /// The number of parameters beside embedding, head, norms and feed-forward layers: of an architecture, the sizes of its own, and what the
 /// file says under a key (`import/said.rs` lists what can be asked).
-pub(crate) type Rest = fn(&ModelConfig, &[u64; COUNTED_SIZES], &dyn Fn(&str, &str) -> Option<u64>) -> u64;
+pub(crate) type Rest =
+    fn(&ModelConfig, &[u64; COUNTED_SIZES], &dyn Fn(&str, &str) -> Option<u64>) -> u64;
 
 /// The parts of a cache, of what [`Rest`] is told.
-pub(crate) type Keeps = fn(&ModelConfig, &[u64; COUNTED_SIZES], &dyn Fn(&str, &str) -> Option<u64>) -> Vec<CachePart>;
+pub(crate) type Keeps =
+    fn(&ModelConfig, &[u64; COUNTED_SIZES], &dyn Fn(&str, &str) -> Option<u64>) -> Vec<CachePart>;
 
 /// How files state the sizes that a family's own modules alone know.
 #[derive(Clone, Copy, Debug)]

@@ -21,13 +21,15 @@ pub use choices::{families, named};
 use families::MEMBERS;
 pub(crate) use gguf::of_gguf;
 pub(crate) use keys::{
-    Absent, Attends, COUNTED_SIZES, Heads, InnerWidth, KeyValueHeads, OwnSizes, Rest, SourceKeys, States, Ties,
+    Absent, Attends, COUNTED_SIZES, Heads, InnerWidth, KeyValueHeads, OwnSizes, Rest, SourceKeys,
+    States, Ties,
 };
 pub(crate) use spec::{Experts, FamilySpec, Flag, Latent, Norms, Otherwise, Positions, Window};
 #[cfg(test)]
 pub(crate) use tower::tower_keys;
 pub(crate) use tower::{
-    FURTHER, Known, TowerDefault, TowerGroup, TowerKey, TowerOnly, TowerSpec, VISION, VISION_KIND, VISION_OF, of_file,
+    FURTHER, Known, TowerDefault, TowerGroup, TowerKey, TowerOnly, TowerSpec, VISION, VISION_KIND,
+    VISION_OF, of_file,
 };
 pub use tower::{projector, tower};
 
@@ -53,11 +55,17 @@ pub(crate) fn task_of_class(class: &str, family: &FamilySpec) -> Option<TaskKind
     if of_class(class).is_some() || family.may_be_saved_as(class) {
         return None;
     }
-    let (stem, task) = endings.iter().find_map(|(ending, task)| Some((class.strip_suffix(ending)?, *task)))?;
-    let is_its_own = plain(family.class) == plain(stem) || family.names.iter().any(|name| plain(name) == plain(stem));
+    let (stem, task) =
+        endings.iter().find_map(|(ending, task)| Some((class.strip_suffix(ending)?, *task)))?;
+    let is_its_own = plain(family.class) == plain(stem)
+        || family.names.iter().any(|name| plain(name) == plain(stem));
     let modules = family.modules.encoder;
     let described = match family.encoder {
-        Some(encoder) => modules.trains && !encoder.is_decoder && modules.tasks.before(task) != BeforeClasses::Unknown,
+        Some(encoder) => {
+            modules.trains
+                && !encoder.is_decoder
+                && modules.tasks.before(task) != BeforeClasses::Unknown
+        }
         None => family.source.is_none() && family.classifies,
     };
     (is_its_own && described).then_some(task)
@@ -87,5 +95,7 @@ pub(crate) fn of_class(class: &str) -> Option<&'static FamilySpec> {
     let stem = endings.iter().find_map(|ending| class.strip_suffix(ending))?;
     let stem = plain(stem);
     let known = MEMBERS.into_iter().find(|family| plain(family.class) == stem);
-    known.or_else(|| MEMBERS.into_iter().find(|family| family.names.iter().any(|name| plain(name) == stem)))
+    known.or_else(|| {
+        MEMBERS.into_iter().find(|family| family.names.iter().any(|name| plain(name) == stem))
+    })
 }

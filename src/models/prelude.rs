@@ -3,17 +3,20 @@
 pub(super) use super::counted::*;
 pub(super) use super::gguf::Gguf;
 pub(super) use super::keys::{
-    Absent, Attends, DECODER, Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, SourceKeys, States, Ties,
+    Absent, Attends, DECODER, Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, SourceKeys,
+    States, Ties,
 };
 pub(super) use super::spec::{
-    ATTENTION_BIAS, BY_STEP, Experts, FROM_FIRST, FamilySpec, Flag, LEARNED, Latent, Norms, Only, Otherwise, Positions, Sizes,
-    Window,
+    ATTENTION_BIAS, BY_STEP, Experts, FROM_FIRST, FamilySpec, Flag, LEARNED, Latent, Norms, Only,
+    Otherwise, Positions, Sizes, Window,
 };
 pub(super) use crate::config::{
-    AddedParts, AttentionGate, BlockLayout, CachePart, CachePartKind, DenseFunction, Division, EmbeddedParts, EmbeddingScale,
-    Encoder, EncoderModules, ExpertModules, ExpertWeights, ExpertsRule, Extent, FamilyChoice, FeedForwardStyle, Further,
-    GgufRules, HeadWidth, HiddenAct, IndexRotation, LayersOfStates, LinearBiases, LinearStyle, Measured, MixerKind, MlpKind,
-    ModelConfig, Modules, NormStyle, Normalization, PositionBuffers, PositionEmbedding, PositionIds, Projections, QueryKeyNorm,
-    RotaryTables, RotationStyle, RouterScores, RouterWeights, ShapeRule, SharedTurn, SinkStyle, StateProjections, TaskHeads,
-    TensorPlan, TokenMask,
+    AddedParts, AttentionGate, BlockLayout, CachePart, CachePartKind, DenseFunction, Division,
+    EmbeddedParts, EmbeddingScale, Encoder, EncoderModules, ExpertModules, ExpertWeights,
+    ExpertsRule, Extent, FamilyChoice, FeedForwardStyle, Further, GgufRules, HeadWidth, HiddenAct,
+    IndexRotation, LayersOfStates, LinearBiases, LinearStyle, Measured, MixerKind, MlpKind,
+    ModelConfig, Modules, NormStyle, Normalization, PositionBuffers, PositionEmbedding,
+    PositionIds, Projections, QueryKeyNorm, RotaryTables, RotationStyle, RouterScores,
+    RouterWeights, ShapeRule, SharedTurn, SinkStyle, StateProjections, TaskHeads, TensorPlan,
+    TokenMask,
 };

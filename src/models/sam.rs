@@ -65,8 +65,14 @@ pub const FURTHER_KEYS: [&str; 13] = [
 pub const PARTS: [TowerPart; 7] = [
     TowerPart { times: PLACED, layers: &[Table("position embedding", PLACES, SecondHidden)] },
     TowerPart { times: One, layers: &[Linear("patch embedding", CHANNELS, SecondHidden)] },
-    TowerPart { times: WINDOWED, layers: &[Table("rows", WINDOW_ROWS, HEAD), Table("columns", WINDOW_ROWS, HEAD)] },
-    TowerPart { times: WHOLE, layers: &[Table("rows", IMAGE_ROWS, HEAD), Table("columns", IMAGE_ROWS, HEAD)] },
+    TowerPart {
+        times: WINDOWED,
+        layers: &[Table("rows", WINDOW_ROWS, HEAD), Table("columns", WINDOW_ROWS, HEAD)],
+    },
+    TowerPart {
+        times: WHOLE,
+        layers: &[Table("rows", IMAGE_ROWS, HEAD), Table("columns", IMAGE_ROWS, HEAD)],
+    },
     TowerPart { times: BIASES, layers: &[Vector("query, key and value bias", JOINT)] },
     TowerPart {
         times: SecondLayers,

@@ -2,15 +2,20 @@
 //! takes where it does not.
 
 use super::gguf::Gguf;
-use super::keys::{Heads, InnerWidth, Keeps, KeyValueHeads, ManyStreams, OwnSizes, SourceKeys, States, Ties};
-use crate::config::{Encoder, Family, HiddenAct, MlpKind, Modules, Normalization, PositionEmbedding};
+use super::keys::{
+    Heads, InnerWidth, Keeps, KeyValueHeads, ManyStreams, OwnSizes, SourceKeys, States, Ties,
+};
+use crate::config::{
+    Encoder, Family, HiddenAct, MlpKind, Modules, Normalization, PositionEmbedding,
+};
 
 /// Positions in a learned table of as many rows.
 pub(crate) const LEARNED: Positions = Positions::LearnedPlus(0);
 /// A bias that `attention_bias` switches on.
 pub(crate) const ATTENTION_BIAS: Flag = Flag::Key("attention_bias", false);
 /// Keys that choose layers with experts, as DeepSeek's files and their relatives have them.
-pub(crate) const FROM_FIRST: &[&str] = &["mlp_layer_types", "moe_layer_freq", "first_k_dense_replace"];
+pub(crate) const FROM_FIRST: &[&str] =
+    &["mlp_layer_types", "moe_layer_freq", "first_k_dense_replace"];
 /// Keys that choose layers with experts in Qwen's files.
 pub(crate) const BY_STEP: &[&str] = &["decoder_sparse_step", "mlp_only_layers"];
 
@@ -43,10 +48,25 @@ pub(crate) struct Sizes {
 
 impl Sizes {
     /// Nothing is taken: a file of an unknown kind must state its sizes.
-    pub const UNKNOWN: Self = Self { hidden: 0, inner: 0, layers: 0, heads: 0, kv_heads: 0, head: 0, vocab: 0, positions: 4096 };
+    pub const UNKNOWN: Self = Self {
+        hidden: 0,
+        inner: 0,
+        layers: 0,
+        heads: 0,
+        kv_heads: 0,
+        head: 0,
+        vocab: 0,
+        positions: 4096,
+    };
 
     /// Hidden and inner width, layers, query heads, vocabulary and positions; heads of the hidden size shared out.
-    pub const fn of([hidden, inner]: [u64; 2], layers: u64, heads: u64, vocab: u64, positions: u64) -> Self {
+    pub const fn of(
+        [hidden, inner]: [u64; 2],
+        layers: u64,
+        heads: u64,
+        vocab: u64,
+        positions: u64,
+    ) -> Self {
         Self { hidden, inner, layers, heads, kv_heads: 0, head: 0, vocab, positions }
     }
 
@@ -219,7 +239,11 @@ pub(crate) struct Only {
 
 impl Only {
     /// A file with another value under the key is refused, as having this.
-    pub const fn else_refused(key: &'static str, values: &'static [&'static str], has: &'static str) -> Self {
+    pub const fn else_refused(
+        key: &'static str,
+        values: &'static [&'static str],
+        has: &'static str,
+    ) -> Self {
         Self { key, values, otherwise: Otherwise::Refused(has), unless: None }
     }
 }
@@ -462,7 +486,11 @@ impl FamilySpec {
         if self.older_names {
             keys
         } else {
-            self.own_names_of(keys).get(..).filter(|own| *own != keys).or_else(|| keys.get(..1)).unwrap_or(keys)
+            self.own_names_of(keys)
+                .get(..)
+                .filter(|own| *own != keys)
+                .or_else(|| keys.get(..1))
+                .unwrap_or(keys)
         }
     }
 

@@ -5,7 +5,9 @@
 use super::choices::same;
 use super::projectors::MEMBERS as PROJECTORS;
 use super::towers::MEMBERS as TOWERS;
-use crate::config::{HiddenAct, TowerLayer, TowerModules, TowerPart, TowerSize, TowerSizes, TowerStep};
+use crate::config::{
+    HiddenAct, TowerLayer, TowerModules, TowerPart, TowerSize, TowerSizes, TowerStep,
+};
 
 /// How the keys of a file's vision part begin, once they stand beside those of its text part.
 pub(crate) const VISION: &str = "vision_config.";
@@ -179,7 +181,11 @@ pub(super) const fn function(size: TowerSize, key: &'static str, default: Hidden
 }
 
 /// A list of places, of which each is a bit.
-pub(super) const fn places<const N: usize>(size: TowerSize, key: &'static str, places: [u64; N]) -> TowerKey {
+pub(super) const fn places<const N: usize>(
+    size: TowerSize,
+    key: &'static str,
+    places: [u64; N],
+) -> TowerKey {
     let mut bits = 0;
     let mut at = 0;
     while at < N {
@@ -194,8 +200,11 @@ const fn nothing(_: &mut TowerSizes) {}
 /// Numbers of a patch and patches of an image; the width of merged patches, and of queries, keys and values side by side.
 pub(super) fn patches(sizes: &mut TowerSizes) {
     let of = |size| sizes.get(size);
-    let (side, hidden, merge) = (of(TowerSize::Side), of(TowerSize::Hidden), of(TowerSize::Merge).max(1));
-    let patch = of(TowerSize::Channels).saturating_mul(of(TowerSize::Frames).max(1)).saturating_mul(side.saturating_mul(side));
+    let (side, hidden, merge) =
+        (of(TowerSize::Side), of(TowerSize::Hidden), of(TowerSize::Merge).max(1));
+    let patch = of(TowerSize::Channels)
+        .saturating_mul(of(TowerSize::Frames).max(1))
+        .saturating_mul(side.saturating_mul(side));
     let along = of(TowerSize::Image) / side.max(1);
     sizes.set(TowerSize::Patch, patch);
     sizes.set(TowerSize::Patches, along.saturating_mul(along));
@@ -266,7 +275,10 @@ const fn find(list: &[&'static TowerModules], model_type: &str) -> &'static Towe
 /// The tower and the projector of a whole file of that kind, whose vision part is of the kind `tower`; `None` where one is not known.
 ///
 /// A tower that ends in the width of the text has no projector.
-pub(crate) fn of_file(whole: &str, tower: Option<&str>) -> Option<(&'static TowerSpec, Option<&'static TowerSpec>)> {
+pub(crate) fn of_file(
+    whole: &str,
+    tower: Option<&str>,
+) -> Option<(&'static TowerSpec, Option<&'static TowerSpec>)> {
     let projector = PROJECTORS.into_iter().find(|spec| spec.names.contains(&whole));
     let found = match projector {
         Some(spec) => {

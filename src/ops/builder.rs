@@ -1,7 +1,10 @@
 //! The run that a model's operations are made for, and their dimensions.
 
 use super::tensor::Dim;
-use crate::config::{AttentionKernel, CacheFormat, Dispatch, Float8, Images, Loss, ModelConfig, Recompute, Stack, Tuning};
+use crate::config::{
+    AttentionKernel, CacheFormat, Dispatch, Float8, Images, Loss, ModelConfig, Recompute, Stack,
+    Tuning,
+};
 use crate::units::{DType, Flops, to_f64};
 
 /// Everything that shapes the operation list.
@@ -177,7 +180,12 @@ impl<'a> Lowering<'a> {
 
     /// FLOPs of multiplying all tokens of the micro-batch with a matrix: 2 per weight and token.
     pub(super) fn matrix_product(&self, rows: u64, columns: u64) -> Flops {
-        Flops(2.0 * to_f64(self.seq_length) * to_f64(self.micro_batch_size) * to_f64(rows) * to_f64(columns))
+        Flops(
+            2.0 * to_f64(self.seq_length)
+                * to_f64(self.micro_batch_size)
+                * to_f64(rows)
+                * to_f64(columns),
+        )
     }
 
     /// Pairs of query and key that are not masked, of one head in a sequence, and tokens of a text.

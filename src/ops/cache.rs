@@ -39,7 +39,12 @@ pub fn cache(with: &Lowering, layers: Range<u64>) -> Cache {
             continue;
         }
         // Only the heads matter here.
-        let kind = LayerKind { other_heads: kind.other_heads, indexed: kind.indexed, source: false, ..first };
+        let kind = LayerKind {
+            other_heads: kind.other_heads,
+            indexed: kind.indexed,
+            source: false,
+            ..first
+        };
         let tokens = with.model.visible(layer, with.context_length);
         match counts.iter_mut().find(|(of, _)| *of == (tokens, kind)) {
             Some((_, count)) => *count += 1,
@@ -48,7 +53,10 @@ pub fn cache(with: &Lowering, layers: Range<u64>) -> Cache {
     }
     let mut tensors = Vec::with_capacity(2 * counts.len());
     let decoder = layers.clone().filter(|layer| !with.model.is_of_source(*layer)).count();
-    let states = with.model.mixer().map(|mixer| (mixer, layers.filter(|layer| mixer.layers.contains(*layer)).count()));
+    let states = with
+        .model
+        .mixer()
+        .map(|mixer| (mixer, layers.filter(|layer| mixer.layers.contains(*layer)).count()));
     let mut layers = Vec::with_capacity(2 * counts.len());
     for ((tokens, kind), count) in counts {
         let model = with.model.of_layers(kind);
@@ -72,13 +80,25 @@ pub fn cache(with: &Lowering, layers: Range<u64>) -> Cache {
 /// that stands for several tokens counts by its share.
 pub fn cache_of_token(with: &Lowering) -> Bytes {
     let bytes = |part: &CachePart| {
-        let one = Lowering { context_length: part.every, concurrent_sequences: 1, block_size: 1, shared_prefix: 0, ..*with };
+        let one = Lowering {
+            context_length: part.every,
+            concurrent_sequences: 1,
+            block_size: 1,
+            shared_prefix: 0,
+            ..*with
+        };
         let mut tensors = Vec::new();
         of_part(&one, part, &mut tensors);
         let entry: Bytes = tensors.iter().map(Tensor::bytes).sum();
         Bytes((entry * part.layers).0 / part.every.max(1))
     };
-    with.model.cache.0.iter().filter(|part| part.every > 0 && part.part.is_stored_as_cache()).map(bytes).sum()
+    with.model
+        .cache
+        .0
+        .iter()
+        .filter(|part| part.every > 0 && part.part.is_stored_as_cache())
+        .map(bytes)
+        .sum()
 }
 
 fn of_tensors(with: &Lowering, tensors: Vec<Tensor>, layers: Vec<u64>) -> Cache {
@@ -93,7 +113,8 @@ fn of_tensors(with: &Lowering, tensors: Vec<Tensor>, layers: Vec<u64>) -> Cache 
 
 /// The cache of a model that lists its parts. They are shared out over stages evenly, rounded up: it is not told which layer has which.
 fn of_parts(with: &Lowering, layers: &Range<u64>) -> Cache {
-    let (all, here) = (with.model.num_hidden_layers.max(1), layers.end.saturating_sub(layers.start));
+    let (all, here) =
+        (with.model.num_hidden_layers.max(1), layers.end.saturating_sub(layers.start));
     let (mut tensors, mut counts) = (Vec::new(), Vec::new());
     for part in with.model.cache.0.iter() {
         of_part(with, part, &mut tensors);
@@ -104,16 +125,23 @@ fn of_parts(with: &Lowering, layers: &Range<u64>) -> Cache {
 
 /// Adds one part of a listed cache, with the scales that its format stores beside.
 fn of_part(with: &Lowering, part: &CachePart, tensors: &mut Vec<Tensor>) {
-    let heads = if part.heads > 0 { Dim("num_key_value_heads", part.heads) } else { Dim("all heads", 1) };
+    let heads =
+        if part.heads > 0 { Dim("num_key_value_heads", part.heads) } else { Dim("all heads", 1) };
     let (name, width) = (part.part.name(), Dim("width", part.width));
     let stored = part.part.is_stored_as_cache() && !part.wide;
     let dtype = if stored { with.kv_cache.dtype() } else { with.activation };
     let dtype = if part.wide { DType::Fp32 } else { dtype };
     let are_tokens = part.every == 1 && part.part.is_stored_as_cache();
-    let spread = if are_tokens { tokens_of(with, part.entries(with.context_length)) } else { entries_of(with, part) };
+    let spread = if are_tokens {
+        tokens_of(with, part.entries(with.context_length))
+    } else {
+        entries_of(with, part)
+    };
     for [entries, sequences] in spread.into_iter().filter(|[entries, _]| entries.1 > 0) {
         tensors.extend(kept(with, name, Shape::of([entries, sequences, heads, width]), dtype));
-        if let Some((name, values)) = formats::beside_cache(with.kv_cache, part.width).filter(|_| stored) {
+        if let Some((name, values)) =
+            formats::beside_cache(with.kv_cache, part.width).filter(|_| stored)
+        {
             let shape = Shape::of([entries, sequences, heads, Dim("of each head", values)]);
             tensors.extend(kept(with, name, shape, DType::Fp16));
         }
@@ -124,19 +152,34 @@ fn of_part(with: &Lowering, part: &CachePart, tensors: &mut Vec<Tensor>) {
 fn entries_of(with: &Lowering, part: &CachePart) -> [[Dim; 2]; 2] {
     let all = part.entries(with.context_length);
     let is_kept = part.every > 0 && part.most == 0;
-    let shared = if is_kept { part.entries(with.shared_prefix.min(with.context_length.saturating_sub(1))) } else { 0 };
+    let shared = if is_kept {
+        part.entries(with.shared_prefix.min(with.context_length.saturating_sub(1)))
+    } else {
+        0
+    };
     [
-        [Dim("entries", all.saturating_sub(shared)), Dim("concurrent_sequences", with.concurrent_sequences)],
+        [
+            Dim("entries", all.saturating_sub(shared)),
+            Dim("concurrent_sequences", with.concurrent_sequences),
+        ],
         [Dim("shared entries", shared), Dim("for all sequences", with.concurrent_sequences.min(1))],
     ]
 }
 
 /// Adds the cache of one layer that looks back on so many tokens, with the scales that its format stores beside.
 fn of_one_layer(with: &Lowering, (tokens, kind): (u64, LayerKind), tensors: &mut Vec<Tensor>) {
-    for [tokens, sequences] in tokens_of(with, tokens).into_iter().filter(|[tokens, _]| tokens.1 > 0) {
+    for [tokens, sequences] in
+        tokens_of(with, tokens).into_iter().filter(|[tokens, _]| tokens.1 > 0)
+    {
         for (name, [heads, width]) in cached(with, kind) {
-            let mut keep =
-                |name, width, dtype| tensors.extend(kept(with, name, Shape::of([tokens, sequences, heads, width]), dtype));
+            let mut keep = |name, width, dtype| {
+                tensors.extend(kept(
+                    with,
+                    name,
+                    Shape::of([tokens, sequences, heads, width]),
+                    dtype,
+                ))
+            };
             keep(name, width, with.kv_cache.dtype());
             if let Some((name, values)) = formats::beside_cache(with.kv_cache, width.1) {
                 keep(name, Dim("of each head", values), DType::Fp16);
@@ -165,9 +208,16 @@ fn of_source(with: &Lowering, first: LayerKind, tensors: &mut Vec<Tensor>) {
     let kind = LayerKind { source: false, ..first };
     let tokens = with.source_length.next_multiple_of(with.block_size.max(1));
     let sequences = Dim("concurrent_sequences", with.concurrent_sequences);
-    for ((_, [heads, width]), name) in cached(with, kind).into_iter().zip(["keys of the source", "values of the source"]) {
+    for ((_, [heads, width]), name) in
+        cached(with, kind).into_iter().zip(["keys of the source", "values of the source"])
+    {
         let mut keep = |name, width, dtype| {
-            tensors.extend(kept(with, name, Shape::of([Dim("source_length", tokens), sequences, heads, width]), dtype));
+            tensors.extend(kept(
+                with,
+                name,
+                Shape::of([Dim("source_length", tokens), sequences, heads, width]),
+                dtype,
+            ));
         };
         keep(name, width, with.kv_cache.dtype());
         if let Some((name, values)) = formats::beside_cache(with.kv_cache, width.1) {
@@ -180,5 +230,6 @@ fn of_source(with: &Lowering, first: LayerKind, tensors: &mut Vec<Tensor>) {
 fn kept(with: &Lowering, name: &'static str, shape: Shape, dtype: DType) -> Option<Tensor> {
     let role = Role::KvCache;
     let split = split(&shape, role, with);
-    Some(Tensor { name, role, shape, dtype, split, kept: Kept::Always }).filter(|_| shape.elements().0 > 0)
+    Some(Tensor { name, role, shape, dtype, split, kept: Kept::Always })
+        .filter(|_| shape.elements().0 > 0)
 }

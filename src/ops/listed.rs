@@ -31,7 +31,11 @@ pub(super) struct Listed<'a> {
 }
 
 impl<'a> Listed<'a> {
-    pub fn new(tape: &'a Tape, with: &'a Lowering<'a>, (shapes, products): (Shapes, &'a [LayerProduct])) -> Self {
+    pub fn new(
+        tape: &'a Tape,
+        with: &'a Lowering<'a>,
+        (shapes, products): (Shapes, &'a [LayerProduct]),
+    ) -> Self {
         Self { tape, with, shapes, products, ops: Vec::with_capacity(10) }
     }
 
@@ -78,8 +82,14 @@ impl<'a> Listed<'a> {
 
     /// Results side by side in one tensor.
     fn joined(&self, name: &'static str, forms: impl Iterator<Item = Form>) -> Form {
-        let columns =
-            |form| self.tape.state().shape(form).dims().skip(2).fold(1, |columns: u64, dim| columns.saturating_mul(dim.1));
+        let columns = |form| {
+            self.tape
+                .state()
+                .shape(form)
+                .dims()
+                .skip(2)
+                .fold(1, |columns: u64, dim| columns.saturating_mul(dim.1))
+        };
         let columns = forms.map(columns).fold(0, u64::saturating_add);
         self.tape.form([self.with.b(), self.with.s(), Dim(name, columns)])
     }
@@ -115,23 +125,33 @@ impl<'a> Listed<'a> {
     /// Tensors that a vision tower works with over the images of one prompt: the larger half of one of its blocks, beside patches and pixels.
     pub fn with_images(mut self, mut before: Vec<Op>) -> Vec<Op> {
         let (images, activation) = (self.with.images, self.with.activation);
-        let Some((tower, seen)) = self.with.model.tower.as_ref().and_then(|tower| Some((tower, tower.seen(images)?))) else {
+        let Some((tower, seen)) =
+            self.with.model.tower.as_ref().and_then(|tower| Some((tower, tower.seen(images)?)))
+        else {
             return before;
         };
-        let (count, size) = (Dim("images", images.per_sequence.saturating_mul(seen.tiles)), |size: TowerSize| {
-            Dim(size.name(), tower.sizes.get(size))
-        });
+        let (count, size) =
+            (Dim("images", images.per_sequence.saturating_mul(seen.tiles)), |size: TowerSize| {
+                Dim(size.name(), tower.sizes.get(size))
+            });
         let rows = Dim("patches", seen.rows);
         let wide = |width| self.tape.form([count, rows, width]);
         let [width, height] = seen.pixels;
-        let pixels = self.tape.form([count, size(TowerSize::Channels), Dim("height", height), Dim("width", width)]);
+        let pixels = self.tape.form([
+            count,
+            size(TowerSize::Channels),
+            Dim("height", height),
+            Dim("width", width),
+        ]);
         let (hidden, inner) = (wide(size(TowerSize::Hidden)), wide(size(TowerSize::Inner)));
-        let scores = self.tape.form([count, size(TowerSize::Heads), rows, Dim("patches seen", rows.1)]);
+        let scores =
+            self.tape.form([count, size(TowerSize::Heads), rows, Dim("patches seen", rows.1)]);
         self.at("Vision tower", FUSED_KERNELS);
         self.takes("pixels", pixels, activation);
         self.takes("patches", hidden, activation);
         let elements = |form| self.tape.elements(form);
-        let writes = self.with.attention == AttentionKernel::Standard && elements(scores) * 2 > elements(inner).saturating_mul(2);
+        let writes = self.with.attention == AttentionKernel::Standard
+            && elements(scores) * 2 > elements(inner).saturating_mul(2);
         if writes {
             for name in ["queries", "keys", "values"] {
                 self.takes(name, hidden, activation);
@@ -169,13 +189,21 @@ impl<'a> Listed<'a> {
         if self.with.training {
             // The block's input is saved in any case, as the checkpoint under full recomputation.
             self.at("Block input", KORTHIKANTI_2022);
-            self.saves_as("block input", self.shapes.hidden, self.with.activation, Kept::BlockInput);
+            self.saves_as(
+                "block input",
+                self.shapes.hidden,
+                self.with.activation,
+                Kept::BlockInput,
+            );
         }
         self.streams();
         if kind.mixer || kind.keys != Keys::None {
             self.norm(1, "Input norm", None);
         }
-        let state = [("Projection into the state", "made for the state"), ("Projection out of the state", "projected output")];
+        let state = [
+            ("Projection into the state", "made for the state"),
+            ("Projection out of the state", "projected output"),
+        ];
         for (op, name) in state {
             for LayerProduct { source, to, .. } in self.products(op) {
                 self.at(op, source);
@@ -194,12 +222,21 @@ impl<'a> Listed<'a> {
     fn streams(&mut self) {
         let (Some(altup), with) = (self.with.model.altup(), self.with) else { return };
         self.at("Streams", ARITHMETIC);
-        let streams = self.tape.form([Dim("altup_num_inputs", altup.num_inputs), with.b(), with.s(), with.h()]);
+        let streams = self.tape.form([
+            Dim("altup_num_inputs", altup.num_inputs),
+            with.b(),
+            with.s(),
+            with.h(),
+        ]);
         self.takes("streams", streams, with.activation);
         self.takes("streams of the half", streams, with.activation);
         let layers = Dim("num_hidden_layers", with.model.num_hidden_layers);
         let width = Dim("hidden_size_per_layer_input", altup.hidden_size_per_layer_input);
-        self.takes("inputs of all layers", self.tape.form([with.b(), with.s(), layers, width]), with.activation);
+        self.takes(
+            "inputs of all layers",
+            self.tape.form([with.b(), with.s(), layers, width]),
+            with.activation,
+        );
     }
 
     /// From projections to output, which a dropout mask follows.
@@ -241,7 +278,8 @@ impl<'a> Listed<'a> {
         if self.with.attention == AttentionKernel::Standard {
             let (b, heads, s) = (self.with.b(), self.with.own_heads(), self.with.s());
             self.at(CROSSES[1], FUSED_KERNELS);
-            let scores = self.tape.form([b, heads, s, Dim("source_length", self.with.source_length)]);
+            let scores =
+                self.tape.form([b, heads, s, Dim("source_length", self.with.source_length)]);
             self.takes("scores", scores, DType::Fp32);
         }
         self.at(output, FUSED_KERNELS);
@@ -266,8 +304,15 @@ impl<'a> Listed<'a> {
         }
         self.saves("projection input", self.shapes.hidden);
         self.at("Latent projections up", ARITHMETIC);
-        let wide = self.products("Latent query projection").last().into_iter().flat_map(|queries| [queries.to; 2]);
-        let joint = self.joined("q+k+v width", wide.chain(self.products("Output projection").map(|output| output.from)));
+        let wide = self
+            .products("Latent query projection")
+            .last()
+            .into_iter()
+            .flat_map(|queries| [queries.to; 2]);
+        let joint = self.joined(
+            "q+k+v width",
+            wide.chain(self.products("Output projection").map(|output| output.from)),
+        );
         self.takes("queries, keys and values", joint, self.with.activation);
     }
 
@@ -297,7 +342,8 @@ impl<'a> Listed<'a> {
     /// In the list of Korthikanti et al. probabilities, dropout mask and dropout output take `5·a·s²·b` bytes in 16 bit. Served, the
     /// scores stand in fp32.
     fn standard_core(&mut self) {
-        let (Shapes { queries, keys, values, scores, .. }, core) = (self.shapes, Kept::AttentionCore);
+        let (Shapes { queries, keys, values, scores, .. }, core) =
+            (self.shapes, Kept::AttentionCore);
         self.at("Scores", KORTHIKANTI_2022);
         self.saves("queries", queries);
         self.saves("keys", keys);
@@ -352,7 +398,10 @@ impl<'a> Listed<'a> {
         }
         for LayerProduct { from, .. } in self.products("Shared experts down") {
             self.at("Shared experts", ARITHMETIC);
-            let up = self.joined("gate and up", self.products("Shared experts up").map(|product| product.to));
+            let up = self.joined(
+                "gate and up",
+                self.products("Shared experts up").map(|product| product.to),
+            );
             self.holds("shared gate and up outputs", up);
             self.saves("shared down input", from);
         }

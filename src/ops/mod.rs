@@ -34,7 +34,10 @@ pub(crate) use played::{Played, played};
 pub(crate) use record::{is_shared_by_input, trainable};
 pub use tensor::{Dim, EMBEDDING, EXPERTS_OF_RANK, Kept, Op, Role, Shape, Split, Tensor};
 
-use crate::config::{CacheFormat, Float8, Job, LayerKind, ModelConfig, Run, ServingRun, TrainingPrecision, TrainingRun};
+use crate::config::{
+    CacheFormat, Float8, Job, LayerKind, ModelConfig, Run, ServingRun, TrainingPrecision,
+    TrainingRun,
+};
 use crate::units::{DType, Flops, sort_short};
 
 /// The whole model as operations: once for the embedding, once for each kind of block, once for the head.
@@ -72,8 +75,11 @@ impl BlockKind {
 impl OpList {
     /// Returns the number of parameters of the whole model; a tied head adds none.
     pub fn parameters(&self) -> u64 {
-        let blocks = self.kinds.iter().map(|kind| parameters(&kind.ops).saturating_mul(kind.layers));
-        blocks.fold(parameters(&self.embedding), u64::saturating_add).saturating_add(parameters(&self.head))
+        let blocks =
+            self.kinds.iter().map(|kind| parameters(&kind.ops).saturating_mul(kind.layers));
+        blocks
+            .fold(parameters(&self.embedding), u64::saturating_add)
+            .saturating_add(parameters(&self.head))
     }
 
     /// Returns a block of the usual kind.
@@ -100,7 +106,8 @@ impl OpList {
     /// Its operations with the tensors that they save and work with, at other lengths; see [`Lowering::lengths`].
     pub(crate) fn at(&self, lengths: &[Dim]) -> Self {
         let all = |ops: &[Op]| ops.iter().map(|op| op.at(lengths)).collect();
-        let kinds = self.kinds.iter().map(|kind| BlockKind { ops: all(&kind.ops), ..*kind }).collect();
+        let kinds =
+            self.kinds.iter().map(|kind| BlockKind { ops: all(&kind.ops), ..*kind }).collect();
         Self { embedding: all(&self.embedding), kinds, head: all(&self.head) }
     }
 
@@ -119,7 +126,9 @@ impl OpList {
 
 /// Returns the number of parameters of a list of operations.
 pub fn parameters(ops: &[Op]) -> u64 {
-    tensors(ops, Role::Parameter).map(|(_, tensor)| tensor.shape.elements().0).fold(0, u64::saturating_add)
+    tensors(ops, Role::Parameter)
+        .map(|(_, tensor)| tensor.shape.elements().0)
+        .fold(0, u64::saturating_add)
 }
 
 /// Returns the FLOPs of one forward pass of a list of operations.
@@ -129,7 +138,9 @@ pub fn forward(ops: &[Op]) -> Flops {
 
 /// Returns all tensors of one role, with their operation.
 pub fn tensors(ops: &[Op], role: Role) -> impl Iterator<Item = (&Op, &Tensor)> {
-    ops.iter().flat_map(move |op| op.tensors.iter().filter(move |tensor| tensor.role == role).map(move |tensor| (op, tensor)))
+    ops.iter().flat_map(move |op| {
+        op.tensors.iter().filter(move |tensor| tensor.role == role).map(move |tensor| (op, tensor))
+    })
 }
 
 /// Returns a job's operations, for one micro-batch (training) or one prefill chunk (serving), with
@@ -193,7 +204,9 @@ fn kinds(model: &ModelConfig) -> Vec<(LayerKind, u64)> {
 /// Megatron-LM's modules, and those of serving engines, are others, which make routers in the model's format (`params_dtype`). Without 16
 /// bits all formats are fp32 anyway.
 fn keeps_formats(job: &Job, run: &TrainingRun) -> bool {
-    run.precision == TrainingPrecision::Bf16Pure && run.stack.is_played() && !job.layout().sharding.shards_optimizer()
+    run.precision == TrainingPrecision::Bf16Pure
+        && run.stack.is_played()
+        && !job.layout().sharding.shards_optimizer()
 }
 
 /// The lowering of a job that serves.
@@ -204,7 +217,11 @@ fn serving<'a>(job: &'a Job, run: &ServingRun) -> Lowering<'a> {
             .prefill_chunk_size
             .max(run.concurrent_sequences)
             .min(run.context_length.saturating_mul(run.concurrent_sequences)),
-        source_length: job.model().only_source().or(run.source_length).unwrap_or(run.context_length),
+        source_length: job
+            .model()
+            .only_source()
+            .or(run.source_length)
+            .unwrap_or(run.context_length),
         micro_batch_size: 1,
         context_length: run.context_length,
         concurrent_sequences: run.concurrent_sequences,
@@ -228,13 +245,20 @@ fn serving<'a>(job: &'a Job, run: &ServingRun) -> Lowering<'a> {
 pub fn lowering(job: &Job) -> Lowering<'_> {
     match job.run() {
         Run::Training(run) => {
-            let (recipe, seq_length) = (run.recipe(), run.seq_length.saturating_add(run.tuning.tokens_before()));
+            let (recipe, seq_length) =
+                (run.recipe(), run.seq_length.saturating_add(run.tuning.tokens_before()));
             let parameter = if run.tuning.upcasts_rest() { DType::Fp32 } else { recipe.parameter };
             Lowering {
                 model: job.model(),
                 seq_length,
-                source_length: job.model().only_source().or(run.source_length).unwrap_or(seq_length),
-                micro_batch_size: job.micro_batch_size().saturating_mul(run.tuning.objective.sequences()),
+                source_length: job
+                    .model()
+                    .only_source()
+                    .or(run.source_length)
+                    .unwrap_or(seq_length),
+                micro_batch_size: job
+                    .micro_batch_size()
+                    .saturating_mul(run.tuning.objective.sequences()),
                 context_length: seq_length.saturating_add(run.tuning.keys_before()),
                 packed_text: run.packed_text(),
                 images: run.images,
@@ -256,8 +280,13 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
                 sequence_parallel: job.layout().sequence_parallel,
                 recompute: run.recompute,
                 autocast: run.precision == TrainingPrecision::AmpBf16 || run.tuning.autocast,
-                compiled: run.compile && run.stack.forbidden(crate::stacks::NotWith::Compiling).is_none(),
-                float8: if run.stack.forbidden(crate::stacks::NotWith::Float8).is_none() { run.float8 } else { Float8::OFF },
+                compiled: run.compile
+                    && run.stack.forbidden(crate::stacks::NotWith::Compiling).is_none(),
+                float8: if run.stack.forbidden(crate::stacks::NotWith::Float8).is_none() {
+                    run.float8
+                } else {
+                    Float8::OFF
+                },
                 dispatch: run.dispatch,
                 tuning: run.tuning,
             }

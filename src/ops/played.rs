@@ -51,7 +51,11 @@ pub(crate) fn played(with: &Lowering) -> Vec<Played> {
     let state = tape.state();
     for parameter in state.parameters.iter().filter(|found| !found.beside) {
         // Parameters that blocks of several layers share are there once, as the embedding is.
-        let (layer, times) = if parameter.shared { (0, with.model.shared_blocks()) } else { (usize::from(parameter.layer), 1) };
+        let (layer, times) = if parameter.shared {
+            (0, with.model.shared_blocks())
+        } else {
+            (usize::from(parameter.layer), 1)
+        };
         let Some(part) = parts.get_mut(layer) else { continue };
         let elements = state.elements(parameter.form).saturating_mul(times);
         part.parameters = part.parameters.saturating_add(elements);
@@ -77,8 +81,12 @@ fn step<'t>(tape: &'t Tape, modules: &Modules<'t>, head: u16) {
     let ids = tape.constant("token ids", build.shapes.text, DType::Int64);
     tape.record_costs(with.sight());
     // Kinds of layers have an order of their own; those of an encoder run first.
-    let side =
-        |encodes: bool| blocks.iter().zip(1_u16..).filter(move |((layer, _), _)| with.model.is_of_source(*layer) == encodes);
+    let side = |encodes: bool| {
+        blocks
+            .iter()
+            .zip(1_u16..)
+            .filter(move |((layer, _), _)| with.model.is_of_source(*layer) == encodes)
+    };
     side(true).for_each(|(_, tag)| tape.sees_source(tag));
     tape.begin(When::Forward, 0, Kind::Activation);
     tape.autocast(with.autocast.then_some(DType::Bf16));

@@ -42,7 +42,9 @@ impl Shape {
     /// A number that shapes which [are](Self::is) the same share, and others seldom.
     pub(crate) fn slot(&self) -> usize {
         let size = |dim: &Dim| usize::try_from(dim.1).unwrap_or(usize::MAX);
-        let mix = |slot: usize, dim: &Dim| slot.wrapping_mul(31).wrapping_add(dim.0.as_ptr().addr()).wrapping_add(size(dim));
+        let mix = |slot: usize, dim: &Dim| {
+            slot.wrapping_mul(31).wrapping_add(dim.0.as_ptr().addr()).wrapping_add(size(dim))
+        };
         self.0.iter().fold(0, mix) >> 3
     }
 
@@ -189,13 +191,18 @@ impl Tensor {
         let activation = matches!(self.role, Role::Saved | Role::Workspace);
         match self.split {
             Split::Tensor => Elements(elements.div_ceil(t.max(1))),
-            Split::Heads(heads) => Elements((elements / heads.max(1)).saturating_mul(heads.div_ceil(t.max(1)))),
+            Split::Heads(heads) => {
+                Elements((elements / heads.max(1)).saturating_mul(heads.div_ceil(t.max(1))))
+            }
             Split::Joint { heads, kv_heads } => {
-                let columns = |heads: u64, kv_heads: u64| heads.saturating_add(kv_heads.saturating_mul(2));
+                let columns =
+                    |heads: u64, kv_heads: u64| heads.saturating_add(kv_heads.saturating_mul(2));
                 let rank = columns(heads.div_ceil(t.max(1)), kv_heads.div_ceil(t.max(1)));
                 Elements((elements / columns(heads, kv_heads).max(1)).saturating_mul(rank))
             }
-            Split::Replicated if activation && sequence_parallel => Elements(elements.div_ceil(t.max(1))),
+            Split::Replicated if activation && sequence_parallel => {
+                Elements(elements.div_ceil(t.max(1)))
+            }
             Split::Replicated | Split::Rank => Elements(elements),
         }
     }
@@ -210,7 +217,8 @@ impl Op {
     /// The operation's tensors at other lengths, see [`Lowering::lengths`](super::Lowering::lengths); parameters and FLOPs stay behind.
     pub(super) fn at(&self, lengths: &[Dim]) -> Self {
         let tensors = self.tensors.iter().filter(|tensor| tensor.role != Role::Parameter);
-        let tensors = tensors.map(|tensor| Tensor { shape: tensor.shape.at(lengths), ..*tensor }).collect();
+        let tensors =
+            tensors.map(|tensor| Tensor { shape: tensor.shape.at(lengths), ..*tensor }).collect();
         Self { tensors, forward: Flops(0.0), ..*self }
     }
 }

@@ -39,7 +39,13 @@ impl Product {
     pub const fn backward(&self) -> [Self; 2] {
         [
             Self { columns: self.depth, depth: self.columns, ..*self },
-            Self { rows: self.columns, columns: self.depth, depth: self.rows, of: self.of.in_backward(), ..*self },
+            Self {
+                rows: self.columns,
+                columns: self.depth,
+                depth: self.rows,
+                of: self.of.in_backward(),
+                ..*self
+            },
         ]
     }
 
@@ -98,7 +104,9 @@ impl Core {
     /// width)`.
     pub fn flops(&self) -> f64 {
         let to = crate::units::to_f64;
-        2.0 * to(self.heads) * to(self.pairs) * to(self.query_width.saturating_add(self.value_width))
+        2.0 * to(self.heads)
+            * to(self.pairs)
+            * to(self.query_width.saturating_add(self.value_width))
     }
 }
 
@@ -192,7 +200,8 @@ fn pairs(model: &ModelConfig, full: u64) -> u64 {
         if !causal {
             return full.saturating_mul(window);
         }
-        full.saturating_mul(window).saturating_sub(window.saturating_mul(window.saturating_sub(1)) / 2)
+        full.saturating_mul(window)
+            .saturating_sub(window.saturating_mul(window.saturating_sub(1)) / 2)
     };
     let all = triangle(full);
     let Some(window) = model.sliding_window else { return all };
@@ -200,7 +209,10 @@ fn pairs(model: &ModelConfig, full: u64) -> u64 {
     let sliding = (0..layers).filter(|layer| model.sliding_layers.contains(*layer)).count();
     let sliding = u64::try_from(sliding).unwrap_or(layers);
     let near = if causal { model.pairs_of_sliding(full) } else { triangle(window) };
-    (near.saturating_mul(sliding).saturating_add(all.saturating_mul(layers.saturating_sub(sliding)))) / layers
+    (near
+        .saturating_mul(sliding)
+        .saturating_add(all.saturating_mul(layers.saturating_sub(sliding))))
+        / layers
 }
 
 /// Pairs of query and key that one head sees in a sequence of that length, and the tokens of a text: whole texts, and the part of one

@@ -1,6 +1,8 @@
 //! Adafactor without momentum (`torch/optim/_adafactor.py`).
 
-use super::{OptimizerSpec, Served, StateFormat, StateSpec, StateValues, StepTemporaries, UpdatedParameter};
+use super::{
+    OptimizerSpec, Served, StateFormat, StateSpec, StateValues, StepTemporaries, UpdatedParameter,
+};
 use crate::sources;
 use crate::units::DType;
 
@@ -33,7 +35,9 @@ pub(super) const FACTORS: StateSpec = StateSpec {
 /// Elements of a matrix's rows and columns, of all matrices that the tensor holds; all elements of a vector.
 fn factors(parameter: &UpdatedParameter) -> u64 {
     match parameter.matrix {
-        Some([rows, columns]) => (parameter.elements / rows.max(1)).saturating_add(parameter.elements / columns.max(1)),
+        Some([rows, columns]) => {
+            (parameter.elements / rows.max(1)).saturating_add(parameter.elements / columns.max(1))
+        }
         None => parameter.elements,
     }
 }

@@ -5,8 +5,8 @@
 //! step makes it anew.
 
 use super::{
-    ConflictingTool, OptimizerConflict, OptimizerImplementation, OptimizerSpec, Piece, StateFormat, StateSpec, StateValues,
-    StepTemporaries, UpdatedParameter, adafactor,
+    ConflictingTool, OptimizerConflict, OptimizerImplementation, OptimizerSpec, Piece, StateFormat,
+    StateSpec, StateValues, StepTemporaries, UpdatedParameter, adafactor,
 };
 use crate::sources;
 use crate::units::DType;
@@ -38,7 +38,10 @@ pub(super) const OPTIMIZER: OptimizerSpec = OptimizerSpec {
             ConflictingTool::OffloadedStates,
             "The step of transformers' Adafactor in host memory is not modelled; keep its states on the GPU, or use another optimizer",
         ),
-        conflict(ConflictingTool::PagedStates, "bitsandbytes has no paged Adafactor; use another optimizer, or none in pages"),
+        conflict(
+            ConflictingTool::PagedStates,
+            "bitsandbytes has no paged Adafactor; use another optimizer, or none in pages",
+        ),
     ],
     ..adafactor::OPTIMIZER
 };
@@ -47,7 +50,8 @@ const fn conflict(with: ConflictingTool, says: &'static str) -> OptimizerConflic
     OptimizerConflict { with, says, source: sources::TRANSFORMERS_ADAFACTOR }
 }
 
-const FACTORS: StateSpec = StateSpec { source: sources::TRANSFORMERS_ADAFACTOR, ..adafactor::FACTORS };
+const FACTORS: StateSpec =
+    StateSpec { source: sources::TRANSFORMERS_ADAFACTOR, ..adafactor::FACTORS };
 
 const ROOT_MEAN_SQUARE: StateSpec = StateSpec {
     label: "Root mean squares",
@@ -67,7 +71,11 @@ struct Variables {
 }
 
 /// The loop over the parameters, variable by variable.
-fn temporaries(_: OptimizerImplementation, parameters: &[UpdatedParameter], step: &mut StepTemporaries) {
+fn temporaries(
+    _: OptimizerImplementation,
+    parameters: &[UpdatedParameter],
+    step: &mut StepTemporaries,
+) {
     let mut held = Variables::default();
     for parameter in parameters {
         let whole = |step: &mut StepTemporaries, name| step.take(name, parameter.elements, FP32);

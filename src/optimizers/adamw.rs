@@ -1,7 +1,8 @@
 //! AdamW as PyTorch has it (`torch/optim/adamw.py`, PyTorch 2.15).
 
 use super::{
-    OptimizerImplementation, OptimizerSpec, Piece, Served, StateFormat, StateSpec, StateValues, StepTemporaries, UpdatedParameter,
+    OptimizerImplementation, OptimizerSpec, Piece, Served, StateFormat, StateSpec, StateValues,
+    StepTemporaries, UpdatedParameter,
 };
 use crate::sources;
 
@@ -33,12 +34,19 @@ pub(super) const FIRST_MOMENT: StateSpec = StateSpec {
 };
 
 /// Running mean of the squared gradient.
-pub(super) const SECOND_MOMENT: StateSpec =
-    StateSpec { label: "Second moment", note: "Running mean of the squared gradient.", ..FIRST_MOMENT };
+pub(super) const SECOND_MOMENT: StateSpec = StateSpec {
+    label: "Second moment",
+    note: "Running mean of the squared gradient.",
+    ..FIRST_MOMENT
+};
 
 /// The step takes the root of each second moment: one parameter after the other in a loop, all at once with `foreach`, inside the kernel
 /// when fused.
-pub(super) fn temporaries(implementation: OptimizerImplementation, parameters: &[UpdatedParameter], step: &mut StepTemporaries) {
+pub(super) fn temporaries(
+    implementation: OptimizerImplementation,
+    parameters: &[UpdatedParameter],
+    step: &mut StepTemporaries,
+) {
     match implementation {
         OptimizerImplementation::ForLoop => one_by_one(parameters, step),
         OptimizerImplementation::Foreach => {
@@ -66,7 +74,8 @@ fn formats(parameters: &[UpdatedParameter]) -> impl Iterator<Item = StateFormat>
 fn one_by_one(parameters: &[UpdatedParameter], step: &mut StepTemporaries) {
     let mut denominator: Option<Piece> = None;
     for parameter in parameters {
-        let root = step.take("root of the second moment", parameter.elements, parameter.state_format());
+        let root =
+            step.take("root of the second moment", parameter.elements, parameter.state_format());
         let divided = step.take("denominator", parameter.elements, parameter.state_format());
         step.free(root);
         step.rebind(&mut denominator, Some(divided));

@@ -1,6 +1,8 @@
 //! AdamW with moments of one byte (bitsandbytes, `optim/adamw.py`).
 
-use super::{OptimizerSpec, Replacement, Served, StateFormat, StateSpec, StateValues, StepTemporaries, adamw};
+use super::{
+    OptimizerSpec, Replacement, Served, StateFormat, StateSpec, StateValues, StepTemporaries, adamw,
+};
 use crate::sources;
 use crate::units::DType;
 

@@ -4,7 +4,10 @@
 //! (`create_optimizer` in transformers 5.23, `trainer.py`), a head that is tied to one included; bitsandbytes 0.50 itself keeps those of
 //! tensors of fewer than 4,096 elements so (`min_8bit_size`, `optim/optimizer.py`).
 
-use super::{ConflictingTool, OptimizerConflict, OptimizerSpec, Served, StateFormat, StateSpec, UpdatedParameter, adamw_8bit};
+use super::{
+    ConflictingTool, OptimizerConflict, OptimizerSpec, Served, StateFormat, StateSpec,
+    UpdatedParameter, adamw_8bit,
+};
 use crate::sources;
 use crate::units::DType;
 
@@ -36,9 +39,11 @@ fn in_fp32(parameter: &UpdatedParameter) -> bool {
     !in_one_byte(parameter)
 }
 
-const FIRST_MOMENT: StateSpec = StateSpec { serves: Served::Those(in_one_byte), ..adamw_8bit::FIRST_MOMENT };
+const FIRST_MOMENT: StateSpec =
+    StateSpec { serves: Served::Those(in_one_byte), ..adamw_8bit::FIRST_MOMENT };
 
-const SECOND_MOMENT: StateSpec = StateSpec { serves: Served::Those(in_one_byte), ..adamw_8bit::SECOND_MOMENT };
+const SECOND_MOMENT: StateSpec =
+    StateSpec { serves: Served::Those(in_one_byte), ..adamw_8bit::SECOND_MOMENT };
 
 const SCALES: StateSpec = StateSpec { serves: Served::Those(in_one_byte), ..adamw_8bit::SCALES };
 

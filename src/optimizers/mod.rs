@@ -7,8 +7,8 @@
 mod spec;
 
 pub use spec::{
-    ConflictingTool, OptimizerConflict, OptimizerImplementation, OptimizerSpec, OptimizerWork, Replacement, Served, StateFormat,
-    StateSpec, StateValues, StepWork, UpdatedParameter,
+    ConflictingTool, OptimizerConflict, OptimizerImplementation, OptimizerSpec, OptimizerWork,
+    Replacement, Served, StateFormat, StateSpec, StateValues, StepWork, UpdatedParameter,
 };
 pub use spec::{Piece, StepAct, StepTemporaries};
 

@@ -6,8 +6,8 @@
 //! only; the run's implementation is AdamW's.
 
 use super::{
-    ConflictingTool, OptimizerConflict, OptimizerImplementation, OptimizerSpec, OptimizerWork, Piece, Served, StateFormat,
-    StateSpec, StepTemporaries, StepWork, UpdatedParameter, adamw,
+    ConflictingTool, OptimizerConflict, OptimizerImplementation, OptimizerSpec, OptimizerWork,
+    Piece, Served, StateFormat, StateSpec, StepTemporaries, StepWork, UpdatedParameter, adamw,
 };
 use crate::sources;
 use crate::units::{DType, to_f64};
@@ -91,7 +91,11 @@ fn sides(parameter: &UpdatedParameter) -> [u64; 2] {
 
 /// Muon goes through its matrices, then AdamW steps. The update of a matrix is freed when that of
 /// the next one begins.
-fn temporaries(implementation: OptimizerImplementation, parameters: &[UpdatedParameter], step: &mut StepTemporaries) {
+fn temporaries(
+    implementation: OptimizerImplementation,
+    parameters: &[UpdatedParameter],
+    step: &mut StepTemporaries,
+) {
     let (matrices, rest): (Vec<_>, Vec<_>) = parameters.iter().copied().partition(is_of_muon);
     let mut update: Option<Piece> = None;
     for matrix in &matrices {

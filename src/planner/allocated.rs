@@ -32,7 +32,9 @@ pub fn allocator_fixes(job: &Job) -> Vec<Fix> {
     if before.fits {
         return Vec::new();
     }
-    let more = || larger(job).into_iter().take(MOST_COUNTS).map(|layout| of_count(job.with_layout(layout)));
+    let more = || {
+        larger(job).into_iter().take(MOST_COUNTS).map(|layout| of_count(job.with_layout(layout)))
+    };
     let found = |candidate| found(candidate, &before);
     let single = changes(job, None).into_iter().filter_map(found);
     single.chain(more().filter_map(found).take(1)).take(MOST).collect()

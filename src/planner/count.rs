@@ -4,8 +4,9 @@ use std::num::NonZeroU64;
 
 use crate::config::{Job, ParallelLayout, Run};
 use crate::estimator::{
-    Blocker, CUDA_GRAPHS, FRAMEWORK_CONTEXT, GATHERED_WEIGHTS, GRADIENT_REDUCTION, KEPT_FREE, LineItem, MEASURED_BEYOND,
-    MemoryKind, REDUCTION_BUCKET, blockers, estimate, fragmentation_percent, memory_by_kind, memory_of_each,
+    Blocker, CUDA_GRAPHS, FRAMEWORK_CONTEXT, GATHERED_WEIGHTS, GRADIENT_REDUCTION, KEPT_FREE,
+    LineItem, MEASURED_BEYOND, MemoryKind, REDUCTION_BUCKET, blockers, estimate,
+    fragmentation_percent, memory_by_kind, memory_of_each,
 };
 use crate::units::{Bytes, MemoryUnit, Scale, sort_short, whole};
 
@@ -59,7 +60,8 @@ pub struct Tried {
 /// `unit`.
 pub fn tried(job: &Job, unit: MemoryUnit) -> Vec<Tried> {
     let (job, mut tried) = (&*job.must_hold(), Vec::new());
-    let jobs: Vec<Job> = candidates(job).into_iter().map(|layout| job.with_layout(layout)).collect();
+    let jobs: Vec<Job> =
+        candidates(job).into_iter().map(|layout| job.with_layout(layout)).collect();
     for (job, by_kind) in jobs.iter().zip(memory_of_each(&jobs)) {
         let (need, layout) = (Need::with(job, by_kind), *job.layout());
         let runs = need.runs();
@@ -96,7 +98,8 @@ pub fn gpu_count(job: &Job, unit: MemoryUnit) -> GpuCount {
     let arithmetic = arithmetic(job);
     let mut tried = tried(job, unit);
     let runs = tried.pop_if(|last| last.blocked.is_none());
-    let runnable = runs.map(|Tried { gpus, layout, per_gpu, .. }| Runnable { gpus, layout, per_gpu });
+    let runnable =
+        runs.map(|Tried { gpus, layout, per_gpu, .. }| Runnable { gpus, layout, per_gpu });
     let near_miss = tried.pop().and_then(|last| Some((last.gpus, last.blocked?)));
     let reason = reason(job, arithmetic, runnable.as_ref(), near_miss.as_ref(), unit);
     GpuCount { arithmetic, runnable, reason, near_miss }
@@ -133,7 +136,8 @@ impl Need {
         if total <= self.capacity {
             return self.blockers.first().map_or_else(String::new, ToString::to_string);
         }
-        let largest = MemoryKind::ALL.into_iter().max_by_key(|kind| self.by_kind.get(kind.index()).copied());
+        let largest =
+            MemoryKind::ALL.into_iter().max_by_key(|kind| self.by_kind.get(kind.index()).copied());
         let largest = largest.map_or("", MemoryKind::name);
         // The missing memory as the verdict on that layout prints it.
         let missing = Scale::of(unit, total, self.capacity).gap(total, self.capacity);
@@ -145,13 +149,18 @@ impl Need {
 fn candidates(job: &Job) -> Vec<ParallelLayout> {
     match job.run() {
         Run::Training(run) => {
-            let (layout, node) = (*job.layout(), job.cluster().accelerator.accelerators_per_node.max(1));
+            let (layout, node) =
+                (*job.layout(), job.cluster().accelerator.accelerators_per_node.max(1));
             let micro_batch = run.micro_batch_size.unwrap_or(1);
             let shares = run.global_batch_size / micro_batch.max(1);
             divisors(shares)
                 .into_iter()
-                .filter_map(|d| Some(ParallelLayout { data_parallel_size: NonZeroU64::new(d)?, ..layout }))
-                .filter(|layout| layout.world_size() <= MOST_GPUS && whole_nodes(layout.world_size(), node))
+                .filter_map(|d| {
+                    Some(ParallelLayout { data_parallel_size: NonZeroU64::new(d)?, ..layout })
+                })
+                .filter(|layout| {
+                    layout.world_size() <= MOST_GPUS && whole_nodes(layout.world_size(), node)
+                })
                 .collect()
         }
         Run::Serving(_) => serving_candidates(job),
@@ -160,14 +169,21 @@ fn candidates(job: &Job) -> Vec<ParallelLayout> {
 
 /// Layouts of more accelerators than the job has, from few to many.
 pub(super) fn larger(job: &Job) -> Vec<ParallelLayout> {
-    candidates(job).into_iter().filter(|layout| layout.world_size() > job.layout().world_size()).collect()
+    candidates(job)
+        .into_iter()
+        .filter(|layout| layout.world_size() > job.layout().world_size())
+        .collect()
 }
 
 /// The first count, from few to many, that no rule forbids, whose tensors fit, and for which `runs`
 /// is true; `runs` is asked `most` times at most.
 pub(super) fn first_that(job: &Job, most: usize, runs: impl Fn(&Job) -> bool) -> Option<Runnable> {
-    let jobs: Vec<Job> = candidates(job).into_iter().map(|layout| job.with_layout(layout)).collect();
-    let needs = jobs.iter().zip(memory_of_each(&jobs)).map(|(job, by_kind)| (job, Need::with(job, by_kind)));
+    let jobs: Vec<Job> =
+        candidates(job).into_iter().map(|layout| job.with_layout(layout)).collect();
+    let needs = jobs
+        .iter()
+        .zip(memory_of_each(&jobs))
+        .map(|(job, by_kind)| (job, Need::with(job, by_kind)));
     let mut fitting = needs.filter(|(_, need)| need.runs()).take(most);
     let (job, need) = fitting.find(|(job, _)| runs(job))?;
     Some(Runnable { gpus: job.layout().world_size(), layout: *job.layout(), per_gpu: need.total() })
@@ -181,9 +197,12 @@ const fn whole_nodes(gpus: u64, node: u64) -> bool {
 pub(super) fn serving_candidates(job: &Job) -> Vec<ParallelLayout> {
     let node = job.cluster().accelerator.accelerators_per_node.max(1);
     let model = job.model();
-    let tensor = divisors(model.num_attention_heads).into_iter().filter(|t| *t <= node.max(job.layout().t()));
+    let tensor = divisors(model.num_attention_heads)
+        .into_iter()
+        .filter(|t| *t <= node.max(job.layout().t()));
     let widest = tensor.clone().max().unwrap_or(1);
-    let stages = divisors(model.num_hidden_layers).into_iter().filter(|p| *p > 1).map(|p| (widest, p));
+    let stages =
+        divisors(model.num_hidden_layers).into_iter().filter(|p| *p > 1).map(|p| (widest, p));
     // Servers spread tensor ranks over whole nodes too: 61 layers make no even stages, but 128 heads make 16 or 32 ranks.
     // Cards that stand alone in their machines have no link for that.
     let spread = |t: &u64| node > 1 && *t > widest && t.is_multiple_of(node);
@@ -238,9 +257,15 @@ impl StatedLayout {
         };
         match (self.tensor, self.pipeline) {
             (None, None) => {}
-            (Some(tensor), stages) => layouts.splice(0..0, of(tensor, stages.unwrap_or(1))).for_each(drop),
+            (Some(tensor), stages) => {
+                layouts.splice(0..0, of(tensor, stages.unwrap_or(1))).for_each(drop)
+            }
             (None, Some(stages)) => {
-                let tensor: Vec<u64> = layouts.iter().filter(|layout| layout.p() == 1).map(ParallelLayout::t).collect();
+                let tensor: Vec<u64> = layouts
+                    .iter()
+                    .filter(|layout| layout.p() == 1)
+                    .map(ParallelLayout::t)
+                    .collect();
                 layouts = tensor.into_iter().filter_map(|tensor| of(tensor, stages)).collect();
             }
         }
@@ -260,7 +285,10 @@ pub fn smallest_replica(job: &Job, stated: StatedLayout) -> Option<ParallelLayou
     }
     let layouts = stated.candidates(job);
     let jobs: Vec<Job> = layouts.iter().map(|layout| job.with_layout(*layout)).collect();
-    let runs = jobs.iter().zip(memory_of_each(&jobs)).position(|(job, by_kind)| Need::with(job, by_kind).runs());
+    let runs = jobs
+        .iter()
+        .zip(memory_of_each(&jobs))
+        .position(|(job, by_kind)| Need::with(job, by_kind).runs());
     let widest = layouts.len().saturating_sub(1);
     layouts.get(runs.unwrap_or(if stated.gpus.is_some() { widest } else { 0 })).copied()
 }
@@ -347,17 +375,21 @@ pub fn division(job: &Job) -> Division {
         Run::Serving(_) => job.with_layout(ParallelLayout::SINGLE),
     };
     let lines = estimate(&base).ledger.lines;
-    let (context, model): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line.kind == MemoryKind::Framework);
+    let (context, model): (Vec<_>, Vec<_>) =
+        lines.iter().partition(|line| line.kind == MemoryKind::Framework);
     let fixed = [FRAMEWORK_CONTEXT, CUDA_GRAPHS, KEPT_FREE, MEASURED_BEYOND];
-    let fixed: Bytes = context.iter().filter(|line| fixed.contains(&line.label)).map(|line| line.bytes).sum();
-    let (shared, replicated): (Vec<&LineItem>, Vec<_>) = model.iter().partition(|line| is_shared(&base, line));
+    let fixed: Bytes =
+        context.iter().filter(|line| fixed.contains(&line.label)).map(|line| line.bytes).sum();
+    let (shared, replicated): (Vec<&LineItem>, Vec<_>) =
+        model.iter().partition(|line| is_shared(&base, line));
     let with_reserve = |lines: &[&LineItem]| {
         let bytes: Bytes = lines.iter().map(|line| line.bytes).sum();
         bytes + bytes.percent(fragmentation_percent(&base))
     };
     let (shared, replicated) = (with_reserve(&shared), with_reserve(&replicated));
     let layout = job.layout();
-    let model_parallel = if job.training().is_some() { layout.t().saturating_mul(layout.p()) } else { 1 };
+    let model_parallel =
+        if job.training().is_some() { layout.t().saturating_mul(layout.p()) } else { 1 };
     let capacity = base.cluster().accelerator.memory;
     Division { ranks: base.layout().d(), shared, replicated, fixed, capacity, model_parallel }
 }
@@ -378,7 +410,8 @@ fn is_shared(job: &Job, line: &LineItem) -> bool {
         // Without a micro-batch of its own, a rank takes its share of the global batch.
         MemoryKind::Activation => run.micro_batch_size.is_none(),
         MemoryKind::Temporary => {
-            run.micro_batch_size.is_none() && ![GATHERED_WEIGHTS, GRADIENT_REDUCTION, REDUCTION_BUCKET].contains(&line.label)
+            run.micro_batch_size.is_none()
+                && ![GATHERED_WEIGHTS, GRADIENT_REDUCTION, REDUCTION_BUCKET].contains(&line.label)
         }
         MemoryKind::KvCache | MemoryKind::Framework => false,
     }
@@ -392,7 +425,10 @@ fn layout_of_division(job: &Job, gpus: u64) -> Option<ParallelLayout> {
             let ranks = NonZeroU64::new(gpus / layout.t().saturating_mul(layout.p()).max(1))?;
             ParallelLayout { data_parallel_size: ranks, ..layout }
         }
-        Run::Serving(_) => ParallelLayout { tensor_model_parallel_size: NonZeroU64::new(gpus)?, ..ParallelLayout::SINGLE },
+        Run::Serving(_) => ParallelLayout {
+            tensor_model_parallel_size: NonZeroU64::new(gpus)?,
+            ..ParallelLayout::SINGLE
+        },
     })
 }
 
@@ -435,14 +471,19 @@ fn reason(
         gpus => format!("{} GPUs take {used} of {memory} {unit} each.", whole(gpus)),
     };
     let mut because = |gpus: u64, what: &str| {
-        let fails = if gpus == 1 { "1 GPU fails".to_owned() } else { format!("{} GPUs fail", whole(gpus)) };
+        let fails =
+            if gpus == 1 { "1 GPU fails".to_owned() } else { format!("{} GPUs fail", whole(gpus)) };
         text = format!("{text} {fails}: {what}.");
     };
     let division = arithmetic.filter(|division| *division < runnable.gpus);
-    if let Some((division, what)) = division.and_then(|division| Some((division, against_division(job, division, unit)?))) {
+    if let Some((division, what)) =
+        division.and_then(|division| Some((division, against_division(job, division, unit)?)))
+    {
         because(division, &what);
     }
-    if let Some((gpus, what)) = near_miss.filter(|(gpus, _)| *gpus < runnable.gpus && Some(*gpus) != division) {
+    if let Some((gpus, what)) =
+        near_miss.filter(|(gpus, _)| *gpus < runnable.gpus && Some(*gpus) != division)
+    {
         because(*gpus, what);
     }
     text

@@ -97,7 +97,12 @@ fn point_with(job: &Job, x: u64, by_kind: [Bytes; 7]) -> CurvePoint {
 /// assert!(curve.points.windows(2).all(|pair| pair[0].total <= pair[1].total));
 /// # Ok::<(), usize>(())
 /// ```
-pub fn curve_seq(lengths: &Lengths, longest_fit: Option<u64>, points: usize, logarithmic: bool) -> Curve {
+pub fn curve_seq(
+    lengths: &Lengths,
+    longest_fit: Option<u64>,
+    points: usize,
+    logarithmic: bool,
+) -> Curve {
     curve_seq_after(None, lengths, longest_fit, (points, logarithmic))
 }
 
@@ -113,12 +118,14 @@ pub fn curve_seq_after(
     let current = job.seq_length();
     let fits = longest_fit.unwrap_or(0);
     let further = fits.saturating_add(fits / 2).min(FURTHEST);
-    let fresh = current.saturating_mul(2).max(further).clamp(SHORTEST * 8, LONGEST).next_power_of_two();
+    let fresh =
+        current.saturating_mul(2).max(further).clamp(SHORTEST * 8, LONGEST).next_power_of_two();
     let last = kept(before, fresh, current.max(further));
     let first = if current < SHORTEST { 1 } else { SHORTEST };
     let mut drawn: Vec<u64> = spaced(first, last, points, logarithmic);
     insert(&mut drawn, current.min(LONGEST));
-    let point = |tokens: u64| point_with(&job.with_seq_length(tokens), tokens, lengths.memory(tokens));
+    let point =
+        |tokens: u64| point_with(&job.with_seq_length(tokens), tokens, lengths.memory(tokens));
     let points = drawn.into_iter().map(point).collect();
     Curve {
         axis: Axis::SeqLength,
@@ -144,7 +151,13 @@ fn spaced(first: u64, last: u64, count: usize, logarithmic: bool) -> Vec<u64> {
     let (low, high) = (to_f64(first), to_f64(last));
     let mut values: Vec<u64> = (0..count.max(2))
         .map(|step| to_f64(u64::try_from(step).unwrap_or(0)) / steps)
-        .map(|share| if logarithmic { low * ((high / low).ln() * share).exp() } else { low + (high - low) * share })
+        .map(|share| {
+            if logarithmic {
+                low * ((high / low).ln() * share).exp()
+            } else {
+                low + (high - low) * share
+            }
+        })
         .map(round_in_binary)
         .collect();
     values.dedup();
@@ -198,19 +211,41 @@ pub fn curve_gpus_after(before: Option<u64>, job: &Job) -> Curve {
     let jobs: Vec<Job> = counts(last, varied)
         .into_iter()
         .filter_map(NonZeroU64::new)
-        .map(|count| if training { job.with_data_parallel_size(count) } else { with_tensor_degree(job, count) })
+        .map(|count| {
+            if training {
+                job.with_data_parallel_size(count)
+            } else {
+                with_tensor_degree(job, count)
+            }
+        })
         .collect();
     let points = jobs.iter().zip(memory_of_each(&jobs));
-    let points: Vec<_> = points.map(|(job, by_kind)| point_with(job, job.layout().world_size(), by_kind)).collect();
+    let points: Vec<_> =
+        points.map(|(job, by_kind)| point_with(job, job.layout().world_size(), by_kind)).collect();
     let naive = points.iter().map(|point| (point.x, whole.per_rank(point.x))).collect();
-    let (axis, capacity, current) = (Axis::Gpus, job.cluster().accelerator.memory, layout.world_size() / replicas);
-    Curve { axis, points, capacity, current, serves: !training, replicas, longest_fit: None, naive, best: Vec::new() }
+    let (axis, capacity, current) =
+        (Axis::Gpus, job.cluster().accelerator.memory, layout.world_size() / replicas);
+    Curve {
+        axis,
+        points,
+        capacity,
+        current,
+        serves: !training,
+        replicas,
+        longest_fit: None,
+        naive,
+        best: Vec::new(),
+    }
 }
 
 /// The job with one replica on `degree` tensor-parallel ranks.
 fn with_tensor_degree(job: &Job, degree: NonZeroU64) -> Job {
     let data_parallel_size = NonZeroU64::MIN;
-    job.with_layout(ParallelLayout { tensor_model_parallel_size: degree, data_parallel_size, ..*job.layout() })
+    job.with_layout(ParallelLayout {
+        tensor_model_parallel_size: degree,
+        data_parallel_size,
+        ..*job.layout()
+    })
 }
 
 /// Rank counts to draw: doublings up to `last`, with the current one among them.
@@ -225,5 +260,10 @@ fn counts(last: u64, current: u64) -> Vec<u64> {
 fn whole_job(job: &Job) -> Bytes {
     let layout = ParallelLayout { sharding: job.layout().sharding, ..ParallelLayout::SINGLE };
     let by_kind = memory_by_kind(&job.with_layout(layout));
-    MemoryKind::ALL.into_iter().zip(by_kind).filter(|(kind, _)| *kind != MemoryKind::Framework).map(|(_, bytes)| bytes).sum()
+    MemoryKind::ALL
+        .into_iter()
+        .zip(by_kind)
+        .filter(|(kind, _)| *kind != MemoryKind::Framework)
+        .map(|(_, bytes)| bytes)
+        .sum()
 }

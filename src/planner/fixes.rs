@@ -5,8 +5,8 @@ use super::count::GpuCount;
 use super::inverse::{largest, room, room_of};
 use super::legal::lifting;
 use crate::config::{
-    AttentionKernel, BaseFormat, CacheFormat, DataSharding, Job, Method, Optimizer, Recompute, Rollout, Run, Targets, Tuning,
-    WeightFormat,
+    AttentionKernel, BaseFormat, CacheFormat, DataSharding, Job, Method, Optimizer, Recompute,
+    Rollout, Run, Targets, Tuning, WeightFormat,
 };
 use crate::estimator::{Estimate, Headroom, Requests, estimate};
 use crate::units::{Bytes, sort_short, whole};
@@ -115,7 +115,9 @@ pub fn fixes(job: &Job, current: &Estimate, count: &GpuCount) -> Vec<Fix> {
     }
     let before = current.total();
     let short = matches!(current.headroom(), Headroom::Short(_));
-    let choosy = job.training().is_some_and(|run| run.tuning != Tuning::FULL || !run.optimizer.spec().conflicts.is_empty());
+    let choosy = job.training().is_some_and(|run| {
+        run.tuning != Tuning::FULL || !run.optimizer.spec().conflicts.is_empty()
+    });
     let mut found: Vec<Fix> = changes(job, Some(count))
         .into_iter()
         .filter_map(|(change, title, changed)| {
@@ -126,11 +128,20 @@ pub fn fixes(job: &Job, current: &Estimate, count: &GpuCount) -> Vec<Fix> {
             // less memory. A change of a fine-tuning, or of an optimizer that few tools can be
             // combined with, must not break more rules than before.
             let better = match change {
-                Change::Adapters(_) => better && after.blockers.is_empty() && after.total() < before,
+                Change::Adapters(_) => {
+                    better && after.blockers.is_empty() && after.total() < before
+                }
                 _ => better && (!choosy || after.blockers.len() <= current.blockers.len()),
             };
             let gpus_after = changed.layout().world_size();
-            better.then(|| Fix { change, title, before, after: after.total(), fits: after.runs(), gpus_after })
+            better.then(|| Fix {
+                change,
+                title,
+                before,
+                after: after.total(),
+                fits: after.runs(),
+                gpus_after,
+            })
         })
         .collect();
     // The sort is stable: among the fixes that run, the order of `changes` (cheapest first) stays.
@@ -160,7 +171,11 @@ pub(super) fn changes(job: &Job, count: Option<&GpuCount>) -> Vec<Candidate> {
     {
         let (gpus, changed) = (runnable.gpus, job.with_layout(runnable.layout));
         let (tensor, pipeline) = (runnable.layout.t(), runnable.layout.p());
-        let change = if job.training().is_some() { Change::Gpus(gpus) } else { Change::Replica { tensor, pipeline } };
+        let change = if job.training().is_some() {
+            Change::Gpus(gpus)
+        } else {
+            Change::Replica { tensor, pipeline }
+        };
         list.push((change, format!("Use {} GPUs", whole(gpus)), changed));
     }
     list
@@ -181,14 +196,23 @@ fn rollout(job: &Job, tuning: &Tuning) -> Vec<Candidate> {
     let mut list = Vec::with_capacity(2);
     if tuning.rollout_sequences > 1 {
         let some = |answers| with(&|tuning| tuning.rollout_sequences = answers);
-        let most = largest(tuning.rollout_sequences - 1, |answers| room(&some(answers))).unwrap_or(1);
+        let most =
+            largest(tuning.rollout_sequences - 1, |answers| room(&some(answers))).unwrap_or(1);
         let answers = if most > 8 { most - most % 8 } else { most };
-        let title = if answers == 1 { "1 answer at once".to_owned() } else { format!("{answers} answers at once") };
+        let title = if answers == 1 {
+            "1 answer at once".to_owned()
+        } else {
+            format!("{answers} answers at once")
+        };
         list.push((Change::RolloutSequences(answers), title, some(answers)));
     }
     if tuning.rollout == Rollout::Colocated {
         let sleeping = with(&|tuning| tuning.rollout = Rollout::Sleeping);
-        list.push((Change::Rollout(Rollout::Sleeping), "Engine sleeps while the model learns".to_owned(), sleeping));
+        list.push((
+            Change::Rollout(Rollout::Sleeping),
+            "Engine sleeps while the model learns".to_owned(),
+            sleeping,
+        ));
     }
     list
 }
@@ -205,33 +229,48 @@ fn training(job: &Job) -> Vec<Candidate> {
         list.push((change, title.to_owned(), changed));
     };
     if run.attention == AttentionKernel::Standard {
-        with(Change::Attention(AttentionKernel::Flash), "Use FlashAttention", &|run| run.attention = AttentionKernel::Flash);
+        with(Change::Attention(AttentionKernel::Flash), "Use FlashAttention", &|run| {
+            run.attention = AttentionKernel::Flash
+        });
         if run.recompute == Recompute::None {
             let selective = Recompute::Selective;
-            with(Change::Recompute(selective), "Recompute attention scores", &|run| run.recompute = selective);
+            with(Change::Recompute(selective), "Recompute attention scores", &|run| {
+                run.recompute = selective
+            });
         }
     }
     if run.tuning.keys_before() > 0 && run.recompute != Recompute::None {
-        with(Change::Recompute(Recompute::None), "Recompute nothing", &|run| run.recompute = Recompute::None);
+        with(Change::Recompute(Recompute::None), "Recompute nothing", &|run| {
+            run.recompute = Recompute::None
+        });
     }
     if run.recompute != Recompute::Full {
-        with(Change::Recompute(Recompute::Full), "Recompute every block", &|run| run.recompute = Recompute::Full);
+        with(Change::Recompute(Recompute::Full), "Recompute every block", &|run| {
+            run.recompute = Recompute::Full
+        });
     }
     let micro_batch = job.micro_batch_size();
     if micro_batch > 1 {
         with(Change::MicroBatch(1), "Micro-batch of 1", &|run| run.micro_batch_size = Some(1));
     }
     for smaller in Optimizer::ALL {
-        if let Some(replacement) = smaller.spec().replaces.filter(|replacement| replacement.of == run.optimizer.key()) {
+        if let Some(replacement) =
+            smaller.spec().replaces.filter(|replacement| replacement.of == run.optimizer.key())
+        {
             with(Change::Optimizer(smaller), replacement.title, &|run| run.optimizer = smaller);
         }
     }
     let sharding = job.layout().sharding;
     if job.layout().d() > 1 {
         let offered = DataSharding::ALL.into_iter().filter_map(|stage| Some((stage, stage.fix?)));
-        for (place, (stage, title)) in offered.filter(|(stage, _)| deeper(*stage, sharding)).enumerate() {
+        for (place, (stage, title)) in
+            offered.filter(|(stage, _)| deeper(*stage, sharding)).enumerate()
+        {
             let layout = crate::config::ParallelLayout { sharding: stage, ..*job.layout() };
-            list.insert(place, (Change::Sharding(stage), title.to_owned(), job.with_layout(layout)));
+            list.insert(
+                place,
+                (Change::Sharding(stage), title.to_owned(), job.with_layout(layout)),
+            );
         }
     }
     list
@@ -250,14 +289,15 @@ fn adapters(job: &Job, tuning: &Tuning) -> Vec<Candidate> {
         (BaseFormat::Weights, "Train adapters alone (LoRA)", tuning.method == Method::Full),
         (BaseFormat::Nf4Double, "4-bit weights (QLoRA)", true),
     ];
-    let candidates = offered.into_iter().filter(|(.., offered)| *offered).map(|(base, title, _)| {
-        let changed = job.with_run(|run| {
-            if let Run::Training(run) = run {
-                run.tuning = run.tuning.with_adapters(base);
-            }
+    let candidates =
+        offered.into_iter().filter(|(.., offered)| *offered).map(|(base, title, _)| {
+            let changed = job.with_run(|run| {
+                if let Run::Training(run) = run {
+                    run.tuning = run.tuning.with_adapters(base);
+                }
+            });
+            (Change::Adapters(base), title.to_owned(), changed)
         });
-        (Change::Adapters(base), title.to_owned(), changed)
-    });
     candidates.collect()
 }
 
@@ -273,8 +313,10 @@ pub(super) const fn deeper(stage: DataSharding, now: DataSharding) -> bool {
 }
 
 /// The 4-bit formats that are offered, as their software stores them.
-const FOUR_BITS: [(WeightFormat, &str); 2] =
-    [(WeightFormat::Awq, "Weights in 4 bit (AWQ)"), (WeightFormat::Iq4Xs, "Weights in 4 bit (GGUF IQ4_XS)")];
+const FOUR_BITS: [(WeightFormat, &str); 2] = [
+    (WeightFormat::Awq, "Weights in 4 bit (AWQ)"),
+    (WeightFormat::Iq4Xs, "Weights in 4 bit (GGUF IQ4_XS)"),
+];
 
 fn serving(job: &Job) -> Vec<Candidate> {
     let Run::Serving(run) = job.run() else { return Vec::new() };
@@ -289,7 +331,11 @@ fn serving(job: &Job) -> Vec<Candidate> {
     if run.kv_cache_dtype.dtype().bits() > 8 {
         let smaller = &run.engine.smaller_cache;
         let to = smaller.format;
-        list.push((Change::KvCacheDType(to), smaller.title.to_owned(), edit(&|run| run.kv_cache_dtype = to)));
+        list.push((
+            Change::KvCacheDType(to),
+            smaller.title.to_owned(),
+            edit(&|run| run.kv_cache_dtype = to),
+        ));
     }
     let bits = run.quantization.dtype().bits();
     let quantized = |(format, title): (WeightFormat, &str)| {
@@ -307,12 +353,20 @@ fn serving(job: &Job) -> Vec<Candidate> {
     }
     let context = run.context_length;
     let served = Requests::of(job);
-    let shorter = served
-        .and_then(|served| largest(context.saturating_sub(1).max(1), |tokens| room_of(&served, &job.with_seq_length(tokens))));
-    if let Some(tokens) =
-        shorter.map(|tokens| if tokens > 1024 { tokens - tokens % 1024 } else { tokens }).filter(|tokens| *tokens < context)
+    let shorter = served.and_then(|served| {
+        largest(context.saturating_sub(1).max(1), |tokens| {
+            room_of(&served, &job.with_seq_length(tokens))
+        })
+    });
+    if let Some(tokens) = shorter
+        .map(|tokens| if tokens > 1024 { tokens - tokens % 1024 } else { tokens })
+        .filter(|tokens| *tokens < context)
     {
-        list.push((Change::ContextLength(tokens), format!("Context of {} tokens", whole(tokens)), job.with_seq_length(tokens)));
+        list.push((
+            Change::ContextLength(tokens),
+            format!("Context of {} tokens", whole(tokens)),
+            job.with_seq_length(tokens),
+        ));
     }
     list
 }

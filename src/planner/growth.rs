@@ -62,15 +62,19 @@ pub fn growth(job: &Job, known: &Known) -> Vec<Growth> {
     if let Some(longest) = known.limits.longest_seq {
         // Ranks share a sequence evenly, and some kernels take whole tiles.
         let lengths = [longest, longest - longest % 64, longest - longest % 1024];
-        let lengths = lengths.into_iter().filter(|tokens| *tokens > 0 && helps(job.seq_length(), *tokens));
-        let mut tried =
-            lengths.map(|tokens| verified(Change::ContextLength(tokens), &job.with_seq_length(tokens), known.replayed));
+        let lengths =
+            lengths.into_iter().filter(|tokens| *tokens > 0 && helps(job.seq_length(), *tokens));
+        let mut tried = lengths.map(|tokens| {
+            verified(Change::ContextLength(tokens), &job.with_seq_length(tokens), known.replayed)
+        });
         found.extend(tried.find_map(|growth| growth));
     }
     if let Some(most) = known.limits.largest_batch {
         let now = job.micro_batch_size();
         let mut batches = batches(job, most).into_iter().filter(|(_, batch, _)| helps(now, *batch));
-        found.extend(batches.find_map(|(change, _, changed)| verified(change, &changed, known.replayed)));
+        found.extend(
+            batches.find_map(|(change, _, changed)| verified(change, &changed, known.replayed)),
+        );
     }
     if let Run::Training(run) = job.run() {
         found.extend(rank(job, &run.tuning, helps).and_then(estimated));
@@ -97,14 +101,21 @@ fn batches(job: &Job, most: u64) -> Vec<(Change, u64, Job)> {
     };
     let ranks = job.layout().d();
     let share = (run.global_batch_size / ranks).max(1);
-    let even = (1..=most.min(share)).rev().take(4096).find(|batch| share.is_multiple_of(*batch)).unwrap_or(1);
+    let even = (1..=most.min(share))
+        .rev()
+        .take(4096)
+        .find(|batch| share.is_multiple_of(*batch))
+        .unwrap_or(1);
     let (all, global) = (with_batch(job, most), most.saturating_mul(ranks));
     let grown = all.with_run(|run| {
         if let Run::Training(run) = run {
             run.global_batch_size = global;
         }
     });
-    vec![(Change::MicroBatch(even), even, with_batch(job, even)), (Change::Batches { micro: most, global }, most, grown)]
+    vec![
+        (Change::MicroBatch(even), even, with_batch(job, even)),
+        (Change::Batches { micro: most, global }, most, grown),
+    ]
 }
 
 /// The largest rank of adapters, a power of two, that has room.

@@ -60,7 +60,9 @@ fn longest(lengths: &Lengths) -> Option<u64> {
     let (job, grid) = (lengths.job(), lengths.grid());
     let room = |tokens: u64| spare(job, lengths.memory(tokens));
     let most = longest_of(job);
-    let below = largest(most / grid, |steps| room(steps.saturating_mul(grid))).unwrap_or(0).saturating_mul(grid);
+    let below = largest(most / grid, |steps| room(steps.saturating_mul(grid)))
+        .unwrap_or(0)
+        .saturating_mul(grid);
     let further = largest((grid - 1).min(most - below), |tokens| room(below + tokens)).unwrap_or(0);
     Some(below + further).filter(|tokens| *tokens > 0)
 }
@@ -69,13 +71,19 @@ fn longest(lengths: &Lengths) -> Option<u64> {
 /// table, and no text is longer than that table: Whisper writes 448 tokens for half a minute.
 fn longest_of(job: &Job) -> u64 {
     let model = job.model();
-    let reads_table = model.position_embedding == PositionEmbedding::Learned || model.family.modules().keeps_sines;
-    if model.source.is_some() && reads_table { model.max_position_embeddings.clamp(1, LONGEST) } else { LONGEST }
+    let reads_table = model.position_embedding == PositionEmbedding::Learned
+        || model.family.modules().keeps_sines;
+    if model.source.is_some() && reads_table {
+        model.max_position_embeddings.clamp(1, LONGEST)
+    } else {
+        LONGEST
+    }
 }
 
 /// Memory that is left, bytes; negative where some is missing.
 fn spare(job: &Job, by_kind: [Bytes; 7]) -> i128 {
-    i128::from(job.cluster().accelerator.memory.0) - i128::from(by_kind.into_iter().sum::<Bytes>().0)
+    i128::from(job.cluster().accelerator.memory.0)
+        - i128::from(by_kind.into_iter().sum::<Bytes>().0)
 }
 
 /// Memory that a job leaves whose weights are counted already, bytes.
@@ -110,7 +118,8 @@ pub fn admitted(job: Job) -> Job {
         return job;
     }
     let Some(served) = Requests::of(&job) else { return job };
-    let found = largest(run.concurrent_sequences, |requests| room_of(&served, &with_batch(&job, requests)));
+    let found =
+        largest(run.concurrent_sequences, |requests| room_of(&served, &with_batch(&job, requests)));
     with_batch(&job, found.unwrap_or(1))
 }
 
@@ -173,8 +182,13 @@ mod tests {
 
     #[test]
     fn it_is_the_last_that_fits() {
-        let curves: [fn(u64) -> u64; 5] =
-            [|x| 100 + 7 * x, |x| 3 * x * x + x, |_| 50, |x| x.div_ceil(64) * 1000, |x| if x < 900 { 1 } else { 1_000_000_000 }];
+        let curves: [fn(u64) -> u64; 5] = [
+            |x| 100 + 7 * x,
+            |x| 3 * x * x + x,
+            |_| 50,
+            |x| x.div_ceil(64) * 1000,
+            |x| if x < 900 { 1 } else { 1_000_000_000 },
+        ];
         for curve in curves {
             for room in [0, 49, 50, 107, 5000, 123_456, 99_999_999] {
                 let most = 5000;
@@ -189,7 +203,8 @@ mod tests {
         let (answer, looks) = found(1 << 27, 80_000_000_000, |x| 20_000_000_000 + 131_072 * x);
         assert_eq!(answer, Some(457_763));
         assert!(looks <= 8, "{looks}");
-        let (answer, looks) = found(1 << 27, 80_000_000_000, |x| 20_000_000_000 + 4 * x * x + 100_000 * x);
+        let (answer, looks) =
+            found(1 << 27, 80_000_000_000, |x| 20_000_000_000 + 4 * x * x + 100_000 * x);
         assert_eq!(answer, Some(110_610));
         assert!(looks <= 22, "{looks}");
     }

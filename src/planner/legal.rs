@@ -5,7 +5,9 @@ use std::num::NonZeroU64;
 
 use super::count::divisors;
 use super::fixes::{Candidate, Change, deeper};
-use crate::config::{AttentionKernel, DataSharding, Job, ParallelLayout, PipelineSplit, Recompute, Run};
+use crate::config::{
+    AttentionKernel, DataSharding, Job, ParallelLayout, PipelineSplit, Recompute, Run,
+};
 use crate::estimator::{blockers, estimate};
 use crate::units::{sort_short, whole};
 
@@ -74,10 +76,17 @@ fn changes(job: &Job) -> Vec<(u8, Change)> {
 
 /// Numbers of images to try: as many as the text has room for, and none.
 fn images(job: &Job) -> Vec<u64> {
-    let Some(run) = job.training().filter(|run| run.images.per_sequence > 0) else { return Vec::new() };
-    let tokens = job.model().tower.as_ref().and_then(|tower| tower.seen(run.images)).map(|seen| seen.tokens);
+    let Some(run) = job.training().filter(|run| run.images.per_sequence > 0) else {
+        return Vec::new();
+    };
+    let tokens =
+        job.model().tower.as_ref().and_then(|tower| tower.seen(run.images)).map(|seen| seen.tokens);
     let most = tokens.and_then(|tokens| run.seq_length.checked_div(tokens)).unwrap_or(0);
-    Some(most).filter(|most| (1..run.images.per_sequence).contains(most)).into_iter().chain([0]).collect()
+    Some(most)
+        .filter(|most| (1..run.images.per_sequence).contains(most))
+        .into_iter()
+        .chain([0])
+        .collect()
 }
 
 /// The nearest batches that ranks and micro-batches share evenly.
@@ -88,9 +97,17 @@ fn batches(job: &Job, batch: u64) -> Vec<u64> {
 }
 
 /// Adds the values of an input other than the present one and 0, the nearest by their ratio first.
-fn nearest(all: &mut Vec<(u8, Change)>, input: u8, now: u64, mut values: Vec<u64>, change: fn(u64) -> Change) {
+fn nearest(
+    all: &mut Vec<(u8, Change)>,
+    input: u8,
+    now: u64,
+    mut values: Vec<u64>,
+    change: fn(u64) -> Change,
+) {
     // a / now < b / now, whichever is the larger in each.
-    let nearer = |a: u64, b: u64| a.max(now).saturating_mul(b.min(now)) < b.max(now).saturating_mul(a.min(now));
+    let nearer = |a: u64, b: u64| {
+        a.max(now).saturating_mul(b.min(now)) < b.max(now).saturating_mul(a.min(now))
+    };
     sort_short(&mut values, |a, b| nearer(*a, *b));
     for value in values {
         if value != now && value > 0 {
@@ -136,7 +153,8 @@ fn with(job: &Job, change: Change) -> Option<Job> {
         _ => return None,
     }
     let (world, others) = (job.layout().world_size(), layout.world_size() / layout.d());
-    let data_parallel_size = NonZeroU64::new(world / others).filter(|_| world.is_multiple_of(others))?;
+    let data_parallel_size =
+        NonZeroU64::new(world / others).filter(|_| world.is_multiple_of(others))?;
     Some(job.with_layout(ParallelLayout { data_parallel_size, ..layout }))
 }
 
@@ -149,7 +167,9 @@ fn title(change: Change) -> Option<String> {
         Change::Expert(ep) => ("Expert degree", ep),
         Change::Sharding(sharding) => return sharding.way_out.map(str::to_owned),
         Change::Recompute(Recompute::None) => return Some("Recompute nothing".to_owned()),
-        Change::Attention(AttentionKernel::Standard) => return Some("Use standard attention".to_owned()),
+        Change::Attention(AttentionKernel::Standard) => {
+            return Some("Use standard attention".to_owned());
+        }
         Change::Images(0) => return Some("Texts alone".to_owned()),
         Change::Images(1) => return Some("One image per sequence".to_owned()),
         Change::Images(images) => return Some(format!("{} images per sequence", whole(images))),

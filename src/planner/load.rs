@@ -110,11 +110,18 @@ fn with_context(job: &Job, tokens: u64) -> Job {
 
 /// Times at that load; a request's keys and values are those of the mean length where one is stated, else of the whole context.
 fn pace(job: &Job, run: &ServingRun, (users, each, gpus): (u64, u64, u64)) -> Option<LoadPace> {
-    let cached = run.lengths.map_or(run.context_length, |LengthMix { mean, .. }| mean.min(run.context_length)).max(1);
+    let cached = run
+        .lengths
+        .map_or(run.context_length, |LengthMix { mean, .. }| mean.min(run.context_length))
+        .max(1);
     let prompt = run.prompt_length.unwrap_or(run.context_length).min(run.context_length);
     let of_prompt = Pace::of(job)?;
     let first_token = of_prompt.prefill(prompt);
-    let of_mean = if cached == run.context_length { of_prompt } else { Pace::of(&with_context(job, cached))? };
+    let of_mean = if cached == run.context_length {
+        of_prompt
+    } else {
+        Pace::of(&with_context(job, cached))?
+    };
     let decode = of_mean.decode(each);
     let in_all = to_f64(users) / decode.0;
     Some(LoadPace {
@@ -124,7 +131,8 @@ fn pace(job: &Job, run: &ServingRun, (users, each, gpus): (u64, u64, u64)) -> Op
         decode,
         per_user: 1.0 / decode.0,
         in_all,
-        price_per_million: gpu_hours_per_million(to_f64(gpus), in_all) * job.cluster().accelerator.price_per_hour,
+        price_per_million: gpu_hours_per_million(to_f64(gpus), in_all)
+            * job.cluster().accelerator.price_per_hour,
     })
 }
 

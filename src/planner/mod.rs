@@ -19,8 +19,12 @@ mod serving;
 mod stairs;
 
 pub use allocated::allocator_fixes;
-pub use count::{Division, GpuCount, Runnable, StatedLayout, Tried, division, gpu_count, smallest_replica, tried};
-pub use curves::{Axis, Curve, CurvePoint, NamedStair, curve_gpus, curve_gpus_after, curve_seq, curve_seq_after};
+pub use count::{
+    Division, GpuCount, Runnable, StatedLayout, Tried, division, gpu_count, smallest_replica, tried,
+};
+pub use curves::{
+    Axis, Curve, CurvePoint, NamedStair, curve_gpus, curve_gpus_after, curve_seq, curve_seq_after,
+};
 pub use fixes::{Change, Fix, fixes};
 pub use growth::{Growth, Known, growth};
 pub use inverse::{Inverse, admitted, inverse};
@@ -28,7 +32,8 @@ pub use load::{LoadPace, UserLoad, UsersAnswer, requests_of_users, shown_load, u
 pub use packing::packing;
 pub use replayed::{Replayed, replayed};
 pub use serving::{
-    BatchPoint, Fleet, Instances, Largest, Limit, More, RequestsPoint, Serving, TriedReplica, all_users, at_lengths, curve_batch,
-    curve_requests, fleet_of, more_requests, replicas_tried, serving,
+    BatchPoint, Fleet, Instances, Largest, Limit, More, RequestsPoint, Serving, TriedReplica,
+    all_users, at_lengths, curve_batch, curve_requests, fleet_of, more_requests, replicas_tried,
+    serving,
 };
 pub use stairs::{Climb, Stair};

@@ -3,7 +3,9 @@
 use super::count::{Runnable, first_that};
 use super::inverse::{inverse, with_batch};
 use crate::config::{Job, Run};
-use crate::estimator::{DeviceMemory, Lengths, NotReplayed, device_memory, finds_room, least_memory};
+use crate::estimator::{
+    DeviceMemory, Lengths, NotReplayed, device_memory, finds_room, least_memory,
+};
 use crate::units::Bytes;
 
 /// The most counts of accelerators that are replayed.
@@ -61,16 +63,23 @@ pub fn replayed(job: &Job) -> Result<Replayed, NotReplayed> {
     let batch = job.training().and_then(|run| run.micro_batch_size).unwrap_or(1);
     let longest_seq = most.longest_seq.and_then(|most| {
         let step = lengths.grid().saturating_mul((most / lengths.grid().max(1) / STEPS).max(1));
-        last_that_runs(Asked { now: job.seq_length(), most, step, runs_now: memory.fits }, |tokens| {
-            runs(&job.with_seq_length(tokens))
-        })
+        last_that_runs(
+            Asked { now: job.seq_length(), most, step, runs_now: memory.fits },
+            |tokens| runs(&job.with_seq_length(tokens)),
+        )
     });
     let largest_batch = most.largest_batch.and_then(|most| {
         last_that_runs(Asked { now: batch, most, step: 1, runs_now: memory.fits }, |batch| {
             runs(&of_whole_batches(&with_batch(job, batch)))
         })
     });
-    Ok(Replayed { memory, least: least_memory(job)?, longest_seq, largest_batch, runnable: first_that(&bare, MOST_COUNTS, runs) })
+    Ok(Replayed {
+        memory,
+        least: least_memory(job)?,
+        longest_seq,
+        largest_batch,
+        runnable: first_that(&bare, MOST_COUNTS, runs),
+    })
 }
 
 /// The job with as many sequences in a step as its micro-batches and ranks make: a rule forbids any
@@ -147,10 +156,14 @@ mod tests {
                 for now in [1, 4, 40, 200] {
                     let asked = Asked { now, runs_now: now <= limit, most, step };
                     let all = (1..=most / step).map(|steps| steps * step);
-                    let of_steps = all.filter(|value| *value <= limit && (now <= limit || *value < now)).max();
+                    let of_steps =
+                        all.filter(|value| *value <= limit && (now <= limit || *value < now)).max();
                     let wanted = of_steps.max(Some(now).filter(|now| *now <= limit));
                     let (answer, times) = found(asked, limit);
-                    assert_eq!(answer, wanted, "limit {limit}, most {most}, step {step}, now {now}");
+                    assert_eq!(
+                        answer, wanted,
+                        "limit {limit}, most {most}, step {step}, now {now}"
+                    );
                     assert!(times <= 18, "{times}");
                 }
             }

@@ -130,7 +130,10 @@ pub fn serving(job: &Job, inverse: &Inverse) -> Option<Serving> {
 }
 
 fn of_run(job: &Job, run: &ServingRun, inverse: &Inverse) -> Serving {
-    let limited = |value: u64| Largest { value, limit: if value >= LARGEST { Limit::Search } else { Limit::Memory } };
+    let limited = |value: u64| Largest {
+        value,
+        limit: if value >= LARGEST { Limit::Search } else { Limit::Memory },
+    };
     let model = job.model().max_position_embeddings;
     let longest = inverse.longest_seq.map(|tokens| {
         if tokens > model {
@@ -142,7 +145,8 @@ fn of_run(job: &Job, run: &ServingRun, inverse: &Inverse) -> Serving {
     let at_once = inverse.largest_batch.map(limited);
     let of_lengths = run.lengths.and_then(|mix| at_lengths(job, mix)).map(limited);
     let users = run.users.map(|users| fleet(job, run, users));
-    let fits = |format: &WeightFormat| room(&with_serving(job, |run| run.quantization = *format)) >= 0;
+    let fits =
+        |format: &WeightFormat| room(&with_serving(job, |run| run.quantization = *format)) >= 0;
     let quantization = BEST.into_iter().filter(|format| run.engine.loads(*format)).find(fits);
     Serving { longest, at_once, of_lengths, users, quantization }
 }
@@ -216,7 +220,9 @@ fn tried_replicas(job: &Job, run: &ServingRun, users: u64) -> Vec<TriedReplica> 
         let candidate = job.with_layout(layout);
         let outcome = match blockers(&candidate).first() {
             Some(blocker) => Err(blocker.to_string()),
-            None => holds(&candidate, run).map(|room| instances(layout, room, users, node)).ok_or_else(no_room),
+            None => holds(&candidate, run)
+                .map(|room| instances(layout, room, users, node))
+                .ok_or_else(no_room),
         };
         least = outcome.as_ref().map_or(least, |found| least.min(found.gpus));
         tried.push(TriedReplica { layout, outcome });
@@ -233,7 +239,11 @@ fn no_room() -> String {
 const fn instances(layout: ParallelLayout, users_each: u64, users: u64, node: u64) -> Instances {
     let (each, count) = (layout.world_size(), users.div_ceil(users_each));
     let in_node = node / each;
-    let nodes = if in_node > 0 { count.div_ceil(in_node) } else { count.saturating_mul(each).div_ceil(node) };
+    let nodes = if in_node > 0 {
+        count.div_ceil(in_node)
+    } else {
+        count.saturating_mul(each).div_ceil(node)
+    };
     let gpus = if count < in_node { count * each } else { nodes.saturating_mul(node) };
     Instances { gpus, count, layout, users_each }
 }
@@ -306,10 +316,15 @@ pub fn more_requests(job: &Job, inverse: &Inverse) -> Vec<More> {
     let smaller = &run.engine.smaller_cache;
     let cache = smaller.format;
     if run.kv_cache_dtype.dtype().bits() > 8 {
-        push(Change::KvCacheDType(cache), smaller.more, &with_serving(job, |run| run.kv_cache_dtype = cache));
+        push(
+            Change::KvCacheDType(cache),
+            smaller.more,
+            &with_serving(job, |run| run.kv_cache_dtype = cache),
+        );
     }
     let bits = run.quantization.dtype().bits();
-    for &(to, title) in run.engine.smaller_weights.iter().filter(|(to, _)| to.dtype().bits() < bits) {
+    for &(to, title) in run.engine.smaller_weights.iter().filter(|(to, _)| to.dtype().bits() < bits)
+    {
         push(Change::Quantization(to), title, &with_serving(job, |run| run.quantization = to));
     }
     found
@@ -346,7 +361,8 @@ pub struct BatchPoint {
 fn numbers(most: u64, current: u64, last: Option<u64>, points: usize) -> Vec<u64> {
     let steps = to_f64(u64::try_from(points.max(2) - 1).unwrap_or(1));
     let at = |step: u64| ceil_u64((to_f64(most).ln() * to_f64(step) / steps).exp().round());
-    let mut all: Vec<u64> = (0..u64::try_from(points).unwrap_or(2)).map(at).chain([current]).chain(last).collect();
+    let mut all: Vec<u64> =
+        (0..u64::try_from(points).unwrap_or(2)).map(at).chain([current]).chain(last).collect();
     sort_short(&mut all, |a, b| a < b);
     all.dedup();
     all
@@ -355,7 +371,12 @@ fn numbers(most: u64, current: u64, last: Option<u64>, points: usize) -> Vec<u64
 /// The numbers of sequences at which curves are drawn: up to twice the number that finds room, four
 /// times the present number, and twice the number at which a step turns from reading to computing,
 /// whichever is furthest.
-fn drawn(run: &ServingRun, pace: Option<&Pace>, largest_batch: Option<u64>, points: usize) -> Vec<u64> {
+fn drawn(
+    run: &ServingRun,
+    pace: Option<&Pace>,
+    largest_batch: Option<u64>,
+    points: usize,
+) -> Vec<u64> {
     let turns = pace.and_then(Pace::turns_at).unwrap_or(0).saturating_mul(2);
     let now = run.concurrent_sequences.saturating_mul(4);
     let last = largest_batch.unwrap_or(1).saturating_mul(2).max(8).max(now).max(turns).min(LARGEST);
@@ -370,7 +391,10 @@ fn drawn(run: &ServingRun, pace: Option<&Pace>, largest_batch: Option<u64>, poin
 pub fn curve_requests(job: &Job, largest_batch: Option<u64>, points: usize) -> Vec<RequestsPoint> {
     let Run::Serving(run) = job.run() else { return Vec::new() };
     let Some(served) = Requests::of(job) else { return Vec::new() };
-    let point = |sequences| RequestsPoint { sequences, by_kind: served.memory(&with_batch(job, sequences)) };
+    let point = |sequences| RequestsPoint {
+        sequences,
+        by_kind: served.memory(&with_batch(job, sequences)),
+    };
     drawn(run, Pace::of(job).as_ref(), largest_batch, points).into_iter().map(point).collect()
 }
 

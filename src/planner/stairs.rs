@@ -30,7 +30,10 @@ pub struct Climb {
 impl Climb {
     /// Starts a search on these numbers of accelerators.
     pub fn new(job: &Job, counts: &[u64]) -> Self {
-        Self { search: Search::new(job, Space::layouts(job, counts)), capacity: job.cluster().accelerator.memory }
+        Self {
+            search: Search::new(job, Space::layouts(job, counts)),
+            capacity: job.cluster().accelerator.memory,
+        }
     }
 
     /// Looks at `budget` layouts or a few more; returns true once no layout is left.
@@ -46,7 +49,8 @@ impl Climb {
 
     fn stair(&self, count: &AtCount) -> Option<Stair> {
         let fitting = count.leanest.map(|found| (found.choice, found.memory));
-        let (choice, memory) = fitting.or_else(|| count.nearest.map(|miss| (miss.choice, self.capacity + miss.short)))?;
+        let (choice, memory) = fitting
+            .or_else(|| count.nearest.map(|miss| (miss.choice, self.capacity + miss.short)))?;
         Some(Stair { gpus: count.gpus, choice, memory })
     }
 }

@@ -9,8 +9,12 @@ use std::collections::BTreeMap;
 use super::{FieldId, FieldKind, Mode, Scenario, Value, field};
 
 /// The inputs that can follow.
-pub const FOLLOWING: [FieldId; 4] =
-    [FieldId::Gpus, FieldId::TensorParallel, FieldId::PipelineParallel, FieldId::ConcurrentSequences];
+pub const FOLLOWING: [FieldId; 4] = [
+    FieldId::Gpus,
+    FieldId::TensorParallel,
+    FieldId::PipelineParallel,
+    FieldId::ConcurrentSequences,
+];
 
 /// Values that follow, by input.
 pub(super) type Followed = BTreeMap<FieldId, Value>;

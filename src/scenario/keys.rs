@@ -12,7 +12,13 @@ pub(super) fn clean(text: &str, longest: usize) -> String {
     }
     for kept in (0..items.len()).rev() {
         let more = format!("{MORE}{}", items.len() - kept);
-        let list = items.iter().take(kept).chain([&more]).map(String::as_str).collect::<Vec<_>>().join(",");
+        let list = items
+            .iter()
+            .take(kept)
+            .chain([&more])
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(",");
         if list.len() <= longest {
             return list;
         }
@@ -99,18 +105,32 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        for list in ["", "a", "hybrid_layer_pattern,swa_head_dim", "rope_scaling.type,falcon-h1", "qwen3.5,a-b_c.d,e"] {
+        for list in [
+            "",
+            "a",
+            "hybrid_layer_pattern,swa_head_dim",
+            "rope_scaling.type,falcon-h1",
+            "qwen3.5,a-b_c.d,e",
+        ] {
             assert_eq!(clean(list, 300), list);
             assert_eq!(read(&write(list)), list);
-            assert!(write(list).bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.')), "{list}");
+            assert!(
+                write(list)
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.')),
+                "{list}"
+            );
         }
     }
 
     #[test]
     fn words_of_layers_are_separated_in_one_way() {
-        for typed in
-            ["5 full_attention, linear", "5,full_attention linear", "5.full-attention.linear", " 5  full_attention,,linear."]
-        {
+        for typed in [
+            "5 full_attention, linear",
+            "5,full_attention linear",
+            "5.full-attention.linear",
+            " 5  full_attention,,linear.",
+        ] {
             assert_eq!(words(typed), "5 full_attention, linear", "{typed}");
         }
         assert_eq!(words("mamba-, _, 5_"), "mamba, 5", "a link may not end with a mark");

@@ -22,11 +22,17 @@ pub(super) fn word(set: &LayerSet) -> String {
 fn listed(flags: &[bool]) -> String {
     let mut text = String::new();
     let mut layer = 0;
-    while let Some(start) = flags.iter().skip(layer).position(|flag| *flag).map(|ahead| layer + ahead) {
+    while let Some(start) =
+        flags.iter().skip(layer).position(|flag| *flag).map(|ahead| layer + ahead)
+    {
         let run = flags.iter().skip(start).take_while(|flag| **flag).count();
         let dot = if text.is_empty() { "" } else { "." };
         // Writing into a String cannot fail.
-        let _ = if run == 1 { write!(text, "{dot}{start}") } else { write!(text, "{dot}{start}-{}", start + run - 1) };
+        let _ = if run == 1 {
+            write!(text, "{dot}{start}")
+        } else {
+            write!(text, "{dot}{start}-{}", start + run - 1)
+        };
         layer = start + run;
     }
     if text.is_empty() { "none".to_owned() } else { text }
@@ -38,7 +44,8 @@ pub(super) fn short_word(set: &LayerSet) -> String {
     let LayerSet::Listed(flags) = set else { return plain };
     let mut digits = "x".to_owned();
     for four in flags.chunks(4) {
-        let bits = (0..4).fold(0, |bits, at| 2 * bits + u32::from(four.get(at).copied().unwrap_or_default()));
+        let bits = (0..4)
+            .fold(0, |bits, at| 2 * bits + u32::from(four.get(at).copied().unwrap_or_default()));
         digits.push(char::from_digit(bits, 16).unwrap_or('0'));
     }
     if digits.len() < plain.len() { digits } else { plain }
@@ -46,7 +53,12 @@ pub(super) fn short_word(set: &LayerSet) -> String {
 
 /// Reads the output of [`word`] and [`short_word`]; blanks, commas and capitals are taken too.
 pub(super) fn read(typed: &str) -> Option<LayerSet> {
-    let plain = typed.trim().to_ascii_lowercase().replace(", ", ".").replace([',', ';'], ".").replace(' ', "-");
+    let plain = typed
+        .trim()
+        .to_ascii_lowercase()
+        .replace(", ", ".")
+        .replace([',', ';'], ".")
+        .replace(' ', "-");
     match plain.as_str() {
         "none" | "" => return Some(LayerSet::None),
         "all" => return Some(LayerSet::All),
@@ -55,7 +67,10 @@ pub(super) fn read(typed: &str) -> Option<LayerSet> {
     let number = |text: &str| text.parse::<u64>().ok().filter(|number| *number <= 10_000);
     if let Some(digits) = plain.strip_prefix('x') {
         let bits: Option<Vec<u32>> = digits.chars().map(|digit| digit.to_digit(16)).collect();
-        let flags = bits?.into_iter().flat_map(|bits| (0..4).rev().map(move |at| bits >> at & 1 == 1)).collect();
+        let flags = bits?
+            .into_iter()
+            .flat_map(|bits| (0..4).rev().map(move |at| bits >> at & 1 == 1))
+            .collect();
         return trimmed(flags);
     }
     if let Some(period) = plain.strip_prefix("all-but-every-") {
@@ -65,7 +80,8 @@ pub(super) fn read(typed: &str) -> Option<LayerSet> {
         return number(period).filter(|period| *period > 1).map(LayerSet::Every);
     }
     if let Some(first) = plain.strip_prefix("from-") {
-        return number(first).map(|first| if first == 0 { LayerSet::All } else { LayerSet::From(first) });
+        return number(first)
+            .map(|first| if first == 0 { LayerSet::All } else { LayerSet::From(first) });
     }
     let mut flags = Vec::new();
     for part in plain.split('.') {
@@ -95,8 +111,16 @@ mod tests {
 
     #[test]
     fn every_word_is_read_back() {
-        let listed = LayerSet::Listed(vec![true, true, false, true, false, true, true, true].into());
-        for set in [LayerSet::None, LayerSet::All, LayerSet::AllButEvery(6), LayerSet::Every(4), LayerSet::From(3), listed] {
+        let listed =
+            LayerSet::Listed(vec![true, true, false, true, false, true, true, true].into());
+        for set in [
+            LayerSet::None,
+            LayerSet::All,
+            LayerSet::AllButEvery(6),
+            LayerSet::Every(4),
+            LayerSet::From(3),
+            listed,
+        ] {
             assert_eq!(read(&word(&set)), Some(set.clone()));
             assert_eq!(read(&short_word(&set)), Some(set));
         }
@@ -107,7 +131,20 @@ mod tests {
 
     #[test]
     fn nonsense_is_not_read() {
-        for text in ["some", "from-", "3-1", "1024", "x", "x00", "xg", "all-but-every-0", "every-1", "-", "1.", "é"] {
+        for text in [
+            "some",
+            "from-",
+            "3-1",
+            "1024",
+            "x",
+            "x00",
+            "xg",
+            "all-but-every-0",
+            "every-1",
+            "-",
+            "1.",
+            "é",
+        ] {
             assert_eq!(read(text), None, "{text}");
         }
     }

@@ -27,8 +27,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 pub use fields::{
-    Applies, Choice, Field, FieldDefault, FieldId, FieldKind, Group, Value, field, field_of_key, fields, help, option_help,
-    parse, range_text, reference, show,
+    Applies, Choice, Field, FieldDefault, FieldId, FieldKind, Group, Value, field, field_of_key,
+    fields, help, option_help, parse, range_text, reference, show,
 };
 pub use following::FOLLOWING;
 pub use model::{ABOUT_KEYS, read_keys};
@@ -73,7 +73,9 @@ pub struct Scenario {
 /// mode than the present one does not count.
 impl PartialEq for Scenario {
     fn eq(&self, other: &Self) -> bool {
-        self.set == other.set && self.unknown == other.unknown && self.following().eq(other.following())
+        self.set == other.set
+            && self.unknown == other.unknown
+            && self.following().eq(other.following())
     }
 }
 
@@ -83,7 +85,11 @@ impl Scenario {
     ///
     /// [`Value::Empty`] stands for an optional value that nobody knows.
     pub fn get(&self, id: FieldId) -> Value {
-        self.set.get(&id).or_else(|| self.followed_value(id)).cloned().unwrap_or_else(|| self.start(id))
+        self.set
+            .get(&id)
+            .or_else(|| self.followed_value(id))
+            .cloned()
+            .unwrap_or_else(|| self.start(id))
     }
 
     /// Returns the value that a field has when it is cleared, unless it then follows.
@@ -91,9 +97,13 @@ impl Scenario {
         match field(id).default {
             FieldDefault::Integer(value) => Value::Integer(value),
             FieldDefault::Decimal(value) => Value::Decimal(value),
-            FieldDefault::Choice(value) if id == FieldId::WeightDType => self.published_weights().unwrap_or(Value::Choice(value)),
+            FieldDefault::Choice(value) if id == FieldId::WeightDType => {
+                self.published_weights().unwrap_or(Value::Choice(value))
+            }
             FieldDefault::Choice(value) => Value::Choice(value),
-            FieldDefault::Flag(value) => Value::Flag(value && !(BESIDE_EXPERTS.contains(&id) && self.has_experts())),
+            FieldDefault::Flag(value) => {
+                Value::Flag(value && !(BESIDE_EXPERTS.contains(&id) && self.has_experts()))
+            }
             FieldDefault::Text(value) => Value::Text(value.to_owned()),
             FieldDefault::Empty => Value::Empty,
             FieldDefault::OfModel(_) | FieldDefault::OfFile => self.of_model_without(id),
@@ -133,7 +143,9 @@ impl Scenario {
     pub fn set(&mut self, id: FieldId, value: Value) {
         match (field(id).kind, value) {
             (FieldKind::Model, Value::Text(model)) => _ = self.set_model(&model),
-            (FieldKind::Accelerator, Value::Text(accelerator)) => _ = self.set_accelerator(&accelerator),
+            (FieldKind::Accelerator, Value::Text(accelerator)) => {
+                _ = self.set_accelerator(&accelerator)
+            }
             (FieldKind::Text { max_len }, Value::Text(text)) => {
                 let short: String = clean(&text).chars().take(max_len).collect();
                 self.put(id, Value::Text(short.trim_end().to_owned()));
@@ -141,7 +153,9 @@ impl Scenario {
             (FieldKind::Words { max_len }, Value::Text(text)) if text.len() <= max_len => {
                 self.put(id, Value::Text(keys::words(&text)));
             }
-            (FieldKind::Keys { max_len }, Value::Text(text)) => self.put(id, Value::Text(keys::clean(&text, max_len))),
+            (FieldKind::Keys { max_len }, Value::Text(text)) => {
+                self.put(id, Value::Text(keys::clean(&text, max_len)))
+            }
             // Adding zero turns minus zero into zero, which alone can be written and read.
             (FieldKind::Decimal { .. }, Value::Decimal(number)) if number.is_finite() => {
                 self.put(id, Value::Decimal(number + 0.0));
@@ -199,7 +213,8 @@ impl Scenario {
     /// Starts from a model or an accelerator by a link's word for it, which the list may not have. The scenario then keeps that word, so
     /// that the next link says the same, and [`resolve`](Self::resolve) refuses it: no other row stands in for it.
     fn start_from(&mut self, id: FieldId, word: &str) {
-        let listed = if id == FieldId::Model { self.set_model(word) } else { self.set_accelerator(word) };
+        let listed =
+            if id == FieldId::Model { self.set_model(word) } else { self.set_accelerator(word) };
         if !listed {
             self.take_changes(id);
             self.set.insert(id, Value::Text(word.to_owned()));
@@ -210,7 +225,8 @@ impl Scenario {
     /// Returns true if the scenario starts from a model or an accelerator by a word that may be
     /// another name of a row, and the list of these names has not been loaded yet.
     pub fn waits_for_names(&self) -> bool {
-        let id = [FieldId::Model, FieldId::Accelerator].into_iter().find(|id| self.is_unlisted(*id));
+        let id =
+            [FieldId::Model, FieldId::Accelerator].into_iter().find(|id| self.is_unlisted(*id));
         id.is_some_and(|id| names::listed(id, &self.text(id)) == names::Listed::NotYet)
     }
 
@@ -231,7 +247,12 @@ impl Scenario {
             FieldId::Model => field(id).default.is_of_model(),
             _ => is_of_accelerator(id),
         };
-        let carried = self.set.iter().filter(|(id, _)| of_start(**id)).map(|(id, value)| (*id, value.clone())).collect();
+        let carried = self
+            .set
+            .iter()
+            .filter(|(id, _)| of_start(**id))
+            .map(|(id, value)| (*id, value.clone()))
+            .collect();
         self.set.retain(|id, _| !of_start(*id));
         self.forget_model(start);
         if self.is_unlisted(start) { carried } else { Vec::new() }
@@ -295,7 +316,12 @@ impl Scenario {
             FieldDefault::OfFile => self.counts(field) && other.counts(field),
             _ => self.counts(field) || other.counts(field),
         };
-        fields().iter().filter(counts).map(|field| field.id).filter(|id| self.get(*id) != other.get(*id)).collect()
+        fields()
+            .iter()
+            .filter(counts)
+            .map(|field| field.id)
+            .filter(|id| self.get(*id) != other.get(*id))
+            .collect()
     }
 
     /// Returns every input that counts: in the scenario's mode, and for its model.
@@ -402,8 +428,13 @@ fn takes(kind: FieldKind, value: &Value) -> bool {
         (FieldKind::Integer { .. }, Value::Integer(_))
         | (FieldKind::Flag, Value::Flag(_))
         | (FieldKind::Layers, Value::Layers(_)) => true,
-        (FieldKind::Choice(options), Value::Choice(word)) => options.iter().any(|option| option.value == *word),
-        (FieldKind::Integer { optional, .. } | FieldKind::Decimal { optional, .. }, Value::Empty) => optional,
+        (FieldKind::Choice(options), Value::Choice(word)) => {
+            options.iter().any(|option| option.value == *word)
+        }
+        (
+            FieldKind::Integer { optional, .. } | FieldKind::Decimal { optional, .. },
+            Value::Empty,
+        ) => optional,
         _ => false,
     }
 }

@@ -111,8 +111,12 @@ impl Scenario {
             FieldDefault::OfModel(_) | FieldDefault::OfFile if self.keys_now().asked.is_empty() => {
                 self.is_set(id) || field(id).group == Group::Architecture
             }
-            FieldDefault::OfModel(_) | FieldDefault::OfFile => self.keys_now().value(id).is_some() || self.is_set(id),
-            _ if OF_IMAGES.contains(&id) => self.is_set(id) || self.shape().tower.is_some_and(|tower| !tower.hears()),
+            FieldDefault::OfModel(_) | FieldDefault::OfFile => {
+                self.keys_now().value(id).is_some() || self.is_set(id)
+            }
+            _ if OF_IMAGES.contains(&id) => {
+                self.is_set(id) || self.shape().tower.is_some_and(|tower| !tower.hears())
+            }
             _ if id == FieldId::Sizes => self.reads_keys() || !self.is_pasted(),
             _ => true,
         }
@@ -145,7 +149,10 @@ impl Scenario {
 
     /// Something that the model is made of has changed.
     pub(super) fn forget_model(&mut self, changed: FieldId) {
-        let starts = matches!(changed, FieldId::Model | FieldId::ModelType | FieldId::TextModelType | FieldId::Sizes);
+        let starts = matches!(
+            changed,
+            FieldId::Model | FieldId::ModelType | FieldId::TextModelType | FieldId::Sizes
+        );
         if starts || field(changed).default.is_of_model() {
             self.now.take();
         }
@@ -156,7 +163,8 @@ impl Scenario {
         if self.flag_set(FieldId::Sizes) {
             return Source::Sizes;
         }
-        let [of_text, of_file] = [FieldId::TextModelType, FieldId::ModelType].map(|id| self.text(id));
+        let [of_text, of_file] =
+            [FieldId::TextModelType, FieldId::ModelType].map(|id| self.text(id));
         let model_type = if of_text.is_empty() { of_file } else { of_text };
         match row {
             _ if !model_type.is_empty() => Source::Kind(model_type),
@@ -200,15 +208,22 @@ impl Scenario {
         let mut set = self.set.clone();
         set.retain(|id, _| field(*id).default.is_of_model());
         let shape = match source {
-            Source::Sizes => return KeysNow { asked: Vec::new(), config: Ok(self.config_of_sizes()) },
-            Source::Row(id) if set.is_empty() => catalog::model_of_id(id).map(|row| row.config.clone()),
+            Source::Sizes => {
+                return KeysNow { asked: Vec::new(), config: Ok(self.config_of_sizes()) };
+            }
+            Source::Row(id) if set.is_empty() => {
+                catalog::model_of_id(id).map(|row| row.config.clone())
+            }
             Source::Row(_) | Source::Kind(_) => None,
         };
         let read = read(source, &set);
         match shape {
             // A row's own shape needs no reader.
-            Some(config) => KeysNow { asked: read.map_or_else(Vec::new, |read| read.asked), config: Ok(config) },
-            None => read.unwrap_or_else(|| KeysNow { asked: Vec::new(), config: Err(Unread::waiting()) }),
+            Some(config) => {
+                KeysNow { asked: read.map_or_else(Vec::new, |read| read.asked), config: Ok(config) }
+            }
+            None => read
+                .unwrap_or_else(|| KeysNow { asked: Vec::new(), config: Err(Unread::waiting()) }),
         }
     }
 
@@ -242,7 +257,11 @@ impl Scenario {
 
     /// Keys that were set and that the model's family, with its other keys as they are, does not look at.
     pub fn keys_without_effect(&self) -> Vec<FieldId> {
-        if self.reads_keys() { self.set_of_model().filter(|id| self.is_unread(*id)).collect() } else { Vec::new() }
+        if self.reads_keys() {
+            self.set_of_model().filter(|id| self.is_unread(*id)).collect()
+        } else {
+            Vec::new()
+        }
     }
 
     /// Sets a key as it was stated, before all others are: nobody knows yet what would count without it.
@@ -347,11 +366,15 @@ mod tests {
     /// The page asks in text, and is told as much as a program is that reads keys itself.
     #[test]
     fn an_answer_in_text_is_the_answer() {
-        let rows = catalog::models().iter().filter(|row| row.has_keys).map(|row| Source::Row(row.id));
+        let rows =
+            catalog::models().iter().filter(|row| row.has_keys).map(|row| Source::Row(row.id));
         let kinds = models::names().map(|kind| Source::Kind(kind.to_owned()));
         let changes = [
             Values::new(),
-            Values::from([(FieldId::NumHiddenLayers, Value::Integer(7)), (FieldId::TieWordEmbeddings, Value::Flag(true))]),
+            Values::from([
+                (FieldId::NumHiddenLayers, Value::Integer(7)),
+                (FieldId::TieWordEmbeddings, Value::Flag(true)),
+            ]),
             Values::from([(FieldId::HiddenSize, Value::Integer(4100))]),
         ];
         for source in rows.chain(kinds).chain([Source::Kind("zebra".to_owned())]) {
@@ -373,7 +396,9 @@ mod tests {
         assert_eq!(scenario.model_config().head_dim, 128);
         scenario.set(FieldId::IntermediateSize, Value::Integer(5000));
         scenario.set(FieldId::HiddenSize, Value::Integer(768));
-        assert!(scenario.is_set(FieldId::IntermediateSize) && !scenario.is_set(FieldId::HiddenSize));
+        assert!(
+            scenario.is_set(FieldId::IntermediateSize) && !scenario.is_set(FieldId::HiddenSize)
+        );
         let link = codec::encode(&scenario);
         assert!(link.ends_with("&m=gpt2&intermediate-size=5000"), "{link}");
         assert_eq!(codec::decode(&link).scenario, scenario);
@@ -388,7 +413,10 @@ mod tests {
         scenario.set(FieldId::HiddenSize, Value::Integer(4100));
         let errors = scenario.resolve().expect_err("heads do not divide it");
         assert_eq!(errors.len(), 1);
-        assert_eq!(errors[0].message, "\"hidden_size\" (4100) must be a multiple of \"num_attention_heads\" (12).");
+        assert_eq!(
+            errors[0].message,
+            "\"hidden_size\" (4100) must be a multiple of \"num_attention_heads\" (12)."
+        );
         assert_eq!(errors[0].way_out, Some(("Use 768".to_owned(), Value::Integer(768))));
     }
 
@@ -409,7 +437,10 @@ mod tests {
     fn a_key_that_the_family_does_not_read_is_told() {
         let mut scenario = codec::decode("v2&m=llama3-8b&kv-lora-rank=512").scenario;
         let told = scenario.remarks(|| None);
-        assert_eq!(told[0].text, "Without effect, as this model's family does not look at it: `kv_lora_rank`.");
+        assert_eq!(
+            told[0].text,
+            "Without effect, as this model's family does not look at it: `kv_lora_rank`."
+        );
         scenario.clear(FieldId::KvLoraRank);
         assert!(scenario.remarks(|| None).is_empty());
     }
@@ -417,8 +448,7 @@ mod tests {
     /// A file of several parts keeps the kind of the whole for its name, and the kind whose keys are read beside it.
     #[test]
     fn a_part_for_text_is_read_by_its_own_kind() {
-        let text =
-            r#"{ "model_type": "llava", "text_config": { "model_type": "llama", "num_hidden_layers": 4 }, "vision_config": {} }"#;
+        let text = r#"{ "model_type": "llava", "text_config": { "model_type": "llama", "num_hidden_layers": 4 }, "vision_config": {} }"#;
         let imported = config_json(text).expect("a known kind");
         let mut scenario = Scenario::default();
         scenario.apply_imported(&imported);

@@ -31,11 +31,16 @@ pub(super) fn listed(list: FieldId, name: &str) -> Listed {
         FieldId::Model => catalog::model_of_id(id).map(|row| Listed::Row(row.id, row.name)),
         _ => catalog::accelerator_of_id(id).map(|row| Listed::Row(row.id, row.name)),
     };
-    row(name).unwrap_or_else(|| ask(list, name).map_or(Listed::NotYet, |id| row(&id).unwrap_or(Listed::No)))
+    row(name).unwrap_or_else(|| {
+        ask(list, name).map_or(Listed::NotYet, |id| row(&id).unwrap_or(Listed::No))
+    })
 }
 
 /// The id of the row with that name; empty where there is none, and nothing while nobody has come who knows.
-#[cfg_attr(not(target_arch = "wasm32"), allow(clippy::unnecessary_wraps, reason = "natively somebody always knows"))]
+#[cfg_attr(
+    not(target_arch = "wasm32"),
+    allow(clippy::unnecessary_wraps, reason = "natively somebody always knows")
+)]
 fn ask(list: FieldId, name: &str) -> Option<String> {
     let question = format!("{} {name}", if list == FieldId::Model { MODELS } else { ACCELERATORS });
     #[cfg(not(target_arch = "wasm32"))]

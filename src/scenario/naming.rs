@@ -9,7 +9,8 @@ use crate::import::kind_label;
 use crate::units::{grouped, to_f64};
 
 /// Fields of the card itself; nodes and networks are the machine's.
-const OF_THE_CARD: [FieldId; 4] = [FieldId::AcceleratorMemory, FieldId::PeakRate, FieldId::MemoryBandwidth, FieldId::BoardPower];
+const OF_THE_CARD: [FieldId; 4] =
+    [FieldId::AcceleratorMemory, FieldId::PeakRate, FieldId::MemoryBandwidth, FieldId::BoardPower];
 
 /// Added to a name once the model was changed by hand.
 const EDITED: &str = " (edited)";
@@ -78,9 +79,17 @@ impl Scenario {
         if changed.is_empty() {
             return name.to_owned();
         }
-        let values = changed.into_iter().map(|id| (id, self.get(id))).filter(|(_, value)| *value != Value::Empty);
-        let shown: Vec<String> = values.map(|(id, value)| format!("{} {}", show(id, &value), field(id).unit)).collect();
-        if shown.is_empty() { format!("{name}{EDITED}") } else { format!("{name} (edited: {})", shown.join(", ")) }
+        let values = changed
+            .into_iter()
+            .map(|id| (id, self.get(id)))
+            .filter(|(_, value)| *value != Value::Empty);
+        let shown: Vec<String> =
+            values.map(|(id, value)| format!("{} {}", show(id, &value), field(id).unit)).collect();
+        if shown.is_empty() {
+            format!("{name}{EDITED}")
+        } else {
+            format!("{name} (edited: {})", shown.join(", "))
+        }
     }
 
     /// Sets a value as somebody does by hand: a model that has a name of its own is marked as edited once its shape is another, and
@@ -92,8 +101,13 @@ impl Scenario {
             value => self.set(id, value),
         }
         let name = self.text(FieldId::ModelName);
-        if field(id).default.is_of_model() && self.get(id) != before && !name.is_empty() && !name.ends_with(EDITED) {
-            let kept: String = name.chars().take(LONGEST_NAME.saturating_sub(EDITED.len())).collect();
+        if field(id).default.is_of_model()
+            && self.get(id) != before
+            && !name.is_empty()
+            && !name.ends_with(EDITED)
+        {
+            let kept: String =
+                name.chars().take(LONGEST_NAME.saturating_sub(EDITED.len())).collect();
             self.set(FieldId::ModelName, Value::Text(format!("{}{EDITED}", kept.trim_end())));
         }
         if id == FieldId::Stack && self.get(FieldId::Gradients) == usual {
@@ -131,9 +145,20 @@ mod tests {
 
     #[test]
     fn sizes_are_as_short_as_in_names() {
-        let shown =
-            [124_439_808, 494_032_768, 1_235_814_400, 27_009_346_304, 671_026_419_200, 1_026_408_232_448, 512, 999_900_000];
-        assert_eq!(shown.map(size), ["124 M", "494 M", "1.2 B", "27.0 B", "671 B", "1.0 T", "512", "1.0 B"]);
+        let shown = [
+            124_439_808,
+            494_032_768,
+            1_235_814_400,
+            27_009_346_304,
+            671_026_419_200,
+            1_026_408_232_448,
+            512,
+            999_900_000,
+        ];
+        assert_eq!(
+            shown.map(size),
+            ["124 M", "494 M", "1.2 B", "27.0 B", "671 B", "1.0 T", "512", "1.0 B"]
+        );
     }
 
     #[test]
@@ -170,7 +195,10 @@ mod tests {
             scenario.accelerator_name()
         };
         assert_eq!(named(&[]), "H100 SXM5");
-        let both = [(FieldId::PeakRate, Value::Decimal(500.0)), (FieldId::AcceleratorMemory, Value::Decimal(12.0))];
+        let both = [
+            (FieldId::PeakRate, Value::Decimal(500.0)),
+            (FieldId::AcceleratorMemory, Value::Decimal(12.0)),
+        ];
         assert_eq!(named(&both), "H100 SXM5 (edited: 12 GiB, 500 TFLOP/s)");
         assert_eq!(named(&[(FieldId::MemoryBandwidth, Value::Empty)]), "H100 SXM5 (edited)");
         assert_eq!(named(&[(FieldId::AcceleratorsPerNode, Value::Integer(4))]), "H100 SXM5");

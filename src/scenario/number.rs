@@ -50,7 +50,9 @@ pub(super) fn decimal(text: &str, unit: &str) -> Result<f64, Problem> {
     let (number, suffix) = split(text)?;
     let factor = match unit_factor(unit, suffix) {
         Some(factor) => factor,
-        None => multiplier(suffix, 1000, unit).map(crate::units::to_f64).ok_or(Problem::NotANumber)?,
+        None => {
+            multiplier(suffix, 1000, unit).map(crate::units::to_f64).ok_or(Problem::NotANumber)?
+        }
     };
     let text = format!("{}e{}", number.digits, number.exponent);
     let value = units::decimal(&text).ok_or(Problem::TooLarge)?;
@@ -73,7 +75,11 @@ pub fn number_and_unit(text: &str) -> Option<(f64, &str)> {
 }
 
 /// A non-negative float rounded to the nearest count; NaN gives 0, anything too large the maximum.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float-to-int casts saturate, NaN becomes 0")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "float-to-int casts saturate, NaN becomes 0"
+)]
 pub(super) fn round_u64(value: f64) -> u64 {
     value.round() as u64
 }
@@ -117,7 +123,10 @@ fn number_end(text: &str) -> usize {
         let after = index + character.len_utf8();
         if character.is_ascii_digit() || character == '.' {
             end = after;
-        } else if end > 0 && matches!(character, 'e' | 'E') && text.get(after..).is_some_and(starts_exponent) {
+        } else if end > 0
+            && matches!(character, 'e' | 'E')
+            && text.get(after..).is_some_and(starts_exponent)
+        {
             characters.next_if(|(_, sign)| matches!(sign, '+' | '-'));
         } else if end == 0 || !is_mark(character) {
             break;
@@ -127,18 +136,27 @@ fn number_end(text: &str) -> usize {
 }
 
 fn starts_exponent(text: &str) -> bool {
-    text.strip_prefix(['+', '-']).unwrap_or(text).starts_with(|character: char| character.is_ascii_digit())
+    text.strip_prefix(['+', '-'])
+        .unwrap_or(text)
+        .starts_with(|character: char| character.is_ascii_digit())
 }
 
 /// Reads a number without unit: thousands may be marked with `,`, `_`, `'` or a space; one comma can also be the decimal one.
 fn digits(number: &str) -> Option<Digits> {
     let (mantissa, exponent) = match number.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok().filter(|exponent| exponent.abs() <= 400)?),
+        Some((mantissa, exponent)) => {
+            (mantissa, exponent.parse::<i32>().ok().filter(|exponent| exponent.abs() <= 400)?)
+        }
         None => (number, 0),
     };
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let (whole, fraction) = match whole.split_once(',') {
-        Some((left, right)) if fraction.is_empty() && right.len() != 3 && !right.contains(is_mark) && !mantissa.contains('.') => {
+        Some((left, right))
+            if fraction.is_empty()
+                && right.len() != 3
+                && !right.contains(is_mark)
+                && !mantissa.contains('.') =>
+        {
             (left, right)
         }
         _ => (whole, fraction),
@@ -159,7 +177,8 @@ fn digits(number: &str) -> Option<Digits> {
     let exponent = exponent.checked_sub(i32::try_from(fraction.len()).ok()?)?;
     // Trailing zeros of a fraction carry nothing and would overflow early.
     let kept = if exponent < 0 { digits.trim_end_matches('0').len().max(1) } else { digits.len() };
-    let dropped = digits.len().saturating_sub(kept).min(usize::try_from(exponent.unsigned_abs()).ok()?);
+    let dropped =
+        digits.len().saturating_sub(kept).min(usize::try_from(exponent.unsigned_abs()).ok()?);
     digits.truncate(digits.len() - dropped);
     Some(Digits { digits, exponent: exponent + i32::try_from(dropped).ok()? })
 }

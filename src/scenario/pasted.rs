@@ -15,10 +15,14 @@ impl Scenario {
         }
         self.set(FieldId::AsGeneric, Value::Flag(!imported.known));
         self.set(FieldId::NotCounted, Value::Text(imported.not_counted.join(",")));
-        self.set(FieldId::LeftOut, Value::Text(imported.left_out.iter().map(part).collect::<Vec<_>>().join(",")));
+        self.set(
+            FieldId::LeftOut,
+            Value::Text(imported.left_out.iter().map(part).collect::<Vec<_>>().join(",")),
+        );
         if let Some(stored) = imported.quantization {
             self.set(FieldId::WeightDType, Value::choice(stored.format));
-            let group = stored.group_size.map_or_else(|| self.start(FieldId::GroupSize), Value::Integer);
+            let group =
+                stored.group_size.map_or_else(|| self.start(FieldId::GroupSize), Value::Integer);
             self.set(FieldId::GroupSize, group);
         }
     }
@@ -33,7 +37,10 @@ impl Scenario {
         if imported.known && self.set_keys(imported) {
             return;
         }
-        if let Some(row) = catalog::models().iter().min_by_key(|row| differences(&row.config, &imported.config).count()) {
+        if let Some(row) = catalog::models()
+            .iter()
+            .min_by_key(|row| differences(&row.config, &imported.config).count())
+        {
             self.set_model(row.id);
         }
         self.set_kind(imported);
@@ -68,7 +75,8 @@ fn recognised(imported: &Imported) -> Option<&'static ModelRow> {
     if let Some(name) = &imported.name {
         return same.into_iter().find(|row| is_called(row, name));
     }
-    let whole = !imported.left_out.iter().any(|part| part.key == "visual" || part.key.ends_with("_config"));
+    let whole =
+        !imported.left_out.iter().any(|part| part.key == "visual" || part.key.ends_with("_config"));
     let family = imported.config.family;
     let plain = family.is_generic() || family.model_type() == imported.model_type;
     match same.as_slice() {
@@ -79,14 +87,18 @@ fn recognised(imported: &Imported) -> Option<&'static ModelRow> {
 
 fn same_shape(imported: &Imported) -> Vec<&'static ModelRow> {
     let is_same = |row: &&'static ModelRow| {
-        let same = row.config.tower == imported.config.tower && row.config.task == imported.config.task;
+        let same =
+            row.config.tower == imported.config.tower && row.config.task == imported.config.task;
         same && differences(&row.config, &imported.config).next().is_none()
     };
     catalog::models().iter().filter(is_same).collect()
 }
 
 /// Of rows with one shape those whose weights are published as the file's are; without such a row those in 16 bits.
-fn of_the_same_weights(same: Vec<&'static ModelRow>, imported: &Imported) -> Vec<&'static ModelRow> {
+fn of_the_same_weights(
+    same: Vec<&'static ModelRow>,
+    imported: &Imported,
+) -> Vec<&'static ModelRow> {
     let own = imported.quantization.map(|stored| stored.format);
     let wanted = if same.iter().any(|row| row.weights == own) { own } else { None };
     same.into_iter().filter(|row| row.weights == wanted).collect()

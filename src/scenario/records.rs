@@ -43,7 +43,9 @@ pub enum RecordError {
     #[error("this is not a saved scenario: {0}")]
     Malformed(String),
     /// A later version of the page wrote it.
-    #[error("this was saved by a newer version of the page (record version {0}); reload the page to get it")]
+    #[error(
+        "this was saved by a newer version of the page (record version {0}); reload the page to get it"
+    )]
     UnknownVersion(u32),
 }
 
@@ -156,12 +158,16 @@ pub fn read_record<D: Document>(json: &str) -> Result<SavedScenario, RecordError
     if json.len() > LONGEST_FILE {
         return Err(RecordError::Malformed("it is too long".to_owned()));
     }
-    let document = D::read(json).ok_or_else(|| RecordError::Malformed("it has no record version".to_owned()))?;
+    let document = D::read(json)
+        .ok_or_else(|| RecordError::Malformed("it has no record version".to_owned()))?;
     record_of(&document, None)
 }
 
 /// Reads a record that has been parsed, of a file with one scenario under the id that it is given.
-fn record_of(document: &impl Document, given: Option<String>) -> Result<SavedScenario, RecordError> {
+fn record_of(
+    document: &impl Document,
+    given: Option<String>,
+) -> Result<SavedScenario, RecordError> {
     let (whole, words) = (|key| document.whole(key), |key| document.words(key));
     // The version comes first: the rest of a newer record may look different.
     let v = whole("v").and_then(|v| u32::try_from(v).ok());
@@ -174,15 +180,25 @@ fn record_of(document: &impl Document, given: Option<String>) -> Result<SavedSce
             Some(id) => (id, 1),
             None => (words("id")?, u32::try_from(whole("revision")?).ok()?),
         };
-        Some(SavedScenario { id, name: words("name")?, saved_at_ms: whole("saved_at")?, revision, link: words("link")? })
+        Some(SavedScenario {
+            id,
+            name: words("name")?,
+            saved_at_ms: whole("saved_at")?,
+            revision,
+            link: words("link")?,
+        })
     };
-    checked(record().ok_or_else(|| RecordError::Malformed("a part of it is missing or wrong".to_owned()))?)
+    checked(
+        record()
+            .ok_or_else(|| RecordError::Malformed("a part of it is missing or wrong".to_owned()))?,
+    )
 }
 
 /// Returns all records as one JSON file.
 pub fn export_all(records: &[SavedScenario]) -> String {
     let scenarios: Vec<Wire> = records.iter().map(wire).collect();
-    serde_json::to_string_pretty(&File { headroom: "scenarios", v: VERSION, scenarios }).unwrap_or_default()
+    serde_json::to_string_pretty(&File { headroom: "scenarios", v: VERSION, scenarios })
+        .unwrap_or_default()
 }
 
 /// Reads a file that [`export_all`] wrote. Scenarios that cannot be read are named and left out;
@@ -199,10 +215,12 @@ pub fn import_all(json: &str) -> Result<ImportedRecords, String> {
 /// # Errors
 /// As [`import_all`].
 pub fn read_file<D: Document>(json: &str) -> Result<ImportedRecords, String> {
-    const NONE_OF_OURS: &str =
-        "This file holds no saved scenarios: choose a file that “Download all” or “Inputs as JSON” of this page has made.";
+    const NONE_OF_OURS: &str = "This file holds no saved scenarios: choose a file that “Download all” or “Inputs as JSON” of this page has made.";
     if json.len() > LONGEST_FILE {
-        return Err("This file is larger than 5 MiB, more than saved scenarios of this page can be.".to_owned());
+        return Err(
+            "This file is larger than 5 MiB, more than saved scenarios of this page can be."
+                .to_owned(),
+        );
     }
     let file = D::read(json).ok_or(NONE_OF_OURS)?;
     let rows = match file.words("headroom").as_deref() {
@@ -211,7 +229,10 @@ pub fn read_file<D: Document>(json: &str) -> Result<ImportedRecords, String> {
         _ => return Err(NONE_OF_OURS.to_owned()),
     };
     if rows.len() > MOST_RECORDS {
-        return Err(format!("This file holds {} scenarios, more than the {MOST_RECORDS} that can be read at once.", rows.len()));
+        return Err(format!(
+            "This file holds {} scenarios, more than the {MOST_RECORDS} that can be read at once.",
+            rows.len()
+        ));
     }
     let mut imported = ImportedRecords::default();
     for (index, row) in rows.iter().enumerate() {
@@ -224,7 +245,9 @@ pub fn read_file<D: Document>(json: &str) -> Result<ImportedRecords, String> {
                 ));
             }
             Ok(record) => imported.records.push(record),
-            Err(error) => imported.skipped.push(format!("Scenario {} is left out: {error}.", index + 1)),
+            Err(error) => {
+                imported.skipped.push(format!("Scenario {} is left out: {error}.", index + 1))
+            }
         }
     }
     Ok(imported)
@@ -233,10 +256,14 @@ pub fn read_file<D: Document>(json: &str) -> Result<ImportedRecords, String> {
 /// The record of a file with one scenario. Its id follows from the link, so that the same file is not added twice.
 fn one_scenario(file: &impl Document) -> ImportedRecords {
     let link = file.words("link").unwrap_or_default();
-    let id = link.bytes().fold(7_u64, |sum, byte| sum.wrapping_mul(0x0100_0000_01b3) ^ u64::from(byte));
+    let id =
+        link.bytes().fold(7_u64, |sum, byte| sum.wrapping_mul(0x0100_0000_01b3) ^ u64::from(byte));
     match record_of(file, Some(format!("file-{id:x}"))) {
         Ok(record) => ImportedRecords { records: vec![record], skipped: Vec::new() },
-        Err(error) => ImportedRecords { records: Vec::new(), skipped: vec![format!("The scenario is left out: {error}.")] },
+        Err(error) => ImportedRecords {
+            records: Vec::new(),
+            skipped: vec![format!("The scenario is left out: {error}.")],
+        },
     }
 }
 
@@ -268,5 +295,6 @@ fn checked(record: SavedScenario) -> Result<SavedScenario, RecordError> {
 }
 
 fn is_id(id: &str) -> bool {
-    (1..=40).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    (1..=40).contains(&id.len())
+        && id.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }

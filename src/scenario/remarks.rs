@@ -72,32 +72,55 @@ impl RemarkKind {
 impl Scenario {
     /// Parts of the pasted file that the answer leaves out, most important first, and keys that were set in vain. `parameters` are the model's, to tell how large a part left out is.
     pub fn remarks(&self, parameters: impl FnOnce() -> Option<u64>) -> Vec<Remark> {
-        let [kind, keys, parts] = [FieldId::ModelType, FieldId::NotCounted, FieldId::LeftOut].map(|id| self.text(id));
+        let [kind, keys, parts] =
+            [FieldId::ModelType, FieldId::NotCounted, FieldId::LeftOut].map(|id| self.text(id));
         let as_generic = self.get(FieldId::AsGeneric) == Value::Flag(true);
         let said = (as_generic || !keys.is_empty()).then(|| not_counted(as_generic, &kind, &keys));
         let flags = self.text(FieldId::FlagsNotCounted);
         let flags = (!flags.is_empty()).then(|| Remark {
             kind: RemarkKind::Flags,
-            text: format!("Not counted of the command: {}; the result may differ from its run.", listed(&flags)),
+            text: format!(
+                "Not counted of the command: {}; the result may differ from its run.",
+                listed(&flags)
+            ),
         });
-        let left_out = (!parts.is_empty()).then(|| Remark { kind: RemarkKind::LeftOut, text: left_out(&parts, parameters()) });
-        let idle: Vec<&str> = self.keys_without_effect().into_iter().map(|id| field(id).name).collect();
+        let left_out = (!parts.is_empty())
+            .then(|| Remark { kind: RemarkKind::LeftOut, text: left_out(&parts, parameters()) });
+        let idle: Vec<&str> =
+            self.keys_without_effect().into_iter().map(|id| field(id).name).collect();
         let idle = (!idle.is_empty()).then(|| Remark {
             kind: RemarkKind::NoEffect,
-            text: format!("Without effect, as this model's family does not look at it: {}.", listed(&idle.join(","))),
+            text: format!(
+                "Without effect, as this model's family does not look at it: {}.",
+                listed(&idle.join(","))
+            ),
         });
         let no_images = self.shape().tower.as_ref().map(|tower| match self.seen(tower) {
             Some(text) => Remark { kind: RemarkKind::Images, text },
-            None => Remark { kind: RemarkKind::NoImages, text: if tower.hears() { NO_SOUND } else { NO_IMAGES }.to_owned() },
+            None => Remark {
+                kind: RemarkKind::NoImages,
+                text: if tower.hears() { NO_SOUND } else { NO_IMAGES }.to_owned(),
+            },
         });
-        let kernels = self.kernels_of_states().into_iter().chain(self.rounded_products()).chain(self.experts_beside_packed());
+        let kernels = self
+            .kernels_of_states()
+            .into_iter()
+            .chain(self.rounded_products())
+            .chain(self.experts_beside_packed());
         let kernels = kernels.chain(self.counted_and_served());
-        said.into_iter().chain(flags).chain(left_out).chain(no_images).chain(kernels).chain(idle).collect()
+        said.into_iter()
+            .chain(flags)
+            .chain(left_out)
+            .chain(no_images)
+            .chain(kernels)
+            .chain(idle)
+            .collect()
     }
 
     /// bitsandbytes packs linear layers, which the experts of transformers 5 are not: it keeps all experts of a layer in one parameter.
     fn experts_beside_packed(&self) -> Option<Remark> {
-        let is_packed = self.mode() == Mode::Tune && self.get(FieldId::Method) == Value::Choice("qlora");
+        let is_packed =
+            self.mode() == Mode::Tune && self.get(FieldId::Method) == Value::Choice("qlora");
         self.shape().moe.as_ref().filter(|_| is_packed)?;
         Some(Remark { kind: RemarkKind::Experts, text: EXPERTS_IN_16_BITS.to_owned() })
     }
@@ -105,13 +128,16 @@ impl Scenario {
     /// Of a model that is counted and served, what a rank holds and works with is not known in all detail.
     fn counted_and_served(&self) -> Option<Remark> {
         let shape = self.shape();
-        let serves = self.mode() == Mode::Serve && shape.is_counted_and_served() && shape.compressed.is_none();
+        let serves = self.mode() == Mode::Serve
+            && shape.is_counted_and_served()
+            && shape.compressed.is_none();
         serves.then(|| Remark { kind: RemarkKind::Counted, text: COUNTED_AND_SERVED.to_owned() })
     }
 
     /// PyTorch multiplies fp32 in full unless it is asked to round, which takes several times as long.
     fn rounded_products(&self) -> Option<Remark> {
-        let is_fp32 = self.mode() != Mode::Serve && self.get(FieldId::Precision) == Value::Choice("fp32");
+        let is_fp32 =
+            self.mode() != Mode::Serve && self.get(FieldId::Precision) == Value::Choice("fp32");
         let rounds = is_fp32 && self.flag(FieldId::AllowTf32);
         let peak = self.accelerator().map(|row| row.accelerator.peak)?;
         let (rounded, full) = peak.tf32.zip(peak.fp32).filter(|_| rounds)?;
@@ -141,7 +167,11 @@ impl Scenario {
                 " Their time in the vision tower, a server's cache of encoded images, and copies of pixels in the host's memory are not counted.",
             ),
         };
-        let cut = if seen.tiles > 1 { format!("cut into {} of", number(seen.tiles)) } else { "resized to".to_owned() };
+        let cut = if seen.tiles > 1 {
+            format!("cut into {} of", number(seen.tiles))
+        } else {
+            "resized to".to_owned()
+        };
         Some(format!(
             "Images: each of {} × {} pixels is {cut} {} × {} and becomes {} tokens; {many} {} of its {} tokens.{behind}",
             number(images.width),
@@ -157,9 +187,13 @@ impl Scenario {
     /// Layers that keep a state are trained by transformers' own code, whose tensors other packages' kernels do not keep.
     fn kernels_of_states(&self) -> Option<Remark> {
         let model = self.shape();
-        let kind = (self.mode() != Mode::Serve).then(|| model.mixer().map(|mixer| mixer.kind)).flatten()?;
+        let kind = (self.mode() != Mode::Serve)
+            .then(|| model.mixer().map(|mixer| mixer.kind))
+            .flatten()?;
         let packages = match kind {
-            MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::KimiWhole => "`fla` and `causal-conv1d`",
+            MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::KimiWhole => {
+                "`fla` and `causal-conv1d`"
+            }
             // transformers has no place for one.
             MixerKind::Minimax | MixerKind::RgLru => return None,
             MixerKind::Rwkv => "`kernels`",
@@ -174,7 +208,10 @@ impl Scenario {
         };
         let several = if model.shared.is_some() {
             " Run again in backward, blocks that layers share hold a few hidden states until Python collects garbage: up to half a per cent more or less."
-        } else if matches!(kind, MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::KimiWhole) {
+        } else if matches!(
+            kind,
+            MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::KimiWhole
+        ) {
             " Beyond 1 024 tokens several chunks of the text are counted together, which is a little too much."
         } else if kind == MixerKind::Mlstm {
             " A text is counted in whole chunks, as the library's mode for training takes it; in its mode for inference, which published files state, it does not multiply in bf16."
@@ -211,9 +248,17 @@ fn not_counted(as_generic: bool, kind: &str, keys: &str) -> Remark {
         let text = format!("Not counted: {}; the result may be too low.", listed(keys));
         return Remark { kind: RemarkKind::NotCounted, text };
     }
-    let why = if kind.is_empty() { String::new() } else { format!(", because the kind `{kind}` is not known") };
-    let and = if keys.is_empty() { String::new() } else { format!(" Not understood: {}.", listed(keys)) };
-    Remark { kind: RemarkKind::Assumed, text: format!("Assumed: counted as a generic decoder{why}.{and}") }
+    let why = if kind.is_empty() {
+        String::new()
+    } else {
+        format!(", because the kind `{kind}` is not known")
+    };
+    let and =
+        if keys.is_empty() { String::new() } else { format!(" Not understood: {}.", listed(keys)) };
+    Remark {
+        kind: RemarkKind::Assumed,
+        text: format!("Assumed: counted as a generic decoder{why}.{and}"),
+    }
 }
 
 /// Keys in backticks, and how many more there are.
@@ -228,17 +273,23 @@ fn listed(keys: &str) -> String {
 /// The parts left out, each with its size where that is known.
 fn left_out(parts: &str, of: Option<u64>) -> String {
     let part = |part: &str| {
-        let sized = part.rsplit_once('_').and_then(|(words, count)| Some((words, count.parse::<u64>().ok()?)));
+        let sized = part
+            .rsplit_once('_')
+            .and_then(|(words, count)| Some((words, count.parse::<u64>().ok()?)));
         match sized {
-            Some((words, count)) => format!("the {} ({})", words.replace('_', " "), share(count, of)),
+            Some((words, count)) => {
+                format!("the {} ({})", words.replace('_', " "), share(count, of))
+            }
             None => format!("the {}", part.replace('_', " ")),
         }
     };
     let of_checkpoint = |part: &&str| part.replace('_', " ") == MTP_OF_CHECKPOINT;
-    let (loaded, others): (Vec<&str>, Vec<&str>) = parts.split(',').partition(|part| !of_checkpoint(part));
+    let (loaded, others): (Vec<&str>, Vec<&str>) =
+        parts.split(',').partition(|part| !of_checkpoint(part));
     let missing = loaded.iter().map(|own| part(own)).collect::<Vec<_>>().join(", ");
     let missing = (!loaded.is_empty()).then(|| format!("Left out: {missing}."));
-    let stays = (!others.is_empty()).then(|| format!("Not loaded, as the library's class has none: {MTP_OF_CHECKPOINT}."));
+    let stays = (!others.is_empty())
+        .then(|| format!("Not loaded, as the library's class has none: {MTP_OF_CHECKPOINT}."));
     missing.into_iter().chain(stays).collect::<Vec<_>>().join(" ")
 }
 
@@ -274,7 +325,10 @@ mod tests {
     fn what_was_not_counted_is_said() {
         assert_eq!(said(&[]), Vec::<String>::new());
         assert_eq!(
-            said(&[text(FieldId::ModelType, "mimo_v2_flash"), text(FieldId::NotCounted, "hybrid_layer_pattern,swa_head_dim")]),
+            said(&[
+                text(FieldId::ModelType, "mimo_v2_flash"),
+                text(FieldId::NotCounted, "hybrid_layer_pattern,swa_head_dim")
+            ]),
             ["Not counted: `hybrid_layer_pattern`, `swa_head_dim`; the result may be too low."]
         );
         assert_eq!(
@@ -292,7 +346,10 @@ mod tests {
             ["Left out: the vision tower (0.42 B, 1.5 % of the parameters), the audio tower."]
         );
         assert_eq!(
-            said(&[text(FieldId::LeftOut, "audio_tower,layers_of_the_checkpoint_that_predict_further_tokens")]),
+            said(&[text(
+                FieldId::LeftOut,
+                "audio_tower,layers_of_the_checkpoint_that_predict_further_tokens"
+            )]),
             [
                 "Left out: the audio tower. Not loaded, as the library's class has none: layers of the checkpoint that predict further tokens."
             ]

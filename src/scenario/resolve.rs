@@ -10,9 +10,10 @@ use std::num::NonZeroU64;
 use super::serving;
 use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text};
 use crate::config::{
-    Accelerator, Cluster, DataSharding, Dispatch, Evaluation, Float8, Float8Recipe, Images, Job, LibraryOptions, MegatronOptions,
-    Narrow, Offload, Overheads, Overlap, ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding,
-    ProductFormat, RecomputeMethod, RecomputeModules, Run, Speed, TrainingRun, Tuning,
+    Accelerator, Cluster, DataSharding, Dispatch, Evaluation, Float8, Float8Recipe, Images, Job,
+    LibraryOptions, MegatronOptions, Narrow, Offload, Overheads, Overlap, ParallelLayout,
+    PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding, ProductFormat, RecomputeMethod,
+    RecomputeModules, Run, Speed, TrainingRun, Tuning,
 };
 use crate::planner::admitted;
 use crate::stacks::Stack;
@@ -55,12 +56,16 @@ impl Scenario {
     pub fn resolve(&self) -> Result<Job, Vec<FieldError>> {
         let mode = self.mode();
         // Without the row that it starts from nothing else of the scenario can be judged.
-        let unlisted: Vec<FieldError> = listed::START_FIELDS.into_iter().filter_map(|id| listed::check(self, id)).collect();
+        let unlisted: Vec<FieldError> =
+            listed::START_FIELDS.into_iter().filter_map(|id| listed::check(self, id)).collect();
         if !unlisted.is_empty() {
             return Err(unlisted);
         }
-        let mut errors: Vec<FieldError> =
-            fields().iter().filter(|field| field.applies.in_mode(mode)).filter_map(|field| self.check_value(field.id)).collect();
+        let mut errors: Vec<FieldError> = fields()
+            .iter()
+            .filter(|field| field.applies.in_mode(mode))
+            .filter_map(|field| self.check_value(field.id))
+            .collect();
         // Rules between fields are looked at only where each field is in order by itself.
         for rule in [
             check_heads,
@@ -79,40 +84,56 @@ impl Scenario {
                 errors.push(error);
             }
         }
-        if let Some(error) = self.unread_keys().filter(|_| errors.iter().all(|error| !field(error.field).default.is_of_model())) {
+        if let Some(error) = self
+            .unread_keys()
+            .filter(|_| errors.iter().all(|error| !field(error.field).default.is_of_model()))
+        {
             errors.push(error);
         }
         if !errors.is_empty() {
             return Err(errors);
         }
-        Job::new(self.model_config(), self.run(mode), self.layout(mode), self.cluster()).map(admitted).map_err(|error| {
-            vec![FieldError {
-                field: FieldId::Model,
-                message: format!("This scenario cannot be computed: {error}."),
-                way_out: None,
-            }]
-        })
+        Job::new(self.model_config(), self.run(mode), self.layout(mode), self.cluster())
+            .map(admitted)
+            .map_err(|error| {
+                vec![FieldError {
+                    field: FieldId::Model,
+                    message: format!("This scenario cannot be computed: {error}."),
+                    way_out: None,
+                }]
+            })
     }
 
     /// The problem of one value, if it is not in its range.
     fn check_value(&self, id: FieldId) -> Option<FieldError> {
         let field = field(id);
-        let may_be_empty =
-            matches!(field.kind, FieldKind::Integer { optional: true, .. } | FieldKind::Decimal { optional: true, .. });
+        let may_be_empty = matches!(
+            field.kind,
+            FieldKind::Integer { optional: true, .. } | FieldKind::Decimal { optional: true, .. }
+        );
         // A row of the catalog is in order, which a test holds, and so are values that a reader
         // took from a file.
         if field.default.is_of_model() && (!self.is_set(id) || !self.asks(id)) {
             return None;
         }
-        if !self.is_set(id) && (may_be_empty || matches!(field.kind, FieldKind::Flag | FieldKind::Layers | FieldKind::Choice(_)))
+        if !self.is_set(id)
+            && (may_be_empty
+                || matches!(field.kind, FieldKind::Flag | FieldKind::Layers | FieldKind::Choice(_)))
         {
             return None;
         }
         let value = self.get(id);
         let fine = match (field.kind, &value) {
-            (FieldKind::Integer { min, max, .. }, Value::Integer(number)) => (min..=max).contains(number),
-            (FieldKind::Decimal { min, max, .. }, Value::Decimal(number)) => (min..=max).contains(number),
-            (FieldKind::Integer { optional, .. } | FieldKind::Decimal { optional, .. }, Value::Empty) => optional,
+            (FieldKind::Integer { min, max, .. }, Value::Integer(number)) => {
+                (min..=max).contains(number)
+            }
+            (FieldKind::Decimal { min, max, .. }, Value::Decimal(number)) => {
+                (min..=max).contains(number)
+            }
+            (
+                FieldKind::Integer { optional, .. } | FieldKind::Decimal { optional, .. },
+                Value::Empty,
+            ) => optional,
             (FieldKind::Integer { .. } | FieldKind::Decimal { .. }, _) => false,
             _ => true,
         };
@@ -127,7 +148,8 @@ impl Scenario {
         }
         .unwrap_or_else(|| format!("{} takes {}.", field.label, range_text(id)));
         let start = self.start(id);
-        let way_out = (start != value && start != Value::Empty).then(|| (format!("Use {}", super::show(id, &start)), start));
+        let way_out = (start != value && start != Value::Empty)
+            .then(|| (format!("Use {}", super::show(id, &start)), start));
         Some(FieldError { field: id, message, way_out })
     }
 
@@ -178,7 +200,10 @@ impl Scenario {
                 attention: self.word(FieldId::Attention),
                 recompute: self.word(FieldId::Recompute),
                 compile: self.flag(FieldId::Compile),
-                float8: Float8 { recipe: self.word(FieldId::Float8), gathers: self.flag(FieldId::Float8Gathers) },
+                float8: Float8 {
+                    recipe: self.word(FieldId::Float8),
+                    gathers: self.flag(FieldId::Float8Gathers),
+                },
                 training_tokens: to_f64(self.integer(if mode == Mode::Tune {
                     FieldId::TuningTokens
                 } else {
@@ -192,9 +217,9 @@ impl Scenario {
                 flash: self.word::<Stack>(FieldId::Stack).flash,
                 products: match self.word(FieldId::Float8) {
                     Float8Recipe::None => ProductFormat::Activations,
-                    Float8Recipe::Tensorwise | Float8Recipe::Rowwise | Float8Recipe::RowwiseWithGwHp => {
-                        ProductFormat::Narrow(Narrow::Fp8)
-                    }
+                    Float8Recipe::Tensorwise
+                    | Float8Recipe::Rowwise
+                    | Float8Recipe::RowwiseWithGwHp => ProductFormat::Narrow(Narrow::Fp8),
                 },
                 overlap: self.overlap(),
                 tuning: Tuning {
@@ -203,9 +228,9 @@ impl Scenario {
                 },
                 images: self.images(),
                 texts: if mode == Mode::Tune { self.texts() } else { None },
-                evaluation: self
-                    .optional_integer(FieldId::EvaluationBatch)
-                    .map(|batch_size| Evaluation { batch_size, writes_logits: self.flag(FieldId::EvaluationLogits) }),
+                evaluation: self.optional_integer(FieldId::EvaluationBatch).map(|batch_size| {
+                    Evaluation { batch_size, writes_logits: self.flag(FieldId::EvaluationLogits) }
+                }),
             }),
             Mode::Serve => Run::Serving(self.serving()),
         }
@@ -217,7 +242,8 @@ impl Scenario {
             per_sequence: self.integer(FieldId::ImagesPerSequence),
             width: self.integer(FieldId::ImageWidth),
             height: self.integer(FieldId::ImageHeight),
-            limits: [FieldId::FewestPixels, FieldId::MostPixels].map(|id| self.optional_integer(id).unwrap_or(0)),
+            limits: [FieldId::FewestPixels, FieldId::MostPixels]
+                .map(|id| self.optional_integer(id).unwrap_or(0)),
         }
     }
 
@@ -244,7 +270,10 @@ impl Scenario {
     /// Messages beside the computation: the stack whose options are asked says how, others do what current software does.
     fn overlap(&self) -> Overlap {
         let is_asked = self.word::<Stack>(FieldId::Stack).options.are_asked_for();
-        Overlap { gradients: !is_asked || self.flag(FieldId::OverlapGradReduce), ..Overlap::DEFAULT }
+        Overlap {
+            gradients: !is_asked || self.flag(FieldId::OverlapGradReduce),
+            ..Overlap::DEFAULT
+        }
     }
 
     /// Options that Megatron-LM alone has; the rest keeps Megatron-LM's defaults.
@@ -258,7 +287,11 @@ impl Scenario {
             cross_entropy_loss_fusion: self.word(FieldId::LossFusion),
             gradient_accumulation_fusion: self.flag(FieldId::GradientFusion),
             transformer_engine: self.flag(FieldId::TransformerEngine),
-            recompute_method: if block { RecomputeMethod::Block(blocks.get()) } else { RecomputeMethod::Uniform(blocks) },
+            recompute_method: if block {
+                RecomputeMethod::Block(blocks.get())
+            } else {
+                RecomputeMethod::Uniform(blocks)
+            },
             recompute_modules: RecomputeModules {
                 core_attn: self.flag(FieldId::RecomputeCore),
                 layernorm: self.flag(FieldId::RecomputeNorms),
@@ -270,7 +303,9 @@ impl Scenario {
             },
             fused_attention: self.flag(FieldId::FusedAttention),
             moe_token_dispatcher: self.word(FieldId::TokenDispatcher),
-            moe_load_percent: number::round_u64(self.decimal(FieldId::LoadImbalance).unwrap_or(1.0) * 100.0),
+            moe_load_percent: number::round_u64(
+                self.decimal(FieldId::LoadImbalance).unwrap_or(1.0) * 100.0,
+            ),
             moe_grouped_gemm: self.flag(FieldId::GroupedExperts),
             moe_pad_expert_input_to_capacity: self.flag(FieldId::PadExperts),
             ..MegatronOptions::DEFAULT
@@ -279,11 +314,13 @@ impl Scenario {
 
     /// The layout; when serving, data-parallel ranks are replicas and share nothing.
     fn layout(&self, mode: Mode) -> ParallelLayout {
-        let (t, p) = (self.nonzero(FieldId::TensorParallel), self.nonzero(FieldId::PipelineParallel));
+        let (t, p) =
+            (self.nonzero(FieldId::TensorParallel), self.nonzero(FieldId::PipelineParallel));
         let training = mode != Mode::Serve;
         let degree = |id| if training { self.nonzero(id) } else { NonZeroU64::MIN };
         let cp = degree(FieldId::ContextParallel);
-        let ranks = self.integer(FieldId::Gpus) / t.get().saturating_mul(p.get()).saturating_mul(cp.get());
+        let ranks =
+            self.integer(FieldId::Gpus) / t.get().saturating_mul(p.get()).saturating_mul(cp.get());
         ParallelLayout {
             tensor_model_parallel_size: t,
             pipeline_model_parallel_size: p,
@@ -300,7 +337,11 @@ impl Scenario {
                 .filter(|_| training)
                 .and_then(NonZeroU64::new),
             virtual_pipeline_model_parallel_size: degree(FieldId::VirtualPipeline),
-            pipeline_schedule: if training { self.word(FieldId::PipelineSchedule) } else { PipelineSchedule::default() },
+            pipeline_schedule: if training {
+                self.word(FieldId::PipelineSchedule)
+            } else {
+                PipelineSchedule::default()
+            },
             pipeline_split: if training { self.split() } else { PipelineSplit::Even },
             data_parallel_replicas: degree(FieldId::Replicas),
             offload: Offload {
@@ -313,7 +354,8 @@ impl Scenario {
 
     /// How blocks are dealt out over the stages; numbers of the ends count before the flag.
     fn split(&self) -> PipelineSplit {
-        let ends = [FieldId::FirstStageLayers, FieldId::LastStageLayers].map(|id| self.optional_integer(id));
+        let ends = [FieldId::FirstStageLayers, FieldId::LastStageLayers]
+            .map(|id| self.optional_integer(id));
         match ends.map(|blocks| blocks.and_then(NonZeroU64::new)) {
             [None, None] if self.flag(FieldId::AccountForEnds) => PipelineSplit::WithEnds,
             [None, None] => PipelineSplit::Even,
@@ -334,18 +376,23 @@ impl Scenario {
             _ => PeakRates { bf16: typed, fp16: typed, ..PeakRates::default() },
         };
         // PyTorch leaves the matrix units alone where products of fp32 are not allowed to be less accurate.
-        let peak = if self.flag(FieldId::AllowTf32) { peak } else { PeakRates { tf32: None, ..peak } };
+        let peak =
+            if self.flag(FieldId::AllowTf32) { peak } else { PeakRates { tf32: None, ..peak } };
         Cluster {
             accelerator: Accelerator {
                 memory,
-                memory_bandwidth: self.decimal(FieldId::MemoryBandwidth).map(|gigabytes| gigabytes * 1e9),
+                memory_bandwidth: self
+                    .decimal(FieldId::MemoryBandwidth)
+                    .map(|gigabytes| gigabytes * 1e9),
                 peak,
                 accelerators_per_node: self.integer(FieldId::AcceleratorsPerNode),
                 price_per_hour: self.decimal(FieldId::PricePerHour).unwrap_or_default(),
             },
             overheads: Overheads {
                 framework_context: self.gibibytes(FieldId::FrameworkContext),
-                fragmentation_percent: self.decimal(FieldId::FragmentationReserve).unwrap_or_default(),
+                fragmentation_percent: self
+                    .decimal(FieldId::FragmentationReserve)
+                    .unwrap_or_default(),
                 communicator_buffers: Bytes(number::round_u64(
                     self.decimal(FieldId::CommunicatorBuffers).unwrap_or_default() * to_f64(MIB),
                 )),
@@ -372,24 +419,35 @@ impl Scenario {
 
 /// Query heads must be a multiple of key/value heads.
 fn check_heads(scenario: &Scenario) -> Option<FieldError> {
-    let (heads, kv_heads) = (scenario.integer(FieldId::NumAttentionHeads), scenario.integer(FieldId::NumKeyValueHeads));
+    let (heads, kv_heads) =
+        (scenario.integer(FieldId::NumAttentionHeads), scenario.integer(FieldId::NumKeyValueHeads));
     if heads == 0 || kv_heads == 0 || heads.is_multiple_of(kv_heads) {
         return None;
     }
     // A model in which every query head had its own key/value head most likely stays one.
-    let multi_head = scenario.model().is_some_and(|row| row.config.num_attention_heads == row.config.num_key_value_heads);
-    let way_out =
-        if multi_head { heads } else { (1..=kv_heads.min(heads)).rev().find(|count| heads.is_multiple_of(*count)).unwrap_or(1) };
+    let multi_head = scenario
+        .model()
+        .is_some_and(|row| row.config.num_attention_heads == row.config.num_key_value_heads);
+    let way_out = if multi_head {
+        heads
+    } else {
+        (1..=kv_heads.min(heads)).rev().find(|count| heads.is_multiple_of(*count)).unwrap_or(1)
+    };
     Some(FieldError {
         field: FieldId::NumKeyValueHeads,
-        message: format!("{} attention heads do not split evenly over {} key/value heads.", count(heads), count(kv_heads)),
+        message: format!(
+            "{} attention heads do not split evenly over {} key/value heads.",
+            count(heads),
+            count(kv_heads)
+        ),
         way_out: Some((format!("Use {} key/value heads", count(way_out)), Value::Integer(way_out))),
     })
 }
 
 /// A learned position table needs rows.
 fn check_positions(scenario: &Scenario) -> Option<FieldError> {
-    let learned = scenario.word::<PositionEmbedding>(FieldId::PositionEmbedding) == PositionEmbedding::Learned;
+    let learned = scenario.word::<PositionEmbedding>(FieldId::PositionEmbedding)
+        == PositionEmbedding::Learned;
     if !learned || scenario.reads_keys() || scenario.integer(FieldId::PositionRows) > 0 {
         return None;
     }
@@ -403,15 +461,25 @@ fn check_positions(scenario: &Scenario) -> Option<FieldError> {
 
 /// Not every stack is modelled with these degrees.
 fn check_stack(scenario: &Scenario) -> Option<FieldError> {
-    const DEGREES: [FieldId; 4] =
-        [FieldId::ContextParallel, FieldId::ExpertParallel, FieldId::ExpertTensorParallel, FieldId::VirtualPipeline];
+    const DEGREES: [FieldId; 4] = [
+        FieldId::ContextParallel,
+        FieldId::ExpertParallel,
+        FieldId::ExpertTensorParallel,
+        FieldId::VirtualPipeline,
+    ];
     if scenario.mode() == Mode::Serve || scenario.word::<Stack>(FieldId::Stack).has_all_degrees {
         return None;
     }
-    let id = DEGREES.into_iter().find(|id| scenario.optional_integer(*id).is_some_and(|degree| degree > 1))?;
+    let id = DEGREES
+        .into_iter()
+        .find(|id| scenario.optional_integer(*id).is_some_and(|degree| degree > 1))?;
     Some(FieldError {
         field: id,
-        message: format!("{} is modelled for the stack {} only.", field(id).label, Stack::names_with_all_degrees()),
+        message: format!(
+            "{} is modelled for the stack {} only.",
+            field(id).label,
+            Stack::names_with_all_degrees()
+        ),
         way_out: Some(("Use 1".to_owned(), Value::Integer(1))),
     })
 }
@@ -426,15 +494,20 @@ fn check_experts(scenario: &Scenario) -> Option<FieldError> {
             count(moe.num_experts_per_tok),
             count(moe.num_experts)
         ),
-        way_out: Some((format!("Use {} experts per token", count(moe.num_experts)), Value::Integer(moe.num_experts))),
+        way_out: Some((
+            format!("Use {} experts per token", count(moe.num_experts)),
+            Value::Integer(moe.num_experts),
+        )),
     })
 }
 
 /// GPUs must be a multiple of tensor times pipeline ranks.
 fn check_gpus(scenario: &Scenario) -> Option<FieldError> {
     let gpus = scenario.integer(FieldId::Gpus);
-    let (t, p) = (scenario.integer(FieldId::TensorParallel), scenario.integer(FieldId::PipelineParallel));
-    let cp = if scenario.mode() == Mode::Serve { 1 } else { scenario.integer(FieldId::ContextParallel) };
+    let (t, p) =
+        (scenario.integer(FieldId::TensorParallel), scenario.integer(FieldId::PipelineParallel));
+    let cp =
+        if scenario.mode() == Mode::Serve { 1 } else { scenario.integer(FieldId::ContextParallel) };
     let group = t.saturating_mul(p).saturating_mul(cp);
     let FieldKind::Integer { max, .. } = field(FieldId::Gpus).kind else { return None };
     if gpus == 0 || group == 0 || gpus.is_multiple_of(group) {
@@ -445,7 +518,11 @@ fn check_gpus(scenario: &Scenario) -> Option<FieldError> {
     if group > max {
         return Some(FieldError {
             field: FieldId::TensorParallel,
-            message: format!("{ranks} {} GPUs, more than the {} this page counts.", count(group), count(max)),
+            message: format!(
+                "{ranks} {} GPUs, more than the {} this page counts.",
+                count(group),
+                count(max)
+            ),
             way_out: Some(("Use 1 tensor rank".to_owned(), Value::Integer(1))),
         });
     }

@@ -18,7 +18,10 @@ impl Scenario {
             source_length: self.optional_integer(FieldId::SourceLength),
             images: self.images(),
             shared_prefix: self.integer(FieldId::SharedPrefix),
-            lengths: mean.map(|mean| LengthMix { mean, p95: self.optional_integer(FieldId::TailTokens).unwrap_or(mean) }),
+            lengths: mean.map(|mean| LengthMix {
+                mean,
+                p95: self.optional_integer(FieldId::TailTokens).unwrap_or(mean),
+            }),
             users: self.optional_integer(FieldId::Users),
             quantization,
             group_size: self.integer(FieldId::GroupSize),
@@ -41,7 +44,8 @@ impl Scenario {
         let Value::Choice(key) = self.get(FieldId::Server) else { return Engine::DEFAULT };
         let mut engine = Engine::named(key, 1.0).unwrap_or(Engine::DEFAULT);
         let field = engine.share.as_ref().and_then(|share| field_of_key(share.key));
-        engine.memory_share = field.and_then(|field| self.decimal(field.id)).unwrap_or(engine.memory_share);
+        engine.memory_share =
+            field.and_then(|field| self.decimal(field.id)).unwrap_or(engine.memory_share);
         engine
     }
 }
@@ -52,10 +56,17 @@ pub(super) fn check_slots(scenario: &Scenario) -> Option<FieldError> {
     if run.adapter_slots == 0 || run.engine.adapter_slots.is_some() {
         return None;
     }
-    let known: Vec<&str> = Engine::SPECS.iter().filter(|spec| spec.adapter_slots.is_some()).map(|spec| spec.label).collect();
+    let known: Vec<&str> = Engine::SPECS
+        .iter()
+        .filter(|spec| spec.adapter_slots.is_some())
+        .map(|spec| spec.label)
+        .collect();
     Some(FieldError {
         field: FieldId::AdapterSlots,
-        message: format!("The memory of slots for adapters is known of {} alone.", known.join(" and ")),
+        message: format!(
+            "The memory of slots for adapters is known of {} alone.",
+            known.join(" and ")
+        ),
         way_out: Some(("Use no slots".to_owned(), Value::Integer(0))),
     })
 }
@@ -66,23 +77,43 @@ pub(super) fn check_lengths(scenario: &Scenario) -> Option<FieldError> {
         return None;
     }
     let context = scenario.integer(FieldId::ContextLength);
-    let [mean, tail] = [FieldId::MeanTokens, FieldId::TailTokens].map(|id| scenario.optional_integer(id));
+    let [mean, tail] =
+        [FieldId::MeanTokens, FieldId::TailTokens].map(|id| scenario.optional_integer(id));
     let mean = mean?;
     let (field, what, to) = if mean > context {
         (
             FieldId::MeanTokens,
-            format!("A mean of {} tokens is more than the context of {}.", count(mean), count(context)),
+            format!(
+                "A mean of {} tokens is more than the context of {}.",
+                count(mean),
+                count(context)
+            ),
             context,
         )
     } else {
         let tail = tail?;
         if tail < mean {
-            (FieldId::TailTokens, format!("95 of 100 sequences cannot be shorter than the mean of {} tokens.", count(mean)), mean)
+            (
+                FieldId::TailTokens,
+                format!(
+                    "95 of 100 sequences cannot be shorter than the mean of {} tokens.",
+                    count(mean)
+                ),
+                mean,
+            )
         } else if tail > context {
-            (FieldId::TailTokens, format!("{} tokens are more than the context of {}.", count(tail), count(context)), context)
+            (
+                FieldId::TailTokens,
+                format!("{} tokens are more than the context of {}.", count(tail), count(context)),
+                context,
+            )
         } else {
             return None;
         }
     };
-    Some(FieldError { field, message: what, way_out: Some((format!("Use {} tokens", count(to)), Value::Integer(to))) })
+    Some(FieldError {
+        field,
+        message: what,
+        way_out: Some((format!("Use {} tokens", count(to)), Value::Integer(to))),
+    })
 }

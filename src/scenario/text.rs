@@ -19,7 +19,10 @@ fn is_shown(character: char) -> bool {
 /// assert_eq!(clean("  two\u{202e}  runs\n"), "two runs");
 /// ```
 pub fn clean(text: &str) -> String {
-    let blanks: String = text.chars().map(|character| if character.is_whitespace() { ' ' } else { character }).collect();
+    let blanks: String = text
+        .chars()
+        .map(|character| if character.is_whitespace() { ' ' } else { character })
+        .collect();
     let shown: String = blanks.chars().filter(|character| is_shown(*character)).collect();
     shown.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }

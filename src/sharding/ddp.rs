@@ -5,8 +5,8 @@
 //! DeepSpeed's stage 0, which has no such buckets.
 
 use super::{
-    Buckets, Building, CarriedOutBy, Forbidden, FrameworkRule, Gathering, Messages, Pieces, Reduction, ShardingSpec, Shares,
-    WEIGHTS_STAY, With,
+    Buckets, Building, CarriedOutBy, Forbidden, FrameworkRule, Gathering, Messages, Pieces,
+    Reduction, ShardingSpec, Shares, WEIGHTS_STAY, With,
 };
 use crate::sources;
 

@@ -9,8 +9,8 @@
 //! otherwise, and nothing is gathered ahead in forward.
 
 use super::{
-    Buckets, Building, CarriedOutBy, Forbidden, FrameworkRule, GatheredInto, Gathering, Gathers, Messages, Pieces, Reduction,
-    ShardingSpec, Shares, With,
+    Buckets, Building, CarriedOutBy, Forbidden, FrameworkRule, GatheredInto, Gathering, Gathers,
+    Messages, Pieces, Reduction, ShardingSpec, Shares, With,
 };
 use crate::sources;
 
@@ -36,7 +36,10 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
         note: "Embedding, norm and head stay gathered; in backward one block is in use while the next is fetched.",
         source: sources::FSDP1,
     }),
-    messages: Messages { gradients: Reduction::ScatterEveryMicroBatch, weights: Gathering::BeforeUse },
+    messages: Messages {
+        gradients: Reduction::ScatterEveryMicroBatch,
+        weights: Gathering::BeforeUse,
+    },
     buckets: Buckets::None,
     building: Building::AsItIs,
     offloads_together: true,

@@ -1,8 +1,8 @@
 //! PyTorch's FSDP2 (`torch.distributed.fsdp.fully_shard`): ranks share out everything, gathered and reduced block by block.
 
 use super::{
-    Buckets, Building, CarriedOutBy, Forbidden, FrameworkRule, GatheredInto, Gathering, Gathers, Messages, Pieces, Reduction,
-    ShardingSpec, Shares, With,
+    Buckets, Building, CarriedOutBy, Forbidden, FrameworkRule, GatheredInto, Gathering, Gathers,
+    Messages, Pieces, Reduction, ShardingSpec, Shares, With,
 };
 use crate::sources;
 
@@ -26,7 +26,10 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
         note: "Embedding, norm and head stay gathered; one block is in use while the next is fetched.",
         source: sources::FSDP2,
     }),
-    messages: Messages { gradients: Reduction::ScatterEveryMicroBatch, weights: Gathering::BeforeUse },
+    messages: Messages {
+        gradients: Reduction::ScatterEveryMicroBatch,
+        weights: Gathering::BeforeUse,
+    },
     buckets: Buckets::None,
     building: Building::AsItIs,
     offloads_together: true,

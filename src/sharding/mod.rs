@@ -273,10 +273,12 @@ impl DataSharding {
     pub const NOTHING: Self = Self::ALL[first_where!(Self::SPECS, spec => !spec.shares.optimizer)];
 
     /// The first that casts weights as it gathers them.
-    pub const CASTING: Self = Self::ALL[first_where!(Self::SPECS, spec => spec.casts_as_it_gathers)];
+    pub const CASTING: Self =
+        Self::ALL[first_where!(Self::SPECS, spec => spec.casts_as_it_gathers)];
 
     /// The one that the form begins with.
-    pub const FORM_START: &'static ShardingSpec = Self::SPECS[first_where!(Self::SPECS, spec => spec.starts_form)];
+    pub const FORM_START: &'static ShardingSpec =
+        Self::SPECS[first_where!(Self::SPECS, spec => spec.starts_form)];
 
     /// Returns true if optimizer states are shared out.
     pub const fn shards_optimizer(self) -> bool {
@@ -295,7 +297,11 @@ impl DataSharding {
 
     /// Returns the rule of that implementation which forbids it together with something.
     pub fn forbidden(self, with: With, by: CarriedOutBy) -> Option<&'static FrameworkRule> {
-        self.0.forbids.iter().find(|forbidden| forbidden.with == with && forbidden.by == by).map(|forbidden| &forbidden.rule)
+        self.0
+            .forbids
+            .iter()
+            .find(|forbidden| forbidden.with == with && forbidden.by == by)
+            .map(|forbidden| &forbidden.rule)
     }
 }
 
@@ -311,11 +317,22 @@ mod tests {
 
     #[test]
     fn each_has_its_own_place_and_one_starts_the_form() {
-        assert!(DataSharding::SPECS.iter().enumerate().all(|(place, spec)| spec.place == place), "two have one place");
-        let words: std::collections::BTreeSet<_> = DataSharding::SPECS.iter().map(|spec| spec.key).collect();
+        assert!(
+            DataSharding::SPECS.iter().enumerate().all(|(place, spec)| spec.place == place),
+            "two have one place"
+        );
+        let words: std::collections::BTreeSet<_> =
+            DataSharding::SPECS.iter().map(|spec| spec.key).collect();
         assert_eq!(words.len(), DataSharding::SPECS.len());
         assert_eq!(DataSharding::SPECS.iter().filter(|spec| spec.starts_form).count(), 1);
-        assert_eq!(DataSharding::SPECS.iter().filter(|spec| !spec.shares.optimizer).count(), 1, "one shares nothing out");
-        assert!(DataSharding::FORM_START.casts_as_it_gathers && DataSharding::CASTING.starts_form, "the first is the form's");
+        assert_eq!(
+            DataSharding::SPECS.iter().filter(|spec| !spec.shares.optimizer).count(),
+            1,
+            "one shares nothing out"
+        );
+        assert!(
+            DataSharding::FORM_START.casts_as_it_gathers && DataSharding::CASTING.starts_form,
+            "the first is the form's"
+        );
     }
 }

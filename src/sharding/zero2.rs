@@ -1,7 +1,8 @@
 //! DeepSpeed's ZeRO stage 2 (deepspeed/runtime/zero/stage_1_and_2.py): ranks share out gradients too, as backward makes them.
 
 use super::{
-    Buckets, Building, Gathering, Messages, NO_GROUPS, NO_PIPELINE, Pieces, Reduction, ShardingSpec, Shares, WEIGHTS_STAY,
+    Buckets, Building, Gathering, Messages, NO_GROUPS, NO_PIPELINE, Pieces, Reduction,
+    ShardingSpec, Shares, WEIGHTS_STAY,
 };
 
 pub(super) const SHARDING: ShardingSpec = ShardingSpec {
@@ -16,7 +17,10 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
     shares: Shares { optimizer: true, gradients: true, parameters: false },
     pieces: Pieces::OfOneVector,
     gathers: None,
-    messages: Messages { gradients: Reduction::ScatterEveryMicroBatch, weights: Gathering::OnceAStep },
+    messages: Messages {
+        gradients: Reduction::ScatterEveryMicroBatch,
+        weights: Gathering::OnceAStep,
+    },
     buckets: Buckets::WhileReducing,
     building: Building::IntoOneVector,
     offloads_together: false,

@@ -1,8 +1,8 @@
 //! DeepSpeed's ZeRO stage 3 (deepspeed/runtime/zero/stage3.py): ranks share out weights too, and gather them before use.
 
 use super::{
-    Buckets, Building, CarriedOutBy, Forbidden, FrameworkRule, GatheredInto, Gathering, Gathers, Messages, NO_PIPELINE, Pieces,
-    Reduction, ShardingSpec, Shares, With,
+    Buckets, Building, CarriedOutBy, Forbidden, FrameworkRule, GatheredInto, Gathering, Gathers,
+    Messages, NO_PIPELINE, Pieces, Reduction, ShardingSpec, Shares, With,
 };
 use crate::sources;
 
@@ -26,7 +26,10 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
         note: "Stage 3 gathers weights before use, at most one billion parameters at once (DeepSpeed's default).",
         source: sources::DEEPSPEED,
     }),
-    messages: Messages { gradients: Reduction::ScatterEveryMicroBatch, weights: Gathering::BeforeUse },
+    messages: Messages {
+        gradients: Reduction::ScatterEveryMicroBatch,
+        weights: Gathering::BeforeUse,
+    },
     buckets: Buckets::Lasting,
     building: Building::AsItIs,
     offloads_together: false,

@@ -1,8 +1,8 @@
 //! Hugging Face transformers' modules as they are written, on PyTorch's autograd, with full logits.
 
 use super::{
-    Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_COMPILED, NOT_IN_FLOAT8, SelectiveRecompute,
-    StackOptions, StackSpec, StepMemory, TensorParallelism,
+    Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_COMPILED, NOT_IN_FLOAT8,
+    SelectiveRecompute, StackOptions, StackSpec, StepMemory, TensorParallelism,
 };
 use crate::sharding::CarriedOutBy;
 

@@ -1,8 +1,9 @@
 //! Fused norms, fused SwiGLU and a chunked linear cross-entropy (Liger Kernel) on PyTorch, split as Megatron-Core splits layers.
 
 use super::{
-    Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_COMPILED, NOT_EVALUATED, NOT_IN_FLOAT8,
-    SelectiveRecompute, StackOptions, StackSpec, StepMemory, TensorParallelism,
+    Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_COMPILED,
+    NOT_EVALUATED, NOT_IN_FLOAT8, SelectiveRecompute, StackOptions, StackSpec, StepMemory,
+    TensorParallelism,
 };
 use crate::sharding::CarriedOutBy;
 

@@ -1,8 +1,8 @@
 //! The operation list of Korthikanti et al. 2022 with dropout masks: the `34sbh + 5as²b` family.
 
 use super::{
-    Flash, GroupsOfEnds, MegatronOptions, NOT_COMPILED, NOT_EVALUATED, NOT_IN_FLOAT8, SelectiveRecompute, StackOptions,
-    StackSpec, StepMemory, TensorParallelism,
+    Flash, GroupsOfEnds, MegatronOptions, NOT_COMPILED, NOT_EVALUATED, NOT_IN_FLOAT8,
+    SelectiveRecompute, StackOptions, StackSpec, StepMemory, TensorParallelism,
 };
 use crate::sharding::CarriedOutBy;
 
@@ -25,7 +25,11 @@ pub(super) const STACK: StackSpec = StackSpec {
     sharding: CarriedOutBy::Library,
     // The paper counts no buffers.
     has_main_gradients: false,
-    options: StackOptions::Fixed(MegatronOptions { hidden_dropout: true, attention_dropout: true, ..MegatronOptions::DEFAULT }),
+    options: StackOptions::Fixed(MegatronOptions {
+        hidden_dropout: true,
+        attention_dropout: true,
+        ..MegatronOptions::DEFAULT
+    }),
     flash: Flash::Second,
     forbids: &[NOT_COMPILED, NOT_IN_FLOAT8, NOT_EVALUATED],
     against_formula: "it leaves out what lies outside the blocks: embedding output, last norm, logits and loss",

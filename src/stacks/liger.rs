@@ -6,8 +6,9 @@
 //! `fused_linear_cross_entropy.py` has one buffer of logits for `next_power_of_2(⌈tokens / ⌈v / h⌉⌉)` tokens.
 
 use super::{
-    Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_COMPILED, NOT_IN_FLOAT8, NotWith,
-    RotationKernel, SelectiveRecompute, StackOptions, StackRule, StackSpec, StepMemory, TensorParallelism,
+    Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_COMPILED,
+    NOT_IN_FLOAT8, NotWith, RotationKernel, SelectiveRecompute, StackOptions, StackRule, StackSpec,
+    StepMemory, TensorParallelism,
 };
 use crate::sharding::{CarriedOutBy, FrameworkRule};
 use crate::sources;
@@ -47,7 +48,10 @@ pub(super) const STACK: StackSpec = StackSpec {
             NotWith::ModulesUnlikeLlama,
             "Liger is modelled for Llama, Qwen2 and what is built like them; use the software stack Hugging Face",
         ),
-        rule(NotWith::SplitModel, "Liger is modelled without tensor and pipeline parallelism; use data-parallel ranks alone"),
+        rule(
+            NotWith::SplitModel,
+            "Liger is modelled without tensor and pipeline parallelism; use data-parallel ranks alone",
+        ),
     ],
     against_formula: "it lists other saved tensors than Liger's kernels keep",
 };

@@ -1,8 +1,8 @@
 //! Megatron-Core with Transformer Engine.
 
 use super::{
-    Flash, GroupsOfEnds, NOT_COMPILED, NOT_EVALUATED, NOT_IN_FLOAT8, NotWith, SelectiveRecompute, StackOptions, StackRule,
-    StackSpec, StepMemory, TensorParallelism,
+    Flash, GroupsOfEnds, NOT_COMPILED, NOT_EVALUATED, NOT_IN_FLOAT8, NotWith, SelectiveRecompute,
+    StackOptions, StackRule, StackSpec, StepMemory, TensorParallelism,
 };
 use crate::sharding::{CarriedOutBy, FrameworkRule};
 use crate::sources;

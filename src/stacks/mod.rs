@@ -10,8 +10,9 @@ use crate::sharding::FrameworkRule;
 use crate::sources;
 
 pub use spec::{
-    Flash, GroupsOfEnds, LossFusion, LossKernel, MegatronOptions, ModuleKernels, NotWith, RecomputeMethod, RecomputeModules,
-    RotationKernel, SelectiveRecompute, StackOptions, StackRule, StackSpec, StepMemory, TensorParallelism, TokenDispatcher,
+    Flash, GroupsOfEnds, LossFusion, LossKernel, MegatronOptions, ModuleKernels, NotWith,
+    RecomputeMethod, RecomputeModules, RotationKernel, SelectiveRecompute, StackOptions, StackRule,
+    StackSpec, StepMemory, TensorParallelism, TokenDispatcher,
 };
 
 members::of_folder!("src/stacks", STACK: StackSpec);
@@ -68,12 +69,14 @@ impl Stack {
     pub const DEFAULT: Self = Self::ALL[first_where!(Self::SPECS, spec => spec.is_default)];
 
     /// The stack whose options the form asks for.
-    pub const WITH_OPTIONS: &'static StackSpec = Self::SPECS[first_where!(Self::SPECS, spec => spec.options.are_asked_for())];
+    pub const WITH_OPTIONS: &'static StackSpec =
+        Self::SPECS[first_where!(Self::SPECS, spec => spec.options.are_asked_for())];
 
     /// Returns the names of all stacks that split layers over context and expert ranks and over
     /// several chunks of a stage.
     pub fn names_with_all_degrees() -> String {
-        let names: Vec<_> = Self::SPECS.iter().filter(|spec| spec.has_all_degrees).map(|spec| spec.label).collect();
+        let names: Vec<_> =
+            Self::SPECS.iter().filter(|spec| spec.has_all_degrees).map(|spec| spec.label).collect();
         names.join(" and ")
     }
 
@@ -103,7 +106,11 @@ impl Stack {
 
     /// Returns its own rule against such a run; `None` where it has none.
     pub fn forbidden(self, with: NotWith) -> Option<&'static FrameworkRule> {
-        self.0.forbids.iter().find(|forbidden| forbidden.with == with).map(|forbidden| &forbidden.rule)
+        self.0
+            .forbids
+            .iter()
+            .find(|forbidden| forbidden.with == with)
+            .map(|forbidden| &forbidden.rule)
     }
 }
 
@@ -119,18 +126,29 @@ mod tests {
 
     #[test]
     fn each_has_its_own_place_and_key_and_one_is_the_default() {
-        assert!(Stack::SPECS.iter().enumerate().all(|(place, spec)| spec.place == place), "two have one place");
-        let words: std::collections::BTreeSet<_> = Stack::SPECS.iter().map(|spec| spec.key).collect();
+        assert!(
+            Stack::SPECS.iter().enumerate().all(|(place, spec)| spec.place == place),
+            "two have one place"
+        );
+        let words: std::collections::BTreeSet<_> =
+            Stack::SPECS.iter().map(|spec| spec.key).collect();
         assert_eq!(words.len(), Stack::SPECS.len());
         assert_eq!(Stack::SPECS.iter().filter(|spec| spec.is_default).count(), 1);
-        assert_eq!(Stack::SPECS.iter().filter(|spec| spec.options.are_asked_for()).count(), 1, "the form has one's options");
+        assert_eq!(
+            Stack::SPECS.iter().filter(|spec| spec.options.are_asked_for()).count(),
+            1,
+            "the form has one's options"
+        );
     }
 
     #[test]
     fn saved_stacks_are_read_by_their_key() {
         for stack in Stack::ALL {
             assert_eq!(serde_json::to_string(&stack).ok(), Some(format!("\"{}\"", stack.key)));
-            assert_eq!(serde_json::from_str::<Stack>(&format!("\"{}\"", stack.key)).ok(), Some(stack));
+            assert_eq!(
+                serde_json::from_str::<Stack>(&format!("\"{}\"", stack.key)).ok(),
+                Some(stack)
+            );
         }
         assert!(serde_json::from_str::<Stack>("\"magic\"").is_err());
     }

@@ -7,8 +7,9 @@
 //! second product of a block from the first on.
 
 use super::{
-    Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_EVALUATED, NotWith, RotationKernel,
-    SelectiveRecompute, StackOptions, StackRule, StackSpec, StepMemory, TensorParallelism,
+    Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_EVALUATED, NotWith,
+    RotationKernel, SelectiveRecompute, StackOptions, StackRule, StackSpec, StepMemory,
+    TensorParallelism,
 };
 use crate::sharding::{CarriedOutBy, FrameworkRule};
 use crate::sources;
@@ -43,7 +44,10 @@ pub(super) const STACK: StackSpec = StackSpec {
     forbids: &[
         NO_DUAL_PIPE,
         NOT_EVALUATED,
-        rule(NotWith::OtherModules, "torchtitan 0.1 is modelled for models of Llama's kind; use the software stack Hugging Face"),
+        rule(
+            NotWith::OtherModules,
+            "torchtitan 0.1 is modelled for models of Llama's kind; use the software stack Hugging Face",
+        ),
         rule(
             NotWith::SplitModel,
             "torchtitan 0.1 is modelled without tensor parallelism, asynchronous or not, and without pipeline parallelism; use 1 tensor-parallel rank and 1 stage, or another stack",

@@ -7,8 +7,9 @@
 //! checkpointing around it, and of the loss each part's cast and cross-entropy are one.
 
 use super::{
-    Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_EVALUATED, NOT_IN_FLOAT8, NotWith,
-    RotationKernel, SelectiveRecompute, StackOptions, StackRule, StackSpec, StepMemory, TensorParallelism,
+    Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_EVALUATED,
+    NOT_IN_FLOAT8, NotWith, RotationKernel, SelectiveRecompute, StackOptions, StackRule, StackSpec,
+    StepMemory, TensorParallelism,
 };
 use crate::sharding::{CarriedOutBy, FrameworkRule};
 use crate::sources;
@@ -45,8 +46,14 @@ pub(super) const STACK: StackSpec = StackSpec {
         NO_DUAL_PIPE,
         NOT_EVALUATED,
         NOT_IN_FLOAT8,
-        rule(NotWith::OtherModules, "torchtune is modelled for models of Llama's kind; use the software stack Hugging Face"),
-        rule(NotWith::SplitModel, "torchtune is modelled without tensor and pipeline parallelism; use data-parallel ranks alone"),
+        rule(
+            NotWith::OtherModules,
+            "torchtune is modelled for models of Llama's kind; use the software stack Hugging Face",
+        ),
+        rule(
+            NotWith::SplitModel,
+            "torchtune is modelled without tensor and pipeline parallelism; use data-parallel ranks alone",
+        ),
     ],
     against_formula: "it lists other saved tensors than PyTorch's modules keep operator by operator",
 };

@@ -36,7 +36,9 @@ impl Elements {
 }
 
 /// An exact amount of memory in bytes. `u64::MAX` means "at least 16 EiB".
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Bytes(pub u64);
 
 impl Bytes {
@@ -199,13 +201,20 @@ pub fn rounded_parts(parts: &[Bytes], unit: MemoryUnit, decimals: u32) -> (Vec<u
 
 /// Groups of parts, rounded as in [`rounded_parts`]: the groups add up to the total, and the parts
 /// of each add up to their rounded group.
-pub(super) fn rounded_groups<G: AsRef<[Bytes]>>(groups: &[G], unit: MemoryUnit, decimals: u32) -> (Vec<(u64, Vec<u64>)>, u64) {
+pub(super) fn rounded_groups<G: AsRef<[Bytes]>>(
+    groups: &[G],
+    unit: MemoryUnit,
+    decimals: u32,
+) -> (Vec<(u64, Vec<u64>)>, u64) {
     let (scale, unit) = (u128::from(10_u64.pow(decimals.min(9))), u128::from(unit.bytes()));
-    let exact = |group: &G| group.as_ref().iter().map(|part| u128::from(part.0) * scale).collect::<Vec<u128>>();
+    let exact = |group: &G| {
+        group.as_ref().iter().map(|part| u128::from(part.0) * scale).collect::<Vec<u128>>()
+    };
     let groups: Vec<Vec<u128>> = groups.iter().map(exact).collect();
     let sums: Vec<u128> = groups.iter().map(|group| group.iter().sum()).collect();
     let (rounded, total) = shared_out(&sums, unit);
-    let within = |(group, sum): (&Vec<u128>, u64)| (sum, shared_out_to(group, unit, u128::from(sum)));
+    let within =
+        |(group, sum): (&Vec<u128>, u64)| (sum, shared_out_to(group, unit, u128::from(sum)));
     (groups.iter().zip(rounded).map(within).collect(), total)
 }
 

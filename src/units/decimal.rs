@@ -8,7 +8,8 @@
 /// assert_eq!(headroom::units::decimal("twelve"), None);
 /// ```
 pub fn decimal(text: &str) -> Option<f64> {
-    let is_number = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'-' | b'+');
+    let is_number =
+        |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'-' | b'+');
     if !text.bytes().all(is_number) {
         return None;
     }

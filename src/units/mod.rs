@@ -18,5 +18,7 @@ pub use dtype::DType;
 pub use letters::is_of_a_word;
 pub use order::sort_short;
 pub use quantization::{CacheFormat, WeightFormat};
-pub use rates::{Flops, FlopsPerSecond, Seconds, ceil_u64, grouped, thousands, to_f64, two_to, whole};
+pub use rates::{
+    Flops, FlopsPerSecond, Seconds, ceil_u64, grouped, thousands, to_f64, two_to, whole,
+};
 pub use scale::{Scale, TimeScale};

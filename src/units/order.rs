@@ -14,7 +14,8 @@
 pub fn sort_short<T>(list: &mut [T], before: impl Fn(&T, &T) -> bool) {
     for end in 1..list.len() {
         let mut at = end;
-        while at > 0 && matches!(list.get(at - 1..=at), Some([left, right]) if before(right, left)) {
+        while at > 0 && matches!(list.get(at - 1..=at), Some([left, right]) if before(right, left))
+        {
             list.swap(at - 1, at);
             at -= 1;
         }

@@ -129,8 +129,16 @@ impl WeightFormat {
             | Self::Iq4Nl
             | Self::Iq4Xs
             | Self::Mxfp4Moe => DType::Int4,
-            Self::Q3KL | Self::Q3KM | Self::Q3KS | Self::Iq3M | Self::Iq3S | Self::Iq3Xs | Self::Iq3Xxs => DType::Int3,
-            Self::Q2K | Self::Q2KS | Self::Iq2M | Self::Iq2S | Self::Iq2Xs | Self::Iq2Xxs => DType::Int2,
+            Self::Q3KL
+            | Self::Q3KM
+            | Self::Q3KS
+            | Self::Iq3M
+            | Self::Iq3S
+            | Self::Iq3Xs
+            | Self::Iq3Xxs => DType::Int3,
+            Self::Q2K | Self::Q2KS | Self::Iq2M | Self::Iq2S | Self::Iq2Xs | Self::Iq2Xxs => {
+                DType::Int2
+            }
             Self::Iq1M | Self::Iq1S => DType::Int1,
         }
     }

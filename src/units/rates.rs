@@ -16,7 +16,11 @@ pub const fn to_f64(count: u64) -> f64 {
 /// # use headroom::units::ceil_u64;
 /// assert_eq!([ceil_u64(2.1), ceil_u64(f64::NAN), ceil_u64(1e30)], [3, 0, u64::MAX]);
 /// ```
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float-to-int casts saturate, NaN becomes 0")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "float-to-int casts saturate, NaN becomes 0"
+)]
 pub fn ceil_u64(value: f64) -> u64 {
     value.ceil() as u64
 }

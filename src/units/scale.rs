@@ -18,7 +18,8 @@ impl Scale {
     pub fn of(unit: MemoryUnit, total: Bytes, capacity: Bytes) -> Self {
         let gap = Bytes(total.0.abs_diff(capacity.0));
         let finest = if gap.0 == 0 { total } else { gap.min(total) };
-        let decimals = (1..=3).find(|decimals| finest.0 >= unit.bytes() / 10_u64.pow(*decimals)).unwrap_or(3);
+        let decimals =
+            (1..=3).find(|decimals| finest.0 >= unit.bytes() / 10_u64.pow(*decimals)).unwrap_or(3);
         Self { unit, decimals }
     }
 
@@ -85,7 +86,8 @@ impl TimeScale {
     /// ```
     pub fn of(total: Seconds) -> Self {
         const UNITS: [(f64, &str); 3] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")];
-        let (each, unit) = UNITS.into_iter().find(|(each, _)| total.0 >= *each).unwrap_or((1e-6, "µs"));
+        let (each, unit) =
+            UNITS.into_iter().find(|(each, _)| total.0 >= *each).unwrap_or((1e-6, "µs"));
         let decimals = [1000.0, 100.0, 10.0].iter().filter(|step| total.0 / each < **step).count();
         let decimals = u32::try_from(decimals).unwrap_or(0);
         Self { unit, last: each / to_f64(10_u64.pow(decimals)), decimals }
@@ -95,7 +97,8 @@ impl TimeScale {
     /// the total.
     pub fn parts(self, parts: &[Seconds]) -> (Vec<u64>, u64) {
         const FINER: f64 = 1e6;
-        let parts: Vec<u128> = parts.iter().map(|part| u128::from(ceil_u64(part.0 / self.last * FINER))).collect();
+        let parts: Vec<u128> =
+            parts.iter().map(|part| u128::from(ceil_u64(part.0 / self.last * FINER))).collect();
         shared_out(&parts, u128::from(ceil_u64(FINER)))
     }
 
@@ -104,6 +107,10 @@ impl TimeScale {
     pub fn show(self, rounded: u64) -> String {
         let digits = usize::try_from(self.decimals).unwrap_or(0);
         let sign = if rounded == 0 { "< " } else { "" };
-        format!("{sign}{} {}", grouped(to_f64(rounded.max(1)) / to_f64(10_u64.pow(self.decimals)), digits), self.unit)
+        format!(
+            "{sign}{} {}",
+            grouped(to_f64(rounded.max(1)) / to_f64(10_u64.pow(self.decimals)), digits),
+            self.unit
+        )
     }
 }

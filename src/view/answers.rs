@@ -16,8 +16,9 @@ use crate::config::{Job, Run};
 use crate::estimator::time::{Timing, timing};
 use crate::estimator::{Estimate, Lengths, estimate};
 use crate::planner::{
-    Axis, Curve, Fix, GpuCount, Growth, Inverse, NamedStair, Serving, UserLoad, UsersAnswer, curve_gpus, curve_gpus_after,
-    curve_seq, curve_seq_after, fixes, gpu_count, inverse, serving, shown_load, users_answer,
+    Axis, Curve, Fix, GpuCount, Growth, Inverse, NamedStair, Serving, UserLoad, UsersAnswer,
+    curve_gpus, curve_gpus_after, curve_seq, curve_seq_after, fixes, gpu_count, inverse, serving,
+    shown_load, users_answer,
 };
 use crate::scenario::{FieldError, Scenario};
 use crate::units::{Bytes, MemoryUnit};
@@ -124,7 +125,11 @@ impl Answers {
 
     /// True if this answer, or that of a scenario compared with, waits for a part of the engine. Where all are answered nothing is looked at.
     pub fn wait_for_parts(&self) -> bool {
-        self.waits || self.others.iter().any(|other| other.answer.is_none() && modules::waits(&other.scenario))
+        self.waits
+            || self
+                .others
+                .iter()
+                .any(|other| other.answer.is_none() && modules::waits(&other.scenario))
     }
 
     /// True if half of the memory stays free: no allocator's gaps are as large as all tensors, so none has to be asked.
@@ -188,7 +193,10 @@ impl Answers {
         let about = if standing == Standing::Earlier { &last.scenario } else { scenario };
         let same_job = job.as_ref().is_none_or(|job| *job == last.job);
         let same_others = last.others.iter().map(|other| &other.scenario).eq(&said.compare);
-        let same_words = last.standing == standing && last.unit == unit && last.problems == problems && *about == last.scenario;
+        let same_words = last.standing == standing
+            && last.unit == unit
+            && last.problems == problems
+            && *about == last.scenario;
         if same_job && same_others && same_words {
             return (last, false);
         }
@@ -207,7 +215,19 @@ impl Answers {
         let count = gpu_count(&job, unit);
         let scale = Scale::of(unit, estimate.total(), estimate.capacity);
         let (asked, problems, waits, others) = (Asked::default(), Vec::new(), false, Vec::new());
-        Self { standing: Standing::Present, scenario, job, unit, scale, estimate, count, asked, problems, waits, others }
+        Self {
+            standing: Standing::Present,
+            scenario,
+            job,
+            unit,
+            scale,
+            estimate,
+            count,
+            asked,
+            problems,
+            waits,
+            others,
+        }
     }
 
     /// This answer with its amounts in another unit; reasons carry amounts, too.
@@ -352,14 +372,23 @@ impl Compared {
 
 impl Plots {
     /// The curves of an answer, and whether they differ from the last ones. Best layouts of another scenario are not shown.
-    pub fn of(answers: &Answers, look: Look, found: &FromWorkers, last: Option<Self>) -> (Self, bool) {
+    pub fn of(
+        answers: &Answers,
+        look: Look,
+        found: &FromWorkers,
+        last: Option<Self>,
+    ) -> (Self, bool) {
         let best = if look.lines.best { found.best(&answers.scenario) } else { &[] };
-        let longest = found.told(answers).map_or_else(|| answers.inverse().longest_seq, |limits| limits.longest_seq);
+        let longest = found
+            .told(answers)
+            .map_or_else(|| answers.inverse().longest_seq, |limits| limits.longest_seq);
         let (job, unit) = (&answers.job, answers.unit);
         let same_job = last.as_ref().is_some_and(|last| last.job == *job);
         let mut compared = Vec::new();
         let end = |curve: &Curve| curve.points.last().map(|point| point.x);
-        let fresh = |seq: Option<u64>, gpus: Option<u64>| (seq_curve_after(seq, answers, look.log), curve_gpus_after(gpus, job));
+        let fresh = |seq: Option<u64>, gpus: Option<u64>| {
+            (seq_curve_after(seq, answers, look.log), curve_gpus_after(gpus, job))
+        };
         let (mut seq, mut gpus) = match last {
             Some(last)
                 if same_job
@@ -375,7 +404,9 @@ impl Plots {
                 compared = last.compared;
                 match (same_job, last.look.log == look.log) {
                     (true, true) => (last.seq.curve, last.gpus.curve),
-                    (true, false) => (seq_curve_after(end(&last.seq.curve), answers, look.log), last.gpus.curve),
+                    (true, false) => {
+                        (seq_curve_after(end(&last.seq.curve), answers, look.log), last.gpus.curve)
+                    }
                     _ => fresh(end(&last.seq.curve), end(&last.gpus.curve)),
                 }
             }
@@ -398,7 +429,10 @@ impl Plots {
     /// True if the curves shown beside the scenario's are of exactly these scenarios.
     fn shows(&self, others: &[Other]) -> bool {
         let shown = self.compared.iter().map(|compared| (compared.letter, &compared.job));
-        shown.eq(LETTERS.into_iter().zip(others).filter_map(|(letter, other)| Some((letter, other.job()?))))
+        shown.eq(LETTERS
+            .into_iter()
+            .zip(others)
+            .filter_map(|(letter, other)| Some((letter, other.job()?))))
     }
 
     /// The curve along that axis.
@@ -421,7 +455,8 @@ fn seq_curve_after(before: Option<u64>, answers: &Answers, log: bool) -> Curve {
 }
 
 fn plot(curve: Curve, (unit, look): (MemoryUnit, Look), compare: &[Compared]) -> Plot {
-    let view = curve_view::view(&curve, &Setting { unit, log: look.log, compare, lines: look.lines });
+    let view =
+        curve_view::view(&curve, &Setting { unit, log: look.log, compare, lines: look.lines });
     let drawn = charts::curve(&view, Frame::new(look.size.0, look.size.1));
     Plot { curve, drawn }
 }
@@ -441,7 +476,8 @@ mod tests {
         Snapshot { scenario: decoded.scenario, compare: decoded.compare }
     }
 
-    const LOOK: Look = Look { log: true, size: (412, 254), lines: Lines { division: false, best: false } };
+    const LOOK: Look =
+        Look { log: true, size: (412, 254), lines: Lines { division: false, best: false } };
 
     #[test]
     fn what_stays_the_same_is_said_to() {
@@ -450,7 +486,9 @@ mod tests {
         assert!(changed);
         let (plots, _) = Plots::of(&answers, LOOK, &FromWorkers::default(), None);
         let (answers, changed) = Answers::of(&first, Some(answers));
-        assert!(!changed && !Plots::of(&answers, LOOK, &FromWorkers::default(), Some(plots.clone())).1);
+        assert!(
+            !changed && !Plots::of(&answers, LOOK, &FromWorkers::default(), Some(plots.clone())).1
+        );
         let (answers, changed) = Answers::of(&scenario("v1&m=llama3-8b&n=16"), Some(answers));
         assert!(changed && answers.job.layout().world_size() == 16);
         assert!(Plots::of(&answers, LOOK, &FromWorkers::default(), Some(plots)).1);
@@ -483,10 +521,15 @@ mod tests {
         let (none, _) = Answers::of(&impossible, None);
         assert_eq!((none.standing, &none.scenario), (Standing::Nothing, &impossible.scenario));
         // Another problem does not make the default's answer an earlier one; the first valid scenario is answered, even the default.
-        let (still, changed) = Answers::of(&scenario("v1&m=llama3-70b&n=8&tp=5"), Some(none.clone()));
+        let (still, changed) =
+            Answers::of(&scenario("v1&m=llama3-70b&n=8&tp=5"), Some(none.clone()));
         assert!(changed && still.standing == Standing::Nothing);
         let (answered, changed) = Answers::of(&scenario("v1"), Some(none));
-        assert!(changed && answered.standing == Standing::Present && answered.scenario == Scenario::default());
+        assert!(
+            changed
+                && answered.standing == Standing::Present
+                && answered.scenario == Scenario::default()
+        );
         assert!(!Answers::of(&scenario("v1"), Some(answered.clone())).1);
         // A link that is opened later is another scenario: what was shown before is no earlier answer of it.
         let (opened, _) = Answers::of(&impossible, Some(answered.forgotten()));
@@ -495,14 +538,26 @@ mod tests {
 
     #[test]
     fn a_taken_over_answer_equals_a_fresh_one() {
-        let steps =
-            ["v1&m=llama3-8b&n=8", "v1&m=llama3-8b&n=8&u=gb", "v1&m=llama3-8b&n=8&s=4096&u=gb", "v1&do=serve&m=llama3-8b"];
+        let steps = [
+            "v1&m=llama3-8b&n=8",
+            "v1&m=llama3-8b&n=8&u=gb",
+            "v1&m=llama3-8b&n=8&s=4096&u=gb",
+            "v1&do=serve&m=llama3-8b",
+        ];
         let mut last = None;
         for link in steps {
             let (step, _) = Answers::of(&scenario(link), last.take());
             let (fresh, _) = Answers::of(&scenario(link), None);
-            assert_eq!((&step.job, &step.estimate, &step.count), (&fresh.job, &fresh.estimate, &fresh.count), "{link}");
-            assert_eq!((step.fixes(), step.inverse(), step.scale), (fresh.fixes(), fresh.inverse(), fresh.scale), "{link}");
+            assert_eq!(
+                (&step.job, &step.estimate, &step.count),
+                (&fresh.job, &fresh.estimate, &fresh.count),
+                "{link}"
+            );
+            assert_eq!(
+                (step.fixes(), step.inverse(), step.scale),
+                (fresh.fixes(), fresh.inverse(), fresh.scale),
+                "{link}"
+            );
             assert_eq!(step.timing(), fresh.timing(), "{link}");
             last = Some(step);
         }

@@ -57,7 +57,8 @@ pub fn kind_of(text: &str) -> Option<Kind> {
         return Some(Kind::Config);
     }
     // A log with a message may begin with the command that was run.
-    let may_hold_message = !text.starts_with('{') || ["emory", "MEMORY"].iter().any(|word| text.contains(word));
+    let may_hold_message =
+        !text.starts_with('{') || ["emory", "MEMORY"].iter().any(|word| text.contains(word));
     if may_hold_message && let Ok(messages) = oom::read(text) {
         return Some(Kind::Messages(messages));
     }
@@ -72,9 +73,11 @@ pub fn kind_of(text: &str) -> Option<Kind> {
 fn fragment(text: &str) -> Option<&str> {
     let behind = text.split_once('#').map_or(text, |(_, behind)| behind);
     let is_link = !text.contains(char::is_whitespace)
-        && ["v1", "v2"]
-            .iter()
-            .any(|version| behind.strip_prefix(version).is_some_and(|rest| rest.is_empty() || rest.starts_with('&')));
+        && ["v1", "v2"].iter().any(|version| {
+            behind
+                .strip_prefix(version)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('&'))
+        });
     is_link.then_some(behind)
 }
 
@@ -93,7 +96,8 @@ pub fn scenario_of(link: &str) -> Result<Scenario, Vec<String>> {
 /// # Errors
 /// Sentences with a way out.
 pub fn understood(pasted: &[Pasted<'_>], present: &Scenario) -> Result<Understood, Vec<String>> {
-    let plain = |scenario| Understood { scenario, launched: None, imported: None, notices: Vec::new() };
+    let plain =
+        |scenario| Understood { scenario, launched: None, imported: None, notices: Vec::new() };
     if let [Pasted { text, .. }] = pasted {
         if let Some(fragment) = fragment(text.trim()) {
             let decoded = codec::decode(fragment);
@@ -117,8 +121,14 @@ pub fn understood(pasted: &[Pasted<'_>], present: &Scenario) -> Result<Understoo
 /// A sentence for each input that cannot be used, behind one about what was read.
 pub fn report(understood: &Understood) -> Result<Report, Vec<String>> {
     let job = understood.scenario.resolve().map_err(|errors| {
-        let problem = |error: &FieldError| format!("{}: {}", field(error.field).label, error.message);
-        understood.launched.iter().map(summary).chain(errors.iter().map(problem)).collect::<Vec<_>>()
+        let problem =
+            |error: &FieldError| format!("{}: {}", field(error.field).label, error.message);
+        understood
+            .launched
+            .iter()
+            .map(summary)
+            .chain(errors.iter().map(problem))
+            .collect::<Vec<_>>()
     })?;
     Ok(Report::of(&understood.scenario, &job, None).with_device(&understood.scenario, &job))
 }
@@ -130,10 +140,13 @@ pub fn report(understood: &Understood) -> Result<Report, Vec<String>> {
 /// As [`report`].
 pub fn answer(understood: &Understood) -> Result<Value, Vec<String>> {
     let report = report(understood)?;
-    let answer: Value = serde_json::from_str(&json(&report, &understood.scenario, &understood.notices)).unwrap_or(Value::Null);
+    let answer: Value =
+        serde_json::from_str(&json(&report, &understood.scenario, &understood.notices))
+            .unwrap_or(Value::Null);
     let launched = understood.launched.as_ref();
     let rows = launched.map(|launched| launched.report.iter().map(row).collect::<Vec<_>>());
-    let helps = launched.map(|launched| remedies(&launched.scenario, launched.format)).unwrap_or_default();
+    let helps =
+        launched.map(|launched| remedies(&launched.scenario, launched.format)).unwrap_or_default();
     Ok(object!({
         "link": codec::encode(&understood.scenario),
         "format": launched.map(|launched| launched.format.key),

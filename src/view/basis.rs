@@ -41,10 +41,12 @@ fn model(scenario: &Scenario) -> Option<Ground> {
 /// A model that was read from a file and is no row of the catalog.
 fn of_file(scenario: &Scenario) -> Ground {
     let kind = show(FieldId::ModelType, &scenario.get(FieldId::ModelType));
-    let mut sentences = vec![format!("Read from a config.json of the kind {kind}; values changed since are yours.")];
-    sentences.extend(
-        parameters(scenario).map(|count| format!("The number of parameters, {}, follows from its values.", whole(count))),
-    );
+    let mut sentences = vec![format!(
+        "Read from a config.json of the kind {kind}; values changed since are yours."
+    )];
+    sentences.extend(parameters(scenario).map(|count| {
+        format!("The number of parameters, {}, follows from its values.", whole(count))
+    }));
     sentences.extend(remarks(scenario).iter().map(Remark::plain));
     Ground { name: model_name(scenario), tag: "your values", sentences }
 }
@@ -58,9 +60,9 @@ fn of_edited(row: &ModelRow, scenario: &Scenario) -> Ground {
         sentences.push(format!("Edited; started from {}. {BY_HAND}", row.name));
         push_source(&mut sentences, row.provenance());
     }
-    sentences.extend(
-        parameters(scenario).map(|count| format!("The number of parameters, {}, follows from its values.", whole(count))),
-    );
+    sentences.extend(parameters(scenario).map(|count| {
+        format!("The number of parameters, {}, follows from its values.", whole(count))
+    }));
     Ground { name: model_name(scenario), tag: "your values", sentences }
 }
 
@@ -71,8 +73,12 @@ fn of_row(row: &ModelRow, scenario: &Scenario) -> Ground {
         sentences.push(format!("Its shape is that of {}.", row.name));
     }
     sentences.push(match row.published_parameters {
-        Some(count) => format!("The published count of {} parameters equals the computed one.", whole(count)),
-        None => "No published exact count: the number of parameters follows from the shape.".to_owned(),
+        Some(count) => {
+            format!("The published count of {} parameters equals the computed one.", whole(count))
+        }
+        None => {
+            "No published exact count: the number of parameters follows from the shape.".to_owned()
+        }
     });
     if !row.verified {
         sentences.push("The shape was not checked against its publisher.".to_owned());
@@ -88,14 +94,24 @@ fn of_accelerator(row: &AcceleratorRow, scenario: &Scenario, unit: MemoryUnit) -
         sentences.push(format!("Edited; started from {}. {BY_HAND}", row.name));
     }
     let memory = unit.show(row.accelerator.memory);
-    let whose = if changed { format!("{} has {memory} of memory", row.name) } else { format!("Memory {memory}") };
-    sentences.push(format!("{whose}, {}. Sold with {} GB.", row.memory_basis.text(), row.marketed_gb));
+    let whose = if changed {
+        format!("{} has {memory} of memory", row.name)
+    } else {
+        format!("Memory {memory}")
+    };
+    sentences.push(format!(
+        "{whose}, {}. Sold with {} GB.",
+        row.memory_basis.text(),
+        row.marketed_gb
+    ));
     if !row.unverified_fields.is_empty() {
-        let fields: Vec<&str> = row.unverified_fields.iter().map(|field| field_name(field)).collect();
+        let fields: Vec<&str> =
+            row.unverified_fields.iter().map(|field| field_name(field)).collect();
         sentences.push(format!("Without a checked source: {}.", fields.join(", ")));
     }
     push_source(&mut sentences, row.provenance());
-    let checked = row.verified && row.unverified_fields.is_empty() && !row.memory_basis.is_assumed();
+    let checked =
+        row.verified && row.unverified_fields.is_empty() && !row.memory_basis.is_assumed();
     Ground { name: scenario.accelerator_name(), tag: tag(checked, changed), sentences }
 }
 
@@ -136,7 +152,10 @@ pub fn assumed_lines(estimate: &Estimate, unit: MemoryUnit) -> Vec<Ground> {
         .map(|(line, amount)| Ground {
             name: format!("{}, {} {unit}", line.label, printed.scale.number(*amount)),
             tag: "assumed",
-            sentences: vec![line.note.to_owned(), format!("{}: {}.", line.source.who, line.source.title())],
+            sentences: vec![
+                line.note.to_owned(),
+                format!("{}: {}.", line.source.who, line.source.title()),
+            ],
         })
         .collect()
 }
@@ -148,11 +167,14 @@ pub fn assumed_figures(scenario: &Scenario, job: &Job, timing: &Timing) -> Vec<G
     }
     let cluster = job.cluster();
     let ground = |id: FieldId, sentence: &str| Ground {
-        name: format!("{}, {} {}", field(id).label, show(id, &scenario.get(id)), field(id).unit).trim_end().to_owned(),
+        name: format!("{}, {} {}", field(id).label, show(id, &scenario.get(id)), field(id).unit)
+            .trim_end()
+            .to_owned(),
         tag: if scenario.is_set(id) { "your value" } else { "assumed" },
         sentences: vec![sentence.to_owned()],
     };
-    let mut grounds = vec![ground(FieldId::PricePerHour, "Assumed, in US dollars: enter your price.")];
+    let mut grounds =
+        vec![ground(FieldId::PricePerHour, "Assumed, in US dollars: enter your price.")];
     if cluster.speed.matmul_16bit.is_none() {
         let name = format!("Rate of matrix products, {} of the peak", per_cent(Speed::UNMEASURED));
         let sentence = "On this accelerator nothing was measured: the share is that of A100 and H100. So are the shares of its memory's \
@@ -160,16 +182,24 @@ pub fn assumed_figures(scenario: &Scenario, job: &Job, timing: &Timing) -> Vec<G
         grounds.push(Ground { name, tag: "assumed", sentences: vec![sentence.to_owned()] });
     }
     let Some(run) = job.training() else { return grounds };
-    grounds
-        .push(ground(FieldId::NetworkBandwidth, "One direction, as the vendor's own systems have it where nothing is entered."));
+    grounds.push(ground(
+        FieldId::NetworkBandwidth,
+        "One direction, as the vendor's own systems have it where nothing is entered.",
+    ));
     if cluster.speed.tdp_watts.is_some() {
         let name = format!("Power of a waiting GPU, {} of its board power", per_cent(IDLE_SHARE));
         let sentence = "A computing GPU is taken to draw all of its board power. Hosts, network and cooling are not counted.";
         grounds.push(Ground { name, tag: "assumed", sentences: vec![sentence.to_owned()] });
-        grounds.push(ground(FieldId::GridEmissions, "Near the world's average; grids range from about 30 to 800."));
+        grounds.push(ground(
+            FieldId::GridEmissions,
+            "Near the world's average; grids range from about 30 to 800.",
+        ));
     }
     if run.stated_mfu().is_some() {
-        grounds.push(ground(FieldId::Mfu, "A second answer at this rate stands beside the modelled one; nothing else uses it."));
+        grounds.push(ground(
+            FieldId::Mfu,
+            "A second answer at this rate stands beside the modelled one; nothing else uses it.",
+        ));
     }
     grounds
 }
@@ -186,7 +216,11 @@ pub fn cited(estimate: &Estimate, timing: &Timing) -> Vec<Source> {
             || estimate.compute.is_some() && of_compute.contains(source)
             || of_step(source)
     };
-    sources::ALL.iter().copied().filter(|source| source.kind != SourceKind::Assumption && used(source)).collect()
+    sources::ALL
+        .iter()
+        .copied()
+        .filter(|source| source.kind != SourceKind::Assumption && used(source))
+        .collect()
 }
 
 /// The kind of evidence in one word.
@@ -219,16 +253,29 @@ mod tests {
         assert_eq!(rows.iter().map(|row| row.tag).collect::<Vec<_>>(), ["checked", "checked"]);
         assert!(rows[1].sentences[0].contains("as the driver reports it"), "{:?}", rows[1]);
         let rows = grounds("v1&m=gpt3-175b&gpu=a10g");
-        assert_eq!(rows.iter().map(|row| row.tag).collect::<Vec<_>>(), ["partly unchecked", "partly unchecked"]);
+        assert_eq!(
+            rows.iter().map(|row| row.tag).collect::<Vec<_>>(),
+            ["partly unchecked", "partly unchecked"]
+        );
         assert!(rows[1].sentences[1].contains("memory bandwidth, peak rates"), "{:?}", rows[1]);
     }
 
     #[test]
     fn values_changed_by_hand_are_the_users() {
         let rows = grounds("v1&m=llama3-8b&l=40&gpu=h100-80&mem=60");
-        assert_eq!(rows.iter().map(|row| row.tag).collect::<Vec<_>>(), ["your values", "your values"]);
-        assert_eq!([rows[0].name.as_str(), rows[1].name.as_str()], ["Llama · 9.8 B", "H100 SXM5 (edited: 60 GiB)"]);
-        assert!(rows[0].sentences[0].starts_with("Edited; started from Llama 3 8B."), "{:?}", rows[0]);
+        assert_eq!(
+            rows.iter().map(|row| row.tag).collect::<Vec<_>>(),
+            ["your values", "your values"]
+        );
+        assert_eq!(
+            [rows[0].name.as_str(), rows[1].name.as_str()],
+            ["Llama · 9.8 B", "H100 SXM5 (edited: 60 GiB)"]
+        );
+        assert!(
+            rows[0].sentences[0].starts_with("Edited; started from Llama 3 8B."),
+            "{:?}",
+            rows[0]
+        );
     }
 
     /// The count that was published for a row says nothing about another shape, whoever made it.
@@ -236,8 +283,15 @@ mod tests {
     fn a_published_count_equals_the_computed_one_only_where_the_shape_is_the_rows() {
         let said = |link: &str| grounds(link)[0].sentences.join(" ");
         assert!(said("v1&m=llama3-8b").contains("equals the computed one"));
-        assert!(said("v1&m=llama3-8b&mn=Mine").contains("Its shape is that of Llama 3 8B. The published count"));
-        for other in ["v1&m=llama3-8b&l=40", "v1&m=llama3-8b&mp=4096", "v1&m=qwen3-30b-a3b&mt=mimo-v2-flash&l=48&kv=8"] {
+        assert!(
+            said("v1&m=llama3-8b&mn=Mine")
+                .contains("Its shape is that of Llama 3 8B. The published count")
+        );
+        for other in [
+            "v1&m=llama3-8b&l=40",
+            "v1&m=llama3-8b&mp=4096",
+            "v1&m=qwen3-30b-a3b&mt=mimo-v2-flash&l=48&kv=8",
+        ] {
             assert!(!said(other).contains("published count"), "{other}: {}", said(other));
         }
     }
@@ -245,7 +299,9 @@ mod tests {
     /// The row that a pasted model is written from is nothing to the reader.
     #[test]
     fn a_pasted_model_names_no_row() {
-        for link in ["v1&m=qwen3-30b-a3b&mt=mimo-v2-flash&l=50", "v1&m=llama3.2-1b&fam=gemma3&h=5376&l=62"] {
+        for link in
+            ["v1&m=qwen3-30b-a3b&mt=mimo-v2-flash&l=50", "v1&m=llama3.2-1b&fam=gemma3&h=5376&l=62"]
+        {
             let ground = &grounds(link)[0];
             let words = format!("{} {}", ground.name, ground.sentences.join(" "));
             assert!(!words.contains("Qwen") && !words.contains("Llama"), "{words}");
@@ -266,10 +322,12 @@ mod tests {
             let job = decode(link).scenario.resolve().expect("a job");
             let estimate = estimate(&job);
             let timing = timing(&job, &estimate);
-            let (cited, assumed) = (cited(&estimate, &timing), assumed_lines(&estimate, MemoryUnit::Gib));
+            let (cited, assumed) =
+                (cited(&estimate, &timing), assumed_lines(&estimate, MemoryUnit::Gib));
             assert!(!assumed.is_empty());
             for line in &estimate.ledger.lines {
-                let named = cited.contains(&line.source) || assumed.iter().any(|ground| ground.name.starts_with(line.label));
+                let named = cited.contains(&line.source)
+                    || assumed.iter().any(|ground| ground.name.starts_with(line.label));
                 assert!(named, "{} has no source", line.label);
             }
         }
@@ -286,8 +344,16 @@ mod tests {
         let plain = tags("v1&m=llama3-8b&n=8");
         assert!(plain.len() == 4 && plain.iter().all(|(_, tag)| *tag == "assumed"), "{plain:?}");
         let entered = tags("v1&m=llama3-8b&n=8&price=3&net=100&grid=50&mfu=45");
-        assert_eq!(entered.iter().filter(|(_, tag)| *tag == "your value").count(), 4, "{entered:?}");
-        assert!(tags("v1&m=llama3-8b&n=8&gpu=l4").iter().any(|(name, _)| name.starts_with("Rate of matrix products, 75 %")));
+        assert_eq!(
+            entered.iter().filter(|(_, tag)| *tag == "your value").count(),
+            4,
+            "{entered:?}"
+        );
+        assert!(
+            tags("v1&m=llama3-8b&n=8&gpu=l4")
+                .iter()
+                .any(|(name, _)| name.starts_with("Rate of matrix products, 75 %"))
+        );
         assert_eq!(tags("v1&m=llama3-8b&n=8&gpu=m3-ultra"), Vec::new());
     }
 }

@@ -4,7 +4,9 @@
 use super::answers::{Answers, Other, Standing};
 use super::panels::printed::SAID_ELSEWHERE;
 use super::timing::{Fact, facts};
-use super::words::{Scale, doing, hardware, kinds, lower_first, model_name, remarks, shown, verdict_word};
+use super::words::{
+    Scale, doing, hardware, kinds, lower_first, model_name, remarks, shown, verdict_word,
+};
 use crate::config::Job;
 use crate::estimator::time::{Timing, timing};
 use crate::estimator::{Estimate, MemoryKind};
@@ -59,19 +61,26 @@ pub fn lines(scenario: &Scenario, answers: &Answers) -> Vec<Line> {
 
 /// A line without the result of the scenario shown, which has none; nothing where it is the only one that has one.
 fn of_others(line: Line) -> Option<Line> {
-    let others: Vec<Cell> = line.others.into_iter().map(|cell| Cell { more: None, ..cell }).collect();
+    let others: Vec<Cell> =
+        line.others.into_iter().map(|cell| Cell { more: None, ..cell }).collect();
     let any = others.iter().any(|cell| cell.text != NOTHING);
     any.then(|| Line { name: line.name, shown: NOTHING.to_owned(), others })
 }
 
 fn plain(name: &str, shown: String, others: impl Iterator<Item = String>) -> Line {
-    Line { name: name.to_owned(), shown, others: others.map(|text| Cell { text, more: None }).collect() }
+    Line {
+        name: name.to_owned(),
+        shown,
+        others: others.map(|text| Cell { text, more: None }).collect(),
+    }
 }
 
 /// Names that tell some scenarios apart: of each its own name where they have different ones, its model, and what else
 /// tells it apart.
 pub fn labels(all: &[&Scenario]) -> Vec<String> {
-    let differ = |of: &dyn Fn(&Scenario) -> String| all.iter().any(|other| Some(of(other)) != all.first().map(|first| of(first)));
+    let differ = |of: &dyn Fn(&Scenario) -> String| {
+        all.iter().any(|other| Some(of(other)) != all.first().map(|first| of(first)))
+    };
     let named = differ(&Scenario::name);
     let modes = differ(&|scenario| scenario.mode().word().to_owned());
     let cards = differ(&hardware);
@@ -84,8 +93,11 @@ pub fn labels(all: &[&Scenario]) -> Vec<String> {
         words.extend(cards.then(|| hardware(scenario)));
         // Two differences tell scenarios apart; the table has them all.
         let values = fields.iter().filter(|id| **id != FieldId::Name).take(2);
-        words
-            .extend(values.map(|id| format!("{} {}", lower_first(field(*id).label), shown(scenario, *id)).trim_end().to_owned()));
+        words.extend(values.map(|id| {
+            format!("{} {}", lower_first(field(*id).label), shown(scenario, *id))
+                .trim_end()
+                .to_owned()
+        }));
         let words = words.join(", ");
         name.map_or_else(|| words.clone(), |name| format!("{name}: {words}"))
     };
@@ -95,15 +107,22 @@ pub fn labels(all: &[&Scenario]) -> Vec<String> {
 /// The inputs in which any of them differs from the first, in the order of the form.
 fn differing(all: &[&Scenario]) -> Vec<FieldId> {
     let Some((first, others)) = all.split_first() else { return Vec::new() };
-    let differing: Vec<FieldId> = others.iter().flat_map(|other| first.differences(other)).collect();
-    crate::scenario::fields().iter().map(|field| field.id).filter(|id| differing.contains(id)).collect()
+    let differing: Vec<FieldId> =
+        others.iter().flat_map(|other| first.differences(other)).collect();
+    crate::scenario::fields()
+        .iter()
+        .map(|field| field.id)
+        .filter(|id| differing.contains(id))
+        .collect()
 }
 
 /// The inputs in which any of them differs, and what any of the answers does not hold.
 fn inputs(scenario: &Scenario, others: &[Other]) -> Vec<Line> {
-    let all: Vec<&Scenario> = std::iter::once(scenario).chain(others.iter().map(|other| &other.scenario)).collect();
-    let line =
-        |name: &str, of: &dyn Fn(&Scenario) -> String| plain(name, of(scenario), others.iter().map(|other| of(&other.scenario)));
+    let all: Vec<&Scenario> =
+        std::iter::once(scenario).chain(others.iter().map(|other| &other.scenario)).collect();
+    let line = |name: &str, of: &dyn Fn(&Scenario) -> String| {
+        plain(name, of(scenario), others.iter().map(|other| of(&other.scenario)))
+    };
     let named = |id: &FieldId| *id == FieldId::Model || OF_A_NAME.contains(id);
     let differing = differing(&all);
     // Several inputs make up one name.
@@ -112,7 +131,9 @@ fn inputs(scenario: &Scenario, others: &[Other]) -> Vec<Line> {
         lines.push(line(field(FieldId::Model).label, &model_name));
     }
     let told = differing.iter().filter(|id| !named(id) && !SAID_ELSEWHERE.contains(id));
-    lines.extend(told.map(|id| line(field(*id).label, &|scenario| with_unit(*id, shown(scenario, *id)))));
+    lines.extend(
+        told.map(|id| line(field(*id).label, &|scenario| with_unit(*id, shown(scenario, *id)))),
+    );
     let sentences = |scenario: &Scenario| {
         let texts: Vec<String> = remarks(scenario).iter().map(Remark::plain).collect();
         if texts.is_empty() { NOTHING.to_owned() } else { texts.join(" ") }
@@ -126,8 +147,14 @@ fn inputs(scenario: &Scenario, others: &[Other]) -> Vec<Line> {
 /// The value of an input with its unit, unless its label names that already or the value is a word.
 fn with_unit(id: FieldId, value: String) -> String {
     let Field { unit, label, .. } = field(id);
-    let number = value.chars().all(|letter| letter.is_ascii_digit() || matches!(letter, '.' | '-' | '\u{202f}'));
-    if unit.is_empty() || *label == *unit || value.is_empty() || !number { value } else { format!("{value} {unit}") }
+    let number = value
+        .chars()
+        .all(|letter| letter.is_ascii_digit() || matches!(letter, '.' | '-' | '\u{202f}'));
+    if unit.is_empty() || *label == *unit || value.is_empty() || !number {
+        value
+    } else {
+        format!("{value} {unit}")
+    }
 }
 
 /// Inputs that make up a model's name.
@@ -138,29 +165,47 @@ fn memory(answers: &Answers) -> Vec<Line> {
     let scale = Scale { unit: answers.unit, decimals: 1 };
     let sums = |estimate: &Estimate| kinds(estimate, scale);
     let (mine, theirs) = (sums(&answers.estimate), each(answers, |_, estimate| sums(estimate)));
-    let of = |list: &[(MemoryKind, u64)], kind| list.iter().find(|(known, _)| *known == kind).map(|(_, sum)| *sum);
+    let of = |list: &[(MemoryKind, u64)], kind| {
+        list.iter().find(|(known, _)| *known == kind).map(|(_, sum)| *sum)
+    };
     let line = |kind: MemoryKind| {
         let others = theirs.iter().map(|list| list.as_ref().map(|list| of(list, kind)));
         amounts(kind.name(), of(&mine, kind), others, scale)
     };
-    let used = |line: &Line| line.shown != NOTHING || line.others.iter().any(|cell| cell.text != NOTHING);
+    let used =
+        |line: &Line| line.shown != NOTHING || line.others.iter().any(|cell| cell.text != NOTHING);
     let mut lines: Vec<Line> = MemoryKind::ALL.into_iter().map(line).filter(used).collect();
     let whole = |estimate: &Estimate| Some(scale.round(estimate.total()));
     let totals = each(answers, |_, estimate| whole(estimate));
     lines.push(amounts("Memory per GPU", whole(&answers.estimate), totals.into_iter(), scale));
     let room = |estimate: &Estimate| format!("{} {}", scale.show(estimate.capacity), scale.unit);
-    lines.push(texts("Capacity of a GPU", room(&answers.estimate), each(answers, |_, estimate| room(estimate))));
+    lines.push(texts(
+        "Capacity of a GPU",
+        room(&answers.estimate),
+        each(answers, |_, estimate| room(estimate)),
+    ));
     lines
 }
 
 /// One amount in all of them; an inner nothing is a kind that one does not have.
-fn amounts(name: &str, shown: Option<u64>, others: impl Iterator<Item = Option<Option<u64>>>, scale: Scale) -> Line {
-    let text = |sum: Option<u64>| sum.map_or_else(|| NOTHING.to_owned(), |sum| format!("{} {}", scale.number(sum), scale.unit));
+fn amounts(
+    name: &str,
+    shown: Option<u64>,
+    others: impl Iterator<Item = Option<Option<u64>>>,
+    scale: Scale,
+) -> Line {
+    let text = |sum: Option<u64>| {
+        sum.map_or_else(
+            || NOTHING.to_owned(),
+            |sum| format!("{} {}", scale.number(sum), scale.unit),
+        )
+    };
     let cell = |sum: Option<Option<u64>>| {
         let Some(sum) = sum else { return Cell { text: NOTHING.to_owned(), more: None } };
         let (mine, theirs) = (shown.unwrap_or(0), sum.unwrap_or(0));
         let sign = if theirs > mine { "+" } else { "−" };
-        let more = (mine != theirs).then(|| format!("{sign}{}", scale.number(mine.abs_diff(theirs))));
+        let more =
+            (mine != theirs).then(|| format!("{sign}{}", scale.number(mine.abs_diff(theirs))));
         Cell { text: text(sum), more }
     };
     Line { name: name.to_owned(), shown: text(shown), others: others.map(cell).collect() }
@@ -168,18 +213,31 @@ fn amounts(name: &str, shown: Option<u64>, others: impl Iterator<Item = Option<O
 
 /// GPU counts and what follows from the times.
 fn results(answers: &Answers) -> Vec<Line> {
-    let runnable = |count: &GpuCount| count.runnable.as_ref().map_or_else(|| "none".to_owned(), |run| run.gpus.to_string());
+    let runnable = |count: &GpuCount| {
+        count.runnable.as_ref().map_or_else(|| "none".to_owned(), |run| run.gpus.to_string())
+    };
     let counts = each(answers, |job, _| runnable(&gpu_count(job, answers.unit)));
-    let verdict = |estimate: &Estimate| verdict_word(estimate.verdict()).trim_end_matches('.').to_owned();
-    let fits = texts("Fits", verdict(&answers.estimate), each(answers, |_, estimate| verdict(estimate)));
-    let mut lines = vec![fits, texts("First number of GPUs that works", runnable(&answers.count), counts)];
+    let verdict =
+        |estimate: &Estimate| verdict_word(estimate.verdict()).trim_end_matches('.').to_owned();
+    let fits =
+        texts("Fits", verdict(&answers.estimate), each(answers, |_, estimate| verdict(estimate)));
+    let mut lines =
+        vec![fits, texts("First number of GPUs that works", runnable(&answers.count), counts)];
     lines.extend(carries(answers));
     let timings = each(answers, timing);
-    let theirs: Vec<Option<Vec<Fact>>> =
-        answers.others.iter().zip(&timings).map(|(other, timing)| Some(facts(other.job()?, timing.as_ref()?))).collect();
+    let theirs: Vec<Option<Vec<Fact>>> = answers
+        .others
+        .iter()
+        .zip(&timings)
+        .map(|(other, timing)| Some(facts(other.job()?, timing.as_ref()?)))
+        .collect();
     for (name, shown, _) in facts(&answers.job, answers.timing()) {
-        let same =
-            |list: &Option<Vec<Fact>>| list.as_ref()?.iter().find(|(known, ..)| *known == name).map(|(_, text, _)| text.clone());
+        let same = |list: &Option<Vec<Fact>>| {
+            list.as_ref()?
+                .iter()
+                .find(|(known, ..)| *known == name)
+                .map(|(_, text, _)| text.clone())
+        };
         let others: Vec<Option<String>> = theirs.iter().map(same).collect();
         if others.iter().any(Option::is_some) {
             let mut line = texts(name, shown, others);
@@ -224,7 +282,9 @@ fn carries(answers: &Answers) -> Option<Line> {
     let (mine, theirs) = (fewest(&answers.job), each(answers, |job, _| fewest(job)));
     let theirs: Vec<Option<String>> = theirs.into_iter().map(Option::flatten).collect();
     let any = mine.is_some() || theirs.iter().any(Option::is_some);
-    any.then(|| texts("GPUs that carry the users", mine.unwrap_or_else(|| NOTHING.to_owned()), theirs))
+    any.then(|| {
+        texts("GPUs that carry the users", mine.unwrap_or_else(|| NOTHING.to_owned()), theirs)
+    })
 }
 
 fn texts(name: &str, shown: String, others: Vec<Option<String>>) -> Line {
@@ -233,7 +293,11 @@ fn texts(name: &str, shown: String, others: Vec<Option<String>>) -> Line {
 
 /// Something about each of the others; nothing where one has an input that needs a look.
 fn each<T>(answers: &Answers, of: impl Fn(&Job, &Estimate) -> T) -> Vec<Option<T>> {
-    answers.others.iter().map(|other| other.answer.as_ref().map(|(job, estimate)| of(job, estimate))).collect()
+    answers
+        .others
+        .iter()
+        .map(|other| other.answer.as_ref().map(|(job, estimate)| of(job, estimate)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -248,10 +312,16 @@ mod tests {
 
     #[test]
     fn labels_say_what_differs() {
-        assert_eq!(of(&["v1&n=1", "v1&n=1&gpu=a100-40"]), ["Llama 3 8B, 1 × H100 SXM5", "Llama 3 8B, 1 × A100 SXM4 40GB"]);
+        assert_eq!(
+            of(&["v1&n=1", "v1&n=1&gpu=a100-40"]),
+            ["Llama 3 8B, 1 × H100 SXM5", "Llama 3 8B, 1 × A100 SXM4 40GB"]
+        );
         assert_eq!(of(&["v1", "v1&m=llama3-70b"]), ["Llama 3 8B", "Llama 3 70B"]);
         assert_eq!(of(&["v1", "v1&do=serve"]), ["Llama 3 8B, training", "Llama 3 8B, serving"]);
-        assert_eq!(of(&["v1", "v1&s=4096&gb=64"])[1], "Llama 3 8B, sequence length 4096, global batch 64");
+        assert_eq!(
+            of(&["v1", "v1&s=4096&gb=64"])[1],
+            "Llama 3 8B, sequence length 4096, global batch 64"
+        );
         assert_eq!(
             of(&["v1&name=One", "v1&name=Two&n=16"]),
             ["One: Llama 3 8B, 8 × H100 SXM5", "Two: Llama 3 8B, 16 × H100 SXM5"]

@@ -81,7 +81,8 @@ pub fn place(curve: &Curve, x: u64) -> f64 {
         return to_f64(x);
     }
     let points = &curve.points;
-    let after = points.partition_point(|point| point.x < x).clamp(1, points.len().saturating_sub(1).max(1));
+    let after =
+        points.partition_point(|point| point.x < x).clamp(1, points.len().saturating_sub(1).max(1));
     let (Some(from), Some(to)) = (points.get(after - 1), points.get(after)) else { return 0.0 };
     let doublings = |a: u64, b: u64| (to_f64(b.max(1)) / to_f64(a.max(1))).ln();
     let share = doublings(from.x, x) / doublings(from.x, to.x);
@@ -91,7 +92,8 @@ pub fn place(curve: &Curve, x: u64) -> f64 {
 /// The point of a curve nearest to a place on its axis.
 pub fn nearest_place(curve: &Curve, place: f64) -> usize {
     let away = |point: &CurvePoint| (self::place(curve, point.x) - place).abs();
-    let order = curve.points.iter().enumerate().min_by(|(_, a), (_, b)| away(a).total_cmp(&away(b)));
+    let order =
+        curve.points.iter().enumerate().min_by(|(_, a), (_, b)| away(a).total_cmp(&away(b)));
     order.map_or(0, |(index, _)| index)
 }
 
@@ -101,14 +103,21 @@ pub fn view(curve: &Curve, setting: &Setting) -> CurveView {
     let amount = |bytes: Bytes| bytes.as_f64() / to_f64(unit.bytes());
     let seq = curve.axis == Axis::SeqLength;
     let at_current = curve.points.iter().find(|point| point.x == curve.current);
-    let line = |other: &Curve| other.points.iter().map(|point| (place(curve, point.x), amount(point.total))).collect::<Vec<_>>();
+    let line = |other: &Curve| {
+        other
+            .points
+            .iter()
+            .map(|point| (place(curve, point.x), amount(point.total)))
+            .collect::<Vec<_>>()
+    };
     let overlay = |compared: &Compared| {
         let other = if seq { &compared.seq } else { &compared.gpus };
         let capacity = (other.capacity != curve.capacity).then(|| amount(other.capacity));
         Overlay { name: compared.letter.to_owned(), line: line(other), capacity }
     };
     let Lines { division, best } = setting.lines;
-    let naive: Vec<(f64, f64)> = curve.naive.iter().map(|(x, bytes)| (place(curve, *x), amount(*bytes))).collect();
+    let naive: Vec<(f64, f64)> =
+        curve.naive.iter().map(|(x, bytes)| (place(curve, *x), amount(*bytes))).collect();
     CurveView {
         id: if seq { "seq" } else { "gpus" },
         title: title(curve.axis, curve.serves).to_owned(),
@@ -132,7 +141,11 @@ pub fn view(curve: &Curve, setting: &Setting) -> CurveView {
             capacity: None,
         }),
         best: (best && !curve.best.is_empty()).then(|| {
-            let line = curve.best.iter().map(|stair| (place(curve, stair.gpus), amount(stair.memory))).collect();
+            let line = curve
+                .best
+                .iter()
+                .map(|stair| (place(curve, stair.gpus), amount(stair.memory)))
+                .collect();
             Overlay { name: "best layout".to_owned(), line, capacity: None }
         }),
         scale: if seq && setting.log { XScale::Log2 } else { XScale::Linear },
@@ -155,7 +168,9 @@ pub const fn title(axis: Axis, serves: bool) -> &'static str {
 pub fn series<'a>(points: &(impl Iterator<Item = &'a [Bytes; 7]> + Clone)) -> Vec<Series> {
     MemoryKind::ALL
         .into_iter()
-        .filter(|kind| points.clone().any(|by_kind| by_kind.get(kind.index()).is_some_and(|bytes| bytes.0 > 0)))
+        .filter(|kind| {
+            points.clone().any(|by_kind| by_kind.get(kind.index()).is_some_and(|bytes| bytes.0 > 0))
+        })
         .map(|kind| Series { kind_index: kind.index(), name: kind.name().to_owned() })
         .collect()
 }
@@ -191,10 +206,21 @@ pub fn spoken(curve: &Curve, index: usize, unit: MemoryUnit) -> (String, String)
     let Some(point) = curve.points.get(index) else { return (String::new(), String::new()) };
     let scale = Scale::of(unit, point.total, curve.capacity);
     let gap = scale.number(scale.round(point.total).abs_diff(scale.round(curve.capacity)));
-    let margin = if point.total <= curve.capacity { format!("{gap} free") } else { format!("over capacity by {gap}") };
-    let rule = point.blocked.as_ref().map(|rule| format!(". Cannot run: {rule}")).unwrap_or_default();
+    let margin = if point.total <= curve.capacity {
+        format!("{gap} free")
+    } else {
+        format!("over capacity by {gap}")
+    };
+    let rule =
+        point.blocked.as_ref().map(|rule| format!(". Cannot run: {rule}")).unwrap_or_default();
     let best = curve.best.iter().find(|stair| stair.gpus == point.x);
-    let best =
-        best.map(|stair| format!(". Best layout: {} {unit} with {}", scale.show(stair.memory), stair.words)).unwrap_or_default();
-    (x_text(curve.axis, point.x), format!("{} {unit}, {margin}{rule}{best}", scale.show(point.total)))
+    let best = best
+        .map(|stair| {
+            format!(". Best layout: {} {unit} with {}", scale.show(stair.memory), stair.words)
+        })
+        .unwrap_or_default();
+    (
+        x_text(curve.axis, point.x),
+        format!("{} {unit}, {margin}{rule}{best}", scale.show(point.total)),
+    )
 }

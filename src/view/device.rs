@@ -2,7 +2,9 @@
 
 use super::words::{Scale, percent};
 use crate::config::Job;
-use crate::estimator::{DeviceMemory, Estimate, NotReplayed, Verdict, device_memory, device_memory_under};
+use crate::estimator::{
+    DeviceMemory, Estimate, NotReplayed, Verdict, device_memory, device_memory_under,
+};
 use crate::hardware::allocator::{Gap, Settings};
 use crate::units::{Bytes, MemoryUnit};
 
@@ -51,11 +53,17 @@ impl Device {
     /// The reason why the order of allocations is not known.
     pub fn of(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Result<Self, NotReplayed> {
         let memory = device_memory(job)?;
-        let expandable =
-            (!job.cluster().overheads.expandable_segments).then(|| device_memory_under(job, &Settings::expandable()));
+        let expandable = (!job.cluster().overheads.expandable_segments)
+            .then(|| device_memory_under(job, &Settings::expandable()));
         let capacity = estimate.capacity;
         let scale = Scale::of(unit, memory.in_use, capacity);
-        Ok(Self { memory, expandable: expandable.transpose()?, scale, capacity, verdict: estimate.verdict() })
+        Ok(Self {
+            memory,
+            expandable: expandable.transpose()?,
+            scale,
+            capacity,
+            verdict: estimate.verdict(),
+        })
     }
 
     /// Allocated, reserved, in use: each holds the one before.
@@ -72,15 +80,34 @@ impl Device {
     /// The parts of the memory that PyTorch holds when most is allocated; those of nothing are left out.
     pub fn parts(&self) -> Vec<Part> {
         let Gap { requested, rounding, unsplit, between, cached } = self.memory.gap;
-        let amount =
-            |bytes| if self.scale.round(bytes) == 0 { format!("< {}", self.scale.number(1)) } else { self.scale.show(bytes) };
-        let part = |label, bytes: u64, why| (bytes > 0).then(|| Part { label, amount: amount(Bytes(bytes)), why });
+        let amount = |bytes| {
+            if self.scale.round(bytes) == 0 {
+                format!("< {}", self.scale.number(1))
+            } else {
+                self.scale.show(bytes)
+            }
+        };
+        let part = |label, bytes: u64, why| {
+            (bytes > 0).then(|| Part { label, amount: amount(Bytes(bytes)), why })
+        };
         [
             part("Asked for by tensors", requested, "their shapes and formats"),
             part("Rounding", rounding, "every tensor takes a multiple of 512 bytes"),
-            part("Ends of blocks", unsplit, "what a large block has left is given to no other tensor below 1 MiB"),
-            part("Free between tensors", between, "only a tensor that fits into the gap can have it"),
-            part("Kept for later", cached, "whole pieces that PyTorch gives back when the GPU is full"),
+            part(
+                "Ends of blocks",
+                unsplit,
+                "what a large block has left is given to no other tensor below 1 MiB",
+            ),
+            part(
+                "Free between tensors",
+                between,
+                "only a tensor that fits into the gap can have it",
+            ),
+            part(
+                "Kept for later",
+                cached,
+                "whole pieces that PyTorch gives back when the GPU is full",
+            ),
         ]
         .into_iter()
         .flatten()
@@ -90,8 +117,8 @@ impl Device {
     /// True if the steps run to their end, and how that differs from the answer above.
     pub fn sentence(&self) -> String {
         let scale = self.scale;
-        let [reserved, capacity] =
-            [self.memory.in_use, self.capacity].map(|bytes| format!("{} {}", scale.show(bytes), scale.unit));
+        let [reserved, capacity] = [self.memory.in_use, self.capacity]
+            .map(|bytes| format!("{} {}", scale.show(bytes), scale.unit));
         let fits = matches!(self.verdict, Verdict::Fits | Verdict::Tight | Verdict::CannotRun);
         match (fits, self.memory.fits) {
             (true, true) if self.memory.retries > 0 => {
@@ -119,8 +146,12 @@ impl Device {
         let other = self.expandable?;
         let takes = format!("{} {}", self.scale.show(other.reserved), self.scale.unit);
         Some(match (self.memory.fits, other.fits) {
-            (false, true) => format!("With growing segments it fits: PyTorch then reserves {takes}."),
-            (false, false) => format!("With growing segments it does not fit either: PyTorch would reserve {takes}."),
+            (false, true) => {
+                format!("With growing segments it fits: PyTorch then reserves {takes}.")
+            }
+            (false, false) => format!(
+                "With growing segments it does not fit either: PyTorch would reserve {takes}."
+            ),
             (true, _) => format!("With growing segments PyTorch would reserve {takes}."),
         })
     }

@@ -89,7 +89,12 @@ impl Tree {
     }
 
     fn node(&self, number: usize) -> Node {
-        self.nodes.get(number).copied().unwrap_or(Node { start: 0, open: 0, end: 0, next: usize::MAX })
+        self.nodes.get(number).copied().unwrap_or(Node {
+            start: 0,
+            open: 0,
+            end: 0,
+            next: usize::MAX,
+        })
     }
 
     fn whole(&self, number: usize) -> &str {
@@ -105,7 +110,8 @@ impl Tree {
 
     /// The nodes directly inside one, or all outermost nodes.
     fn children(&self, parent: Option<usize>) -> Vec<usize> {
-        let (first, end) = parent.map_or((0, self.nodes.len()), |parent| (parent + 1, self.node(parent).next));
+        let (first, end) =
+            parent.map_or((0, self.nodes.len()), |parent| (parent + 1, self.node(parent).next));
         let mut numbers = Vec::new();
         let mut number = first;
         while number < end {
@@ -139,7 +145,9 @@ fn name(tag: &str) -> &str {
 fn value<'a>(tag: &'a str, attribute: &str) -> Option<&'a str> {
     // Attributes begin with a space; a search for a text prepares more than it finds here.
     let spaces = tag.bytes().enumerate().filter(|(_, byte)| *byte == b' ');
-    let (at, _) = spaces.into_iter().find(|(at, _)| tag.get(*at..).is_some_and(|rest| rest.starts_with(attribute)))?;
+    let (at, _) = spaces
+        .into_iter()
+        .find(|(at, _)| tag.get(*at..).is_some_and(|rest| rest.starts_with(attribute)))?;
     let rest = tag.get(at + attribute.len()..)?;
     rest.get(..rest.bytes().position(|byte| byte == b'"').unwrap_or(rest.len()))
 }
@@ -159,7 +167,10 @@ fn attributes(tag: &str) -> Vec<(&str, &str)> {
     let mut rest = tag.get(1 + name(tag).len()..).unwrap_or_default().trim_start();
     while let Some(end) = rest.find(['=', ' ', '>', '/']).filter(|end| *end > 0) {
         let (name, after) = rest.split_at(end);
-        let (value, after) = after.strip_prefix("=\"").and_then(|quoted| quoted.split_once('"')).unwrap_or(("", after));
+        let (value, after) = after
+            .strip_prefix("=\"")
+            .and_then(|quoted| quoted.split_once('"'))
+            .unwrap_or(("", after));
         found.push((name, value));
         rest = after.trim_start();
     }
@@ -262,7 +273,9 @@ impl<'a> Diff<'a> {
     fn is_wanted(&self, have: usize, wanted: &[usize]) -> bool {
         let tag = self.old.tag(have);
         let named = identity(tag);
-        named.is_some() && (!is_shape(tag) || wanted.iter().any(|later| identity(self.new.tag(*later)) == named))
+        named.is_some()
+            && (!is_shape(tag)
+                || wanted.iter().any(|later| identity(self.new.tag(*later)) == named))
     }
 
     /// True if the old element can become the new one: both have the same name and identity.
@@ -340,10 +353,15 @@ mod tests {
                 tag => {
                     // Elements that the reader has opened stay open, whatever the text says.
                     let ours = attributes(tag).into_iter().filter(|(name, _)| *name != "open");
-                    let mut list: Vec<_> = ours.map(|(name, value)| (name.to_owned(), unescaped(value))).collect();
+                    let mut list: Vec<_> =
+                        ours.map(|(name, value)| (name.to_owned(), unescaped(value))).collect();
                     list.sort();
                     let own = value(tag, OWN).is_some() && parent.is_some();
-                    Dom::Element(super::name(tag).to_owned(), list, if own { Vec::new() } else { dom(tree, Some(number)) })
+                    Dom::Element(
+                        super::name(tag).to_owned(),
+                        list,
+                        if own { Vec::new() } else { dom(tree, Some(number)) },
+                    )
                 }
             })
             .collect()
@@ -357,7 +375,9 @@ mod tests {
                 let Dom::Element(_, _, children) = here else { panic!("a text has no children") };
                 here = &mut children[*at];
             }
-            let Dom::Element(_, attributes, children) = here else { panic!("a text has no children") };
+            let Dom::Element(_, attributes, children) = here else {
+                panic!("a text has no children")
+            };
             match *step {
                 Step::Down(at) => path.push(at as usize),
                 Step::Up => _ = path.pop(),
@@ -426,11 +446,20 @@ mod tests {
 
     #[test]
     fn a_changed_number_is_one_text_and_neighbours_stay() {
-        let row = |key: &str, amount: &str| format!("<tr data-key=\"{key}\"><th>{key}</th><td>{amount}</td></tr>");
+        let row = |key: &str, amount: &str| {
+            format!("<tr data-key=\"{key}\"><th>{key}</th><td>{amount}</td></tr>")
+        };
         let old = Tree::new(row("a", "1") + &row("b", "2"));
         let new = Tree::new(row("a", "1") + &row("new", "7") + &row("b", "3"));
         let inserted = row("new", "7");
-        let wanted = [Step::Insert(1, &inserted), Step::Down(2), Step::Down(1), Step::Text(0, "3"), Step::Up, Step::Up];
+        let wanted = [
+            Step::Insert(1, &inserted),
+            Step::Down(2),
+            Step::Down(1),
+            Step::Text(0, "3"),
+            Step::Up,
+            Step::Up,
+        ];
         assert_eq!(inside(&old, &new), wanted);
     }
 
@@ -474,7 +503,9 @@ mod tests {
             "v1&m=llama3-8b&n=8&kv=7&l=40",
         ];
         let pages: Vec<_> = links.iter().map(|link| of(link)).collect();
-        for (before, after) in pages.iter().flat_map(|before| pages.iter().map(move |after| (before, after))) {
+        for (before, after) in
+            pages.iter().flat_map(|before| pages.iter().map(move |after| (before, after)))
+        {
             for (old, new) in before.iter().zip(after) {
                 part_becomes(old, new);
             }
@@ -484,6 +515,9 @@ mod tests {
     #[test]
     fn entities_are_letters() {
         assert_eq!(unescaped("a &lt;b&gt; &amp;amp; &#39;&quot;"), "a <b> &amp; '\"");
-        assert_eq!(attributes("<a b=\"c > d\" hidden e=\"\"/>"), [("b", "c > d"), ("hidden", ""), ("e", "")]);
+        assert_eq!(
+            attributes("<a b=\"c > d\" hidden e=\"\"/>"),
+            [("b", "c > d"), ("hidden", ""), ("e", "")]
+        );
     }
 }

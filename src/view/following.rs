@@ -44,7 +44,9 @@ fn follow_layout(scenario: &mut Scenario, job: &Job) {
         return;
     }
     let Some(layout) = smallest_replica(job, stated) else { return };
-    for (id, degree) in [(FieldId::TensorParallel, layout.t()), (FieldId::PipelineParallel, layout.p())] {
+    for (id, degree) in
+        [(FieldId::TensorParallel, layout.t()), (FieldId::PipelineParallel, layout.p())]
+    {
         scenario.let_follow(id, Value::Integer(degree));
     }
     scenario.follow_degrees();
@@ -56,7 +58,9 @@ fn follow_users(scenario: &mut Scenario) {
         return;
     }
     let requests = job_of(scenario).ok().and_then(|job| requests_of_users(&job));
-    if let (Some(requests), FieldKind::Integer { max, .. }) = (requests, field(FieldId::ConcurrentSequences).kind) {
+    if let (Some(requests), FieldKind::Integer { max, .. }) =
+        (requests, field(FieldId::ConcurrentSequences).kind)
+    {
         scenario.let_follow(FieldId::ConcurrentSequences, Value::Integer(requests.min(max)));
     }
 }
@@ -95,8 +99,12 @@ mod tests {
     use crate::view::answers::Answers;
     use crate::view::history::Snapshot;
 
-    const LAYOUT: [FieldId; 4] =
-        [FieldId::Gpus, FieldId::TensorParallel, FieldId::PipelineParallel, FieldId::ConcurrentSequences];
+    const LAYOUT: [FieldId; 4] = [
+        FieldId::Gpus,
+        FieldId::TensorParallel,
+        FieldId::PipelineParallel,
+        FieldId::ConcurrentSequences,
+    ];
 
     /// A fresh page on which somebody chooses a model and serving, and then sets these inputs.
     fn fresh(model: &str, set: &[(FieldId, &str)]) -> Scenario {
@@ -129,15 +137,18 @@ mod tests {
     #[test]
     fn a_model_of_an_odd_number_of_layers_is_spread_over_nodes() {
         assert_eq!(layout(&fresh("deepseek-v3", &[])), [32, 32, 1, 16]);
-        assert_eq!(layout(&fresh("deepseek-r1", &[(FieldId::WeightDType, "fp8-block")])), [16, 16, 1, 16]);
+        assert_eq!(
+            layout(&fresh("deepseek-r1", &[(FieldId::WeightDType, "fp8-block")])),
+            [16, 16, 1, 16]
+        );
     }
 
     /// Inputs that followed one model follow the next: a small model does not keep a large one's ranks.
     #[test]
     fn another_model_is_followed_too() {
-        let mut scenario = fresh("deepseek-v3", &[(FieldId::ContextLength, "131072"), (FieldId::Gpus, "16")]);
-        let file =
-            r#"{"model_type": "nemotron_h", "hidden_size": 4096, "num_hidden_layers": 4, "hybrid_override_pattern": "M-M*"}"#;
+        let mut scenario =
+            fresh("deepseek-v3", &[(FieldId::ContextLength, "131072"), (FieldId::Gpus, "16")]);
+        let file = r#"{"model_type": "nemotron_h", "hidden_size": 4096, "num_hidden_layers": 4, "hybrid_override_pattern": "M-M*"}"#;
         scenario.apply_imported(&crate::import::config_json(file).expect("a file"));
         follow(&mut scenario);
         assert_eq!(layout(&scenario), [16, 1, 1, 16]);
@@ -152,7 +163,11 @@ mod tests {
         assert_eq!(layout(&fresh("llama3.1-405b", &[])), [16, 8, 2, 16]);
         for model in ["llama3-8b", "llama3-70b", "llama3.1-405b", "deepseek-v3", "mixtral-8x7b"] {
             let found = answers(&fresh(model, &[]));
-            assert!(found.problems.is_empty() && matches!(found.headline().verdict, Verdict::Fits | Verdict::Tight), "{model}");
+            assert!(
+                found.problems.is_empty()
+                    && matches!(found.headline().verdict, Verdict::Fits | Verdict::Tight),
+                "{model}"
+            );
         }
     }
 
@@ -163,7 +178,10 @@ mod tests {
         // Nothing on two GPUs fits: both hold the model, which is nearest.
         assert_eq!(layout(&fresh("llama3-70b", &[(FieldId::Gpus, "2")])), [2, 2, 1, 16]);
         assert_eq!(layout(&fresh("llama3-8b", &[(FieldId::PipelineParallel, "2")])), [2, 1, 2, 16]);
-        assert_eq!(layout(&fresh("llama3-70b", &[(FieldId::ConcurrentSequences, "1")])), [2, 2, 1, 1]);
+        assert_eq!(
+            layout(&fresh("llama3-70b", &[(FieldId::ConcurrentSequences, "1")])),
+            [2, 2, 1, 1]
+        );
         let mut scenario = fresh("llama3-8b", &[(FieldId::Gpus, "1")]);
         assert!(!scenario.follows(FieldId::Gpus) && scenario.follows(FieldId::TensorParallel));
         scenario.set_model("llama3-70b");
@@ -221,7 +239,8 @@ mod tests {
 
     #[test]
     fn requests_follow_the_users_as_far_as_they_find_room() {
-        let scenario = fresh("llama3-70b", &[(FieldId::Accelerator, "h200"), (FieldId::Users, "200")]);
+        let scenario =
+            fresh("llama3-70b", &[(FieldId::Accelerator, "h200"), (FieldId::Users, "200")]);
         let [gpus, tensor, _, requests] = layout(&scenario);
         assert_eq!((gpus, tensor), (2, 2));
         let found = answers(&scenario);
@@ -233,8 +252,15 @@ mod tests {
         follow(&mut adopted);
         let found = answers(&adopted);
         let own = found.users().expect("asked").own;
-        assert!(own.carries() && layout(&adopted)[3] == own.each && own.gpus == own.replicas * own.layout.world_size());
-        assert!(adoptable(found.users().expect("asked")).is_none() && found.headline().word.starts_with("Fits"));
+        assert!(
+            own.carries()
+                && layout(&adopted)[3] == own.each
+                && own.gpus == own.replicas * own.layout.world_size()
+        );
+        assert!(
+            adoptable(found.users().expect("asked")).is_none()
+                && found.headline().word.starts_with("Fits")
+        );
         assert!(!adopted.follows(FieldId::Gpus) && adopted.follows(FieldId::ConcurrentSequences));
         let mut few = adopted;
         change(&mut few, FieldId::Users, "3");
@@ -244,7 +270,8 @@ mod tests {
     #[test]
     fn what_is_taken_over_from_a_link_lets_the_rest_follow() {
         let before = fresh("llama3-70b", &[]);
-        let mut taken = decode(&format!("{}&kvd=fp8", encode(&before).replace("&c=", "&zz="))).scenario;
+        let mut taken =
+            decode(&format!("{}&kvd=fp8", encode(&before).replace("&c=", "&zz="))).scenario;
         taken.follow_as(&before);
         assert!(LAYOUT.iter().all(|id| taken.follows(*id)) && layout(&taken) == layout(&before));
         assert_eq!(taken.mode(), Mode::Serve);

@@ -1,6 +1,9 @@
 //! The documents' formulas with a scenario's numbers put in for the letters.
 
-use crate::methods::{MethodAnswer, MethodInputs, MethodKind, MethodLine, distributed_overview, eleuther, ju_2026, solenya};
+use crate::methods::{
+    MethodAnswer, MethodInputs, MethodKind, MethodLine, distributed_overview, eleuther, ju_2026,
+    solenya,
+};
 use crate::units::{Bytes, DType, Elements, grouped, to_f64};
 
 /// A letter of a document with what it stands for here.
@@ -14,10 +17,18 @@ pub fn with_numbers(inputs: &MethodInputs, answer: &MethodAnswer, line: &MethodL
     let mut out = substituted(&line.formula, &symbols);
     // Two formulas use words for a quantity.
     if out.contains(SUM_ABOVE) {
-        let above = answer.per_gpu.iter().take_while(|other| other.kind != line.kind).map(|other| other.bytes).sum::<Bytes>();
+        let above = answer
+            .per_gpu
+            .iter()
+            .take_while(|other| other.kind != line.kind)
+            .map(|other| other.bytes)
+            .sum::<Bytes>();
         out = out.replace(SUM_ABOVE, &whole(above.0));
     }
-    out.replace(LIVE_PARAMETERS, &whole(eleuther::DEFAULT_LIVE_PARAMETERS.min(inputs.num_parameters)))
+    out.replace(
+        LIVE_PARAMETERS,
+        &whole(eleuther::DEFAULT_LIVE_PARAMETERS.min(inputs.num_parameters)),
+    )
 }
 
 const SUM_ABOVE: &str = "the sum above";
@@ -99,7 +110,10 @@ fn symbols(inputs: &MethodInputs, document: &str, kind: MethodKind) -> Vec<Symbo
         "eleuther" => symbols.extend(eleuther_states(inputs)),
         "capacity-planning" => {
             let cached = !inputs.is_training() && kind != MethodKind::Weights;
-            symbols.push(("bytes", width(if cached { inputs.kv_cache_dtype } else { inputs.weight_dtype })));
+            symbols.push((
+                "bytes",
+                width(if cached { inputs.kv_cache_dtype } else { inputs.weight_dtype }),
+            ));
             symbols.push(number("N", inputs.data_parallel_size));
         }
         "distributed-overview" => {
@@ -121,7 +135,11 @@ fn eleuther_states(inputs: &MethodInputs) -> Vec<Symbol> {
     let gradient = inputs.precision.recipe(inputs.gradients).gradient;
     let optimizer = eleuther::optimizer_bytes_per_parameter(inputs.optimizer).unwrap_or(12);
     let states = eleuther::states(inputs.num_parameters, inputs.weight_dtype, gradient, optimizer);
-    vec![("W", whole(states.weights.0)), ("G", whole(states.gradients.0)), ("O", whole(states.optimizer.0))]
+    vec![
+        ("W", whole(states.weights.0)),
+        ("G", whole(states.gradients.0)),
+        ("O", whole(states.optimizer.0)),
+    ]
 }
 
 #[cfg(test)]
@@ -177,10 +195,16 @@ mod tests {
                 assert!(self.eat(')'), "a bracket is open before {:?}", self.0);
                 value
             } else {
-                let end = self.0.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '\u{202f}')).unwrap_or(self.0.len());
+                let end = self
+                    .0
+                    .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '\u{202f}'))
+                    .unwrap_or(self.0.len());
                 let (digits, rest) = self.0.split_at(end);
                 self.0 = rest;
-                digits.replace('\u{202f}', "").parse().unwrap_or_else(|_| panic!("no number at {:?}", self.0))
+                digits
+                    .replace('\u{202f}', "")
+                    .parse()
+                    .unwrap_or_else(|_| panic!("no number at {:?}", self.0))
             };
             if self.eat('²') { value * value } else { value }
         }
@@ -196,7 +220,12 @@ mod tests {
                     let numbers = with_numbers(&side.inputs, answer, line);
                     let mut reader = Reader(&numbers);
                     let value = reader.sum();
-                    assert!(reader.0.is_empty(), "{}: {numbers} stops before {:?}", answer.id, reader.0);
+                    assert!(
+                        reader.0.is_empty(),
+                        "{}: {numbers} stops before {:?}",
+                        answer.id,
+                        reader.0
+                    );
                     let gap = (value - line.bytes.as_f64()).abs();
                     assert!(
                         gap <= 2.0 + 1e-9 * value,

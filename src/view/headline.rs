@@ -1,7 +1,9 @@
 //! The answer in its first words: the verdict, one sentence, and the margin. Where users are stated, it answers for them. No browser
 //! in here.
 
-use super::words::{Scale, accelerator_name, hardware, margin, model_name, verdict_sentence, verdict_word, whole};
+use super::words::{
+    Scale, accelerator_name, hardware, margin, model_name, verdict_sentence, verdict_word, whole,
+};
 use crate::estimator::{Estimate, Verdict};
 use crate::planner::{UserLoad, UsersAnswer};
 use crate::scenario::{FieldId, Scenario, Value};
@@ -37,7 +39,12 @@ pub struct Margin {
 }
 
 /// The first words of the answer to a scenario.
-pub fn headline(scenario: &Scenario, estimate: &Estimate, users: Option<&UsersAnswer>, scale: Scale) -> Headline {
+pub fn headline(
+    scenario: &Scenario,
+    estimate: &Estimate,
+    users: Option<&UsersAnswer>,
+    scale: Scale,
+) -> Headline {
     let (number, caption) = margin(estimate, scale);
     let of_memory = Headline {
         verdict: estimate.verdict(),
@@ -45,10 +52,17 @@ pub fn headline(scenario: &Scenario, estimate: &Estimate, users: Option<&UsersAn
         sentence: verdict_sentence(scenario, estimate, scale),
         name: hardware(scenario),
         margin: Margin { number, unit: scale.unit.name(), caption, of_memory: true },
-        short: format!("{} of {} {}", scale.show(estimate.total()), scale.show(estimate.capacity), scale.unit),
+        short: format!(
+            "{} of {} {}",
+            scale.show(estimate.total()),
+            scale.show(estimate.capacity),
+            scale.unit
+        ),
     };
     match users {
-        Some(answer) if answer.own.carries() && estimate.runs() => carried(scenario, estimate, answer, (of_memory, scale)),
+        Some(answer) if answer.own.carries() && estimate.runs() => {
+            carried(scenario, estimate, answer, (of_memory, scale))
+        }
         Some(answer) if !answer.own.carries() => not_carried(scenario, estimate, answer, of_memory),
         _ => of_memory,
     }
@@ -73,7 +87,11 @@ fn replicas(scenario: &Scenario, load: &UserLoad) -> (String, String) {
 
 /// `3 replicas of 2`.
 pub fn replicas_of(load: &UserLoad) -> String {
-    let count = if load.replicas == 1 { "1 replica".to_owned() } else { format!("{} replicas", whole(load.replicas)) };
+    let count = if load.replicas == 1 {
+        "1 replica".to_owned()
+    } else {
+        format!("{} replicas", whole(load.replicas))
+    };
     match (load.replicas, load.layout.world_size()) {
         (1, 1) => count,
         (_, each) => format!("{count} of {}", whole(each)),
@@ -92,7 +110,12 @@ fn taker(scenario: &Scenario, answer: &UsersAnswer) -> String {
     format!("With {}{of} at once {model}", super::words::requests(requests))
 }
 
-fn carried(scenario: &Scenario, estimate: &Estimate, answer: &UsersAnswer, (known, scale): (Headline, Scale)) -> Headline {
+fn carried(
+    scenario: &Scenario,
+    estimate: &Estimate,
+    answer: &UsersAnswer,
+    (known, scale): (Headline, Scale),
+) -> Headline {
     let (name, on) = replicas(scenario, &answer.own);
     let (used, room) = (scale.show(estimate.total()), scale.show(estimate.capacity));
     let (said, taker, unit) = (users(answer.own.users), taker(scenario, answer), scale.unit);
@@ -104,7 +127,12 @@ fn carried(scenario: &Scenario, estimate: &Estimate, answer: &UsersAnswer, (know
     }
 }
 
-fn not_carried(scenario: &Scenario, estimate: &Estimate, answer: &UsersAnswer, known: Headline) -> Headline {
+fn not_carried(
+    scenario: &Scenario,
+    estimate: &Estimate,
+    answer: &UsersAnswer,
+    known: Headline,
+) -> Headline {
     let held = match answer.own.holds() {
         0 => "none".to_owned(),
         some => whole(some),
@@ -133,7 +161,8 @@ fn not_carried(scenario: &Scenario, estimate: &Estimate, answer: &UsersAnswer, k
 
 fn nothing_carries(scenario: &Scenario) -> (String, String) {
     let (gpu, model) = (accelerator_name(scenario), model_name(scenario));
-    let sentence = format!("No number of {gpu} serves {model}: no layout has room for one request of theirs.");
+    let sentence =
+        format!("No number of {gpu} serves {model}: no layout has room for one request of theirs.");
     (gpu, sentence)
 }
 
@@ -162,17 +191,24 @@ mod tests {
     #[test]
     fn without_users_it_is_about_memory() {
         let found = of("v1&do=serve&m=llama3-8b&n=1");
-        assert!(found.sentence.starts_with("Serving Llama 3 8B on 1 × H100 SXM5 takes"), "{found:?}");
+        assert!(
+            found.sentence.starts_with("Serving Llama 3 8B on 1 × H100 SXM5 takes"),
+            "{found:?}"
+        );
         assert!(found.margin.of_memory && found.word == "Fits.");
     }
 
     #[test]
     fn users_are_told_how_many_gpus_carry_them() {
         let needed = of("v1&do=serve&m=llama3-70b&gpu=h200&w=fp8-column&n=1&usr=200");
-        assert_eq!((needed.verdict, needed.word.as_str()), (Verdict::DoesNotFit, "Does not fit for these users."));
+        assert_eq!(
+            (needed.verdict, needed.word.as_str()),
+            (Verdict::DoesNotFit, "Does not fit for these users.")
+        );
         assert!(needed.sentence.starts_with("200 users need "), "{}", needed.sentence);
         assert!(
-            needed.sentence.contains(" × H200 SXM, ") && needed.sentence.contains("; 1 × H200 SXM here holds "),
+            needed.sentence.contains(" × H200 SXM, ")
+                && needed.sentence.contains("; 1 × H200 SXM here holds "),
             "{}",
             needed.sentence
         );
@@ -180,7 +216,9 @@ mod tests {
         let enough = of("v1&do=serve&m=llama3-70b&gpu=h200&w=fp8-column&n=16&tp=2&usr=200&seqs=25");
         assert_eq!(enough.verdict, Verdict::Fits);
         assert!(
-            enough.sentence.starts_with("200 users: 16 × H200 SXM, 8 replicas of 2. Llama 3 70B takes "),
+            enough
+                .sentence
+                .starts_with("200 users: 16 × H200 SXM, 8 replicas of 2. Llama 3 70B takes "),
             "{}",
             enough.sentence
         );
@@ -190,10 +228,14 @@ mod tests {
     fn users_that_no_number_of_gpus_carries_are_told_so() {
         let none = of("v1&do=serve&m=llama3-8b&mem=1&n=1&usr=3");
         assert!(
-            none.sentence.starts_with("No number of H100 SXM5 (edited: 1 GiB) serves Llama 3 8B: no layout"),
+            none.sentence
+                .starts_with("No number of H100 SXM5 (edited: 1 GiB) serves Llama 3 8B: no layout"),
             "{}",
             none.sentence
         );
-        assert_eq!((none.verdict, none.short.as_str()), (Verdict::DoesNotFit, "room for none of 3 users"));
+        assert_eq!(
+            (none.verdict, none.short.as_str()),
+            (Verdict::DoesNotFit, "room for none of 3 users")
+        );
     }
 }

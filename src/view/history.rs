@@ -29,7 +29,13 @@ pub struct History {
 impl History {
     /// Remembers `before` ahead of a change. It becomes one step with the last change of the same field where that is less than
     /// `within_ms` ago.
-    pub fn record(&mut self, before: Snapshot, field: Option<FieldId>, now_ms: f64, within_ms: f64) {
+    pub fn record(
+        &mut self,
+        before: Snapshot,
+        field: Option<FieldId>,
+        now_ms: f64,
+        within_ms: f64,
+    ) {
         let same = matches!((field, self.last), (Some(field), Some((last, at))) if field == last && now_ms - at < within_ms);
         self.last = field.map(|field| (field, now_ms));
         self.future.clear();
@@ -87,7 +93,13 @@ mod tests {
     }
 
     /// Types texts over a number, so many milliseconds after one another, and gives the history and what is shown then.
-    fn typed(history: &mut History, from: u64, texts: &[&str], start_ms: f64, pause_ms: f64) -> u64 {
+    fn typed(
+        history: &mut History,
+        from: u64,
+        texts: &[&str],
+        start_ms: f64,
+        pause_ms: f64,
+    ) -> u64 {
         let (mut shown, mut text, mut now) = (from, from.to_string(), start_ms);
         for next in texts {
             history.record(at(shown), Some(FieldId::Gpus), now, window_of(&text, next));

@@ -46,7 +46,8 @@ fn help_text(about: &str) -> Option<String> {
         FieldKind::Choice(options) => options.iter().find(|option| option.value == word),
         _ => None,
     };
-    let of_option = option.map(|option| format!(" {}: {}", option.label, option_help(field.id, word)));
+    let of_option =
+        option.map(|option| format!(" {}: {}", option.label, option_help(field.id, word)));
     Some(format!("{}{}", help(field.id), of_option.unwrap_or_default()))
 }
 

@@ -45,7 +45,8 @@ pub fn summary(launched: &Launched) -> String {
         let count = count(way);
         (count > 0).then(|| format!("{count} {}", way.word()))
     };
-    let ways = [Way::Read, Way::Derived, Way::Default, Way::NoEffect, Way::NotModelled, Way::Unknown];
+    let ways =
+        [Way::Read, Way::Derived, Way::Default, Way::NoEffect, Way::NotModelled, Way::Unknown];
     let parts: Vec<String> = ways.into_iter().filter_map(part).collect();
     format!("{} ({}): {}.", launched.format.label, launched.format.version, parts.join(", "))
 }

@@ -71,7 +71,10 @@ mod tests {
     fn text_is_escaped_and_markup_is_not() {
         let inner = html! { i title=("\"") { ("<script>'&\"") } };
         assert_eq!(inner.as_str(), "<i title=\"&quot;\">&lt;script&gt;'&amp;&quot;</i>");
-        assert_eq!(html! { p { (inner) (Html::new()) } }.as_str(), format!("<p>{}</p>", inner.as_str()));
+        assert_eq!(
+            html! { p { (inner) (Html::new()) } }.as_str(),
+            format!("<p>{}</p>", inner.as_str())
+        );
     }
 
     #[test]

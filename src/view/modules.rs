@@ -14,7 +14,8 @@ pub fn job_of(scenario: &Scenario) -> Result<Job, Vec<FieldError>> {
     if has_parts(&job) {
         return Ok(job);
     }
-    let message = "A part of the page that this model needs is being fetched; the answer follows.".to_owned();
+    let message =
+        "A part of the page that this model needs is being fetched; the answer follows.".to_owned();
     Err(vec![FieldError { field: FieldId::Model, message, way_out: None }])
 }
 
@@ -56,10 +57,18 @@ mod tests {
 
     /// Everything that the page's first program asks about a job.
     fn ask(job: &Job, scenario: &Scenario) {
-        let answers = Answers::of(&Snapshot { scenario: scenario.clone(), compare: Vec::new() }, None).0;
+        let answers =
+            Answers::of(&Snapshot { scenario: scenario.clone(), compare: Vec::new() }, None).0;
         let look = ChartsLook::default().of_curves();
         drop(Plots::of(&answers, look, &FromWorkers::default(), None));
-        black_box((answers.timing(), answers.fixes(), answers.inverse(), answers.serving(), answers.users(), answers.load()));
+        black_box((
+            answers.timing(),
+            answers.fixes(),
+            answers.inverse(),
+            answers.serving(),
+            answers.users(),
+            answers.load(),
+        ));
         black_box((estimate(job), blockers(job), parameters(scenario)));
     }
 

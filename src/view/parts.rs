@@ -10,8 +10,8 @@ use super::answers::Plots;
 use super::markup::Html;
 use super::panels::controls::FormPlace;
 use super::panels::{
-    bar, compare, controls, cost, curves, dialogs, fixes, frame, ledger, notices, printed, saved, sections, time, top_bar,
-    unanswered, verdict,
+    bar, compare, controls, cost, curves, dialogs, fixes, frame, ledger, notices, printed, saved,
+    sections, time, top_bar, unanswered, verdict,
 };
 use super::seen::{Concern, Seen};
 use super::ui::Dialog;
@@ -103,13 +103,19 @@ pub const ANSWER: [Part; 5] = [
     }),
     part("sections", Follows::AtOnce, |seen| sections::sections(seen.view())),
     part("notices", Follows::AtOnce, |seen| notices::notices(seen.messages())),
-    part("strip", Follows::AtOnce, |seen| verdict::strip(seen.answers(), seen.standing(), seen.found())),
-    part("verdict", Follows::AtOnce, |seen| verdict::verdict(seen.answers(), seen.standing(), seen.found(), seen.opened())),
+    part("strip", Follows::AtOnce, |seen| {
+        verdict::strip(seen.answers(), seen.standing(), seen.found())
+    }),
+    part("verdict", Follows::AtOnce, |seen| {
+        verdict::verdict(seen.answers(), seen.standing(), seen.found(), seen.opened())
+    }),
 ];
 
 /// The bar under the answer, and the changes that would help.
 pub const STACK: [Part; 2] = [
-    figures("stack", Follows::AtOnce, |seen| bar::stack(seen.answers(), seen.look(), seen.opened())),
+    figures("stack", Follows::AtOnce, |seen| {
+        bar::stack(seen.answers(), seen.look(), seen.opened())
+    }),
     figures("fixes", Follows::Picture, |seen| fixes::fixes(seen.answers(), seen.found())),
 ];
 
@@ -149,8 +155,12 @@ pub const TABS: Part = part("tabs", Follows::AtOnce, |seen| curves::tabs(seen.lo
 pub const CURVES: [Curve; 2] = [
     Curve {
         axis: Axis::SeqLength,
-        panel: plot("curve-seq", Follows::Picture, |plots, seen| panel(plots, Axis::SeqLength, seen)),
-        picture: plot("svg-seq", Follows::Words, |plots, _| curves::picture(plots, Axis::SeqLength)),
+        panel: plot("curve-seq", Follows::Picture, |plots, seen| {
+            panel(plots, Axis::SeqLength, seen)
+        }),
+        picture: plot("svg-seq", Follows::Words, |plots, _| {
+            curves::picture(plots, Axis::SeqLength)
+        }),
         cursor: "cursor-seq",
     },
     Curve {
@@ -179,7 +189,8 @@ pub struct Curve {
 }
 
 /// Places of parts below the first screen, and of the dialogs.
-pub const FRAMES: [Part; 3] = [fixed("below", frame::below), fixed("foot", frame::foot), fixed("dialogs", frame::dialogs)];
+pub const FRAMES: [Part; 3] =
+    [fixed("below", frame::below), fixed("foot", frame::foot), fixed("dialogs", frame::dialogs)];
 
 /// The tables below the first screen.
 pub const TABLES: [Part; 3] = [
@@ -213,11 +224,13 @@ pub const DIALOGS: [Part; 3] = [
 ];
 
 /// The inputs on paper.
-pub const PRINTED: Part = part("printed", Follows::Nothing, |seen| printed::printed(&seen.said().scenario));
+pub const PRINTED: Part =
+    part("printed", Follows::Nothing, |seen| printed::printed(&seen.said().scenario));
 
 /// The code of the link on paper.
-pub const PRINTED_CODE: Part =
-    part("printed-code", Follows::Nothing, |seen| printed::printed_code(&(seen.around.link)(seen.said())));
+pub const PRINTED_CODE: Part = part("printed-code", Follows::Nothing, |seen| {
+    printed::printed_code(&(seen.around.link)(seen.said()))
+});
 
 /// Every part of the page.
 pub fn all() -> Vec<Part> {
@@ -244,7 +257,8 @@ mod tests {
     use crate::view::ui::{Drafts, Messages, Notice, Opened, Ui, Unread};
 
     const AROUND: Around = Around { link: |_| String::new(), date: |_| String::new() };
-    const LINKS: [&str; 3] = ["v1&m=llama3-8b&n=8", "v1&do=serve&m=llama3-8b&n=1", "v1&m=llama3-70b&tp=3"];
+    const LINKS: [&str; 3] =
+        ["v1&m=llama3-8b&n=8", "v1&do=serve&m=llama3-8b&n=1", "v1&m=llama3-70b&tp=3"];
 
     /// A part, the concerns that it reads, and its HTML.
     type Reading = (Part, Vec<Concern>, String);
@@ -255,7 +269,10 @@ mod tests {
         let read = |part: Part| {
             let concerns = RefCell::new(Vec::new());
             let reads = |concern| concerns.borrow_mut().push(concern);
-            let html = part.html(&Seen { now: Now::of(said, answers, ui), reads: &reads, around: &AROUND }, || &plots);
+            let html = part.html(
+                &Seen { now: Now::of(said, answers, ui), reads: &reads, around: &AROUND },
+                || &plots,
+            );
             (part, concerns.into_inner(), html.as_str().to_owned())
         };
         all().into_iter().map(read).collect()
@@ -274,7 +291,9 @@ mod tests {
 
     /// The names of the parts that the page writes anew when that concern changes.
     fn rebuilt(page: &[Reading], concern: Concern) -> Vec<&'static str> {
-        let kept = page.iter().filter(|(part, concerns, _)| part.follows != Follows::Nothing && concerns.contains(&concern));
+        let kept = page.iter().filter(|(part, concerns, _)| {
+            part.follows != Follows::Nothing && concerns.contains(&concern)
+        });
         kept.map(|(part, ..)| part.name).collect()
     }
 
@@ -301,7 +320,10 @@ mod tests {
                 assert_eq!(rebuilt(&page, Concern::Drafts(place)), [name], "{link}");
             }
             let unread = rebuilt(&page, Concern::Unread);
-            assert!(unread.iter().all(|name| !name.starts_with("group") && !name.starts_with("fold")), "{unread:?}");
+            assert!(
+                unread.iter().all(|name| !name.starts_with("group") && !name.starts_with("fold")),
+                "{unread:?}"
+            );
         }
     }
 
@@ -324,24 +346,55 @@ mod tests {
             let before = page(link);
             let mut told = Ui::default();
             told.found.hear_limits(said.scenario.clone(), "1 1 4321 7 0");
-            let unread = vec![Unread { field: FieldId::SeqLength, text: "x".to_owned(), message: String::new() }];
+            let unread = vec![Unread {
+                field: FieldId::SeqLength,
+                text: "x".to_owned(),
+                message: String::new(),
+            }];
             let typed = Some((FieldId::Gpus, "1 k".to_owned(), said.scenario.get(FieldId::Gpus)));
-            let open = ["help-s", "why/total", "ledger/Weights", "fold-0", "twin-seq"].map(str::to_owned).to_vec();
+            let open = ["help-s", "why/total", "ledger/Weights", "fold-0", "twin-seq"]
+                .map(str::to_owned)
+                .to_vec();
             let notice = Notice { id: 1, text: "Message".to_owned(), warning: true };
             let states = [
                 (Concern::Found, told),
-                (Concern::Cursor(Axis::SeqLength), Ui { cursors: [Some(3), None], ..Ui::default() }),
-                (Concern::Unread, Ui { drafts: Drafts { unread, ..Drafts::default() }, ..Ui::default() }),
-                (Concern::Drafts(FormPlace::Section(2)), Ui { drafts: Drafts { typed, ..Drafts::default() }, ..Ui::default() }),
-                (Concern::Opened, Ui { opened: Opened { open, ..Opened::default() }, ..Ui::default() }),
-                (Concern::Messages, Ui { messages: Messages { notices: vec![notice], ..Messages::default() }, ..Ui::default() }),
+                (
+                    Concern::Cursor(Axis::SeqLength),
+                    Ui { cursors: [Some(3), None], ..Ui::default() },
+                ),
+                (
+                    Concern::Unread,
+                    Ui { drafts: Drafts { unread, ..Drafts::default() }, ..Ui::default() },
+                ),
+                (
+                    Concern::Drafts(FormPlace::Section(2)),
+                    Ui { drafts: Drafts { typed, ..Drafts::default() }, ..Ui::default() },
+                ),
+                (
+                    Concern::Opened,
+                    Ui { opened: Opened { open, ..Opened::default() }, ..Ui::default() },
+                ),
+                (
+                    Concern::Messages,
+                    Ui {
+                        messages: Messages { notices: vec![notice], ..Messages::default() },
+                        ..Ui::default()
+                    },
+                ),
                 (Concern::Steps, Ui { steps: (true, true), ..Ui::default() }),
             ];
             for (concern, state) in &states {
-                for ((part, reads, before), (_, _, after)) in before.iter().zip(read_all(&said, &answers, state)) {
-                    let own = *concern == Concern::Unread && reads.contains(&Concern::Drafts(FormPlace::Section(1)));
+                for ((part, reads, before), (_, _, after)) in
+                    before.iter().zip(read_all(&said, &answers, state))
+                {
+                    let own = *concern == Concern::Unread
+                        && reads.contains(&Concern::Drafts(FormPlace::Section(1)));
                     let curve = *concern == Concern::Found && reads.contains(&Concern::Plots);
-                    assert!(*before == after || reads.contains(concern) || own || curve, "{} in {link}: {concern:?}", part.name);
+                    assert!(
+                        *before == after || reads.contains(concern) || own || curve,
+                        "{} in {link}: {concern:?}",
+                        part.name
+                    );
                 }
             }
         }
@@ -362,9 +415,16 @@ mod tests {
                 let written = page.iter().find(|(known, ..)| known.name == part.name);
                 let html = written.map_or("", |(_, _, html)| html.as_str());
                 assert!(!html.is_empty(), "{}", part.name);
-                for field in html.split("data-field=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+                for field in
+                    html.split("data-field=\"").skip(1).filter_map(|rest| rest.split('"').next())
+                {
                     let field = crate::scenario::field_of_key(field).map(|field| field.id);
-                    assert_eq!(field.and_then(FormPlace::of), Some(*place), "{} in {link}", part.name);
+                    assert_eq!(
+                        field.and_then(FormPlace::of),
+                        Some(*place),
+                        "{} in {link}",
+                        part.name
+                    );
                 }
             }
         }
@@ -372,6 +432,11 @@ mod tests {
 
     #[test]
     fn parts_that_are_written_once_read_nothing_that_changes() {
-        assert!(all().iter().all(|part| !matches!(part.write, Write::Fixed(_)) || part.follows == Follows::Nothing));
+        assert!(
+            all()
+                .iter()
+                .all(|part| !matches!(part.write, Write::Fixed(_))
+                    || part.follows == Follows::Nothing)
+        );
     }
 }

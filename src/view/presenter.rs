@@ -52,7 +52,12 @@ pub struct PresentedStep {
 impl PresentedStep {
     /// The step of an order; `asks`: its part of the stage holds a question.
     pub fn of(step: &StoryStep, asks: bool) -> Self {
-        Self { scenario: decode(&step.link).scenario, look: step.look.clone(), live: step.live.clone(), asks }
+        Self {
+            scenario: decode(&step.link).scenario,
+            look: step.look.clone(),
+            live: step.live.clone(),
+            asks,
+        }
     }
 }
 
@@ -113,7 +118,12 @@ pub enum Pressed {
 
 impl Presenter {
     /// A presenter at that step, counted from 1; nothing for a story without steps.
-    pub fn new(steps: Vec<PresentedStep>, address: (String, String), at: usize, began_ms: f64) -> Option<Self> {
+    pub fn new(
+        steps: Vec<PresentedStep>,
+        address: (String, String),
+        at: usize,
+        began_ms: f64,
+    ) -> Option<Self> {
         let at = at.clamp(1, steps.len().max(1)) - 1;
         let begins = !steps.is_empty();
         begins.then_some(Self {
@@ -235,11 +245,14 @@ impl Presenter {
 }
 
 /// Names of the marks on the whole page that style sheets read, in the order of [`marks`].
-pub const MARKS: [&str; 6] = ["data-present", "data-look", "data-live", "data-asking", "data-last", "data-code"];
+pub const MARKS: [&str; 6] =
+    ["data-present", "data-look", "data-live", "data-asking", "data-last", "data-code"];
 
 /// The marks of the whole page; none while no story is shown.
 pub fn marks(presenter: Option<&Presenter>) -> [Option<String>; 6] {
-    let Some((presenter, step)) = presenter.and_then(|presenter| Some((presenter, presenter.step()?))) else {
+    let Some((presenter, step)) =
+        presenter.and_then(|presenter| Some((presenter, presenter.step()?)))
+    else {
         return Default::default();
     };
     let yes = |is: bool| is.then(|| "true".to_owned());
@@ -262,7 +275,11 @@ mod tests {
     /// A story of three steps, of which the second asks.
     fn presenter(at: usize) -> Presenter {
         let step = |asks: bool| {
-            let order = StoryStep { link: "v1&m=gpt2".to_owned(), look: "stack".to_owned(), live: "s n".to_owned() };
+            let order = StoryStep {
+                link: "v1&m=gpt2".to_owned(),
+                look: "stack".to_owned(),
+                live: "s n".to_owned(),
+            };
             PresentedStep::of(&order, asks)
         };
         let address = ("&present=zero.".to_owned(), String::new());
@@ -277,7 +294,10 @@ mod tests {
     fn going_on_shows_a_question_then_its_answer_then_the_next_step_then_ends() {
         let mut story = presenter(1);
         let verbs = [StageVerb::Next; 4];
-        assert_eq!(play(&mut story, &verbs), [Then::ShowStep, Then::Reveal, Then::ShowStep, Then::End { keep: false }]);
+        assert_eq!(
+            play(&mut story, &verbs),
+            [Then::ShowStep, Then::Reveal, Then::ShowStep, Then::End { keep: false }]
+        );
         assert_eq!((story.place().as_str(), story.next_says()), ("3 of 3", "End"));
     }
 
@@ -318,7 +338,10 @@ mod tests {
         let anywhere = |story: &Presenter, key: &str| story.verb_of(key, Pressed::Anywhere);
         assert_eq!(anywhere(&story, " "), Some(StageVerb::On));
         assert_eq!(anywhere(&story, "3"), Some(StageVerb::Go(3)));
-        assert_eq!((anywhere(&story, "x"), anywhere(&story, "F5"), anywhere(&story, "é")), (None, None, None));
+        assert_eq!(
+            (anywhere(&story, "x"), anywhere(&story, "F5"), anywhere(&story, "é")),
+            (None, None, None)
+        );
         assert_eq!(story.verb_of(" ", Pressed::OnButton), None);
         assert_eq!(story.verb_of("ArrowRight", Pressed::OnButton), Some(StageVerb::On));
         assert_eq!(story.verb_of("q", Pressed::InInput), None);
@@ -335,7 +358,14 @@ mod tests {
         let yes = || Some("true".to_owned());
         assert_eq!(
             marks(Some(&story)),
-            [Some("2".to_owned()), Some("stack".to_owned()), Some("s n".to_owned()), yes(), None, yes()]
+            [
+                Some("2".to_owned()),
+                Some("stack".to_owned()),
+                Some("s n".to_owned()),
+                yes(),
+                None,
+                yes()
+            ]
         );
         story.act(StageVerb::Go(3));
         assert_eq!(marks(Some(&story))[3..], [None, yes(), yes()]);
@@ -348,7 +378,10 @@ mod tests {
         let story = presenter(1);
         assert_eq!((story.time(1000.0).as_str(), story.time(66_000.0).as_str()), ("0:00", "1:05"));
         assert_eq!(link_with_lesson("v2&m=gpt2", "&present=zero.1"), "v2&m=gpt2&present=zero.1");
-        assert_eq!(link_with_lesson("v2&m=gpt2", "&present=own.1&story=abc"), "v1&present=own.1&story=abc");
+        assert_eq!(
+            link_with_lesson("v2&m=gpt2", "&present=own.1&story=abc"),
+            "v1&present=own.1&story=abc"
+        );
         assert!(Presenter::new(Vec::new(), Default::default(), 1, 0.0).is_none());
     }
 }

@@ -43,13 +43,20 @@ impl Limits {
     pub fn of(found: &Replayed) -> Self {
         let Replayed { memory, least, longest_seq, largest_batch, runnable } = found;
         let gpus = runnable.as_ref().map(|run| run.gpus);
-        Self { fits: memory.fits, least: *least, longest_seq: *longest_seq, largest_batch: *largest_batch, gpus }
+        Self {
+            fits: memory.fits,
+            least: *least,
+            longest_seq: *longest_seq,
+            largest_batch: *largest_batch,
+            gpus,
+        }
     }
 
     /// As they travel: five numbers, 0 for what does not run at all.
     pub fn write(&self) -> String {
         let Self { fits, least, longest_seq, largest_batch, gpus } = *self;
-        let [longest, batch, gpus] = [longest_seq, largest_batch, gpus].map(Option::unwrap_or_default);
+        let [longest, batch, gpus] =
+            [longest_seq, largest_batch, gpus].map(Option::unwrap_or_default);
         format!("{} {} {longest} {batch} {gpus}", u8::from(fits), least.0)
     }
 
@@ -63,7 +70,13 @@ impl Limits {
     }
 
     /// The first words, where the allocator contradicts them; else as they are.
-    pub fn headline(&self, said: Headline, scenario: &Scenario, estimate: &Estimate, unit: MemoryUnit) -> Headline {
+    pub fn headline(
+        &self,
+        said: Headline,
+        scenario: &Scenario,
+        estimate: &Estimate,
+        unit: MemoryUnit,
+    ) -> Headline {
         let Self { fits, least, .. } = *self;
         let capacity = estimate.capacity;
         let scale = Scale::of(unit, least, capacity);
@@ -87,7 +100,12 @@ impl Limits {
                 about(scenario),
                 scale.unit
             ),
-            margin: Margin { number: scale.gap(least, capacity), caption, of_memory: false, ..said.margin },
+            margin: Margin {
+                number: scale.gap(least, capacity),
+                caption,
+                of_memory: false,
+                ..said.margin
+            },
             short: format!("{used} of {room} {}", scale.unit),
             ..said
         }
@@ -98,10 +116,16 @@ impl Limits {
         let flat = count.runnable.as_ref().map(|run| run.gpus);
         let reason = match (flat, self.gpus) {
             (Some(flat), Some(found)) if found > flat => {
-                format!("On {} the tensors would fit, but PyTorch's allocator finds no room between them.", gpus(flat))
+                format!(
+                    "On {} the tensors would fit, but PyTorch's allocator finds no room between them.",
+                    gpus(flat)
+                )
             }
             (flat, Some(found)) if flat.is_none_or(|flat| found < flat) => {
-                format!("PyTorch's allocator manages with {}; the usual reserve of memory for it would not be left.", gpus(found))
+                format!(
+                    "PyTorch's allocator manages with {}; the usual reserve of memory for it would not be left.",
+                    gpus(found)
+                )
             }
             (Some(flat), None) => format!(
                 "From {} on the tensors would fit, but PyTorch's allocator finds no room on any count that was tried (eight at most).",
@@ -129,7 +153,9 @@ impl FromWorkers {
     pub fn headline(&self, answers: &Answers) -> Headline {
         let said = answers.headline();
         match self.told(answers) {
-            Some(limits) => limits.headline(said, &answers.scenario, &answers.estimate, answers.unit),
+            Some(limits) => {
+                limits.headline(said, &answers.scenario, &answers.estimate, answers.unit)
+            }
             None => said,
         }
     }
@@ -148,7 +174,8 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         for (longest_seq, fits) in [(Some(7), true), (None, false)] {
-            let limits = Limits { fits, least: Bytes(9), longest_seq, largest_batch: Some(2), gpus: None };
+            let limits =
+                Limits { fits, least: Bytes(9), longest_seq, largest_batch: Some(2), gpus: None };
             assert_eq!(Limits::read(&limits.write()), Some(limits));
         }
         for broken in ["", "1", "1 2 3 4", "a b c d e", "1 2 3 4 x"] {
@@ -164,9 +191,13 @@ mod tests {
         let found = replayed(&answers.job).expect("a known order");
         heard.hear_limits(answers.scenario.clone(), &Limits::of(&found).write());
         let said = heard.headline(&answers);
-        assert_eq!((said.verdict, said.word.as_str()), (Verdict::DoesNotFit, "Runs out of memory."));
+        assert_eq!(
+            (said.verdict, said.word.as_str()),
+            (Verdict::DoesNotFit, "Runs out of memory.")
+        );
         assert!(
-            said.sentence.contains(" needs 2") && said.sentence.ends_with("gaps between tensors included."),
+            said.sentence.contains(" needs 2")
+                && said.sentence.ends_with("gaps between tensors included."),
             "{}",
             said.sentence
         );
@@ -179,7 +210,8 @@ mod tests {
 
     #[test]
     fn answers_about_another_scenario_are_not_shown() {
-        let (asked, now) = (answers("v1&m=llama3-8b&n=8&mem=26"), answers("v1&m=llama3-8b&n=8&mem=27"));
+        let (asked, now) =
+            (answers("v1&m=llama3-8b&n=8&mem=26"), answers("v1&m=llama3-8b&n=8&mem=27"));
         let mut heard = FromWorkers::default();
         heard.hear_limits(asked.scenario.clone(), "0 99 0 0 0");
         assert!(heard.told(&asked).is_some() && heard.told(&now).is_none());
@@ -192,8 +224,15 @@ mod tests {
     #[test]
     fn what_the_assumed_reserve_forbids_may_run() {
         let answers = answers("v1&m=llama3-8b&n=8");
-        let of = |gpus| Limits { fits: true, least: Bytes(1 << 30), longest_seq: None, largest_batch: None, gpus };
-        let said = of(Some(1)).counts(&answers.count, Counts::of(&answers.job, &answers.count, None));
+        let of = |gpus| Limits {
+            fits: true,
+            least: Bytes(1 << 30),
+            longest_seq: None,
+            largest_batch: None,
+            gpus,
+        };
+        let said =
+            of(Some(1)).counts(&answers.count, Counts::of(&answers.job, &answers.count, None));
         assert!(said.smallest == "1 GPU" && said.reason.contains("manages with 1 GPU"), "{said:?}");
         let none = of(None).counts(&answers.count, Counts::of(&answers.job, &answers.count, None));
         assert!(none.smallest == "none" && none.reason.contains("eight at most"), "{none:?}");

@@ -7,14 +7,19 @@ use super::headline::{Headline, Margin, headline};
 use super::replay::Limits;
 use super::serving::{self, Counts};
 use super::timing::{self, Fact};
-use super::words::{Scale, about, accelerator_name, model_name, per_cent, percent, remarks, scientific, whole};
+use super::words::{
+    Scale, about, accelerator_name, model_name, per_cent, percent, remarks, scientific, whole,
+};
 use crate::config::Job;
 use crate::estimator::time::{self, Bound, Messages, TimeLine, Timing};
 use crate::estimator::{
-    Compute, DeviceMemory, Estimate, Headroom, Lengths, LineItem, MemoryKind, NotReplayed, Printed, Verdict, estimate,
+    Compute, DeviceMemory, Estimate, Headroom, Lengths, LineItem, MemoryKind, NotReplayed, Printed,
+    Verdict, estimate,
 };
 use crate::hardware::allocator::Gap;
-use crate::planner::{self, GpuCount, Serving, UserLoad, UsersAnswer, gpu_count, inverse, replayed};
+use crate::planner::{
+    self, GpuCount, Serving, UserLoad, UsersAnswer, gpu_count, inverse, replayed,
+};
 use crate::scenario::{Remark, Scenario, Word, codec};
 use crate::units::{Bytes, MemoryUnit};
 
@@ -68,12 +73,16 @@ impl Report {
         let timed = !matches!(timing, Timing::Unknown(_));
         let known = job.training().is_none().then(|| inverse(&Lengths::of(job)));
         let serving = known.and_then(|known| planner::serving(job, &known));
-        let users = planner::users_answer(job, serving.as_ref().and_then(|found| found.users.as_ref()));
+        let users =
+            planner::users_answer(job, serving.as_ref().and_then(|found| found.users.as_ref()));
         let load = planner::shown_load(job, users.as_ref());
         let count = gpu_count(job, unit);
         let said = headline(scenario, &estimate, users.as_ref(), scale);
         let counts = Counts::of(job, &count, users.as_ref());
-        let mut facts = load.iter().flat_map(|load| load_facts(scenario, job, load, users.as_ref())).collect::<Vec<_>>();
+        let mut facts = load
+            .iter()
+            .flat_map(|load| load_facts(scenario, job, load, users.as_ref()))
+            .collect::<Vec<_>>();
         facts.extend(serving::cache(job, &estimate, unit));
         facts.extend(serving.iter().flat_map(|found| serving::answers(job, found)));
         facts.extend(known.iter().flat_map(|known| serving::more(job, known)));
@@ -103,7 +112,9 @@ impl Report {
     #[must_use]
     pub fn with_device(self, scenario: &Scenario, job: &Job) -> Self {
         let device = Some(Device::of(job, &self.estimate, self.unit));
-        let Some(limits) = replayed(job).ok().map(|found| Limits::of(&found)) else { return Self { device, ..self } };
+        let Some(limits) = replayed(job).ok().map(|found| Limits::of(&found)) else {
+            return Self { device, ..self };
+        };
         let said = limits.headline(self.said, scenario, &self.estimate, self.unit);
         let counts = limits.counts(&self.count, self.counts);
         Self { device, said, counts, limits: Some(limits), ..self }
@@ -131,7 +142,9 @@ impl Report {
         let longest = longest_seq.map(|tokens| format!("sequences of {} tokens", whole(tokens)));
         let batch = largest_batch.map(|batch| format!("a micro-batch of {}", whole(batch)));
         let all: Vec<String> = longest.into_iter().chain(batch).collect();
-        (!all.is_empty()).then(|| format!("With everything else as it is, this still runs: {}.", all.join(", or ")))
+        (!all.is_empty()).then(|| {
+            format!("With everything else as it is, this still runs: {}.", all.join(", or "))
+        })
     }
 
     /// Plain text: verdict, ledger, counts, time.
@@ -164,12 +177,22 @@ impl Report {
             None => return Vec::new(),
         };
         let unit = device.scale.unit;
-        let shown = device.shown().map(|line| format!("{:<34} {:>10} {unit}  {}", line.label, line.amount, line.seen));
-        let parts =
-            device.parts().into_iter().map(|part| format!("  {:<32} {:>10} {unit}  {}", part.label, part.amount, part.why));
+        let shown = device
+            .shown()
+            .map(|line| format!("{:<34} {:>10} {unit}  {}", line.label, line.amount, line.seen));
+        let parts = device
+            .parts()
+            .into_iter()
+            .map(|part| format!("  {:<32} {:>10} {unit}  {}", part.label, part.amount, part.why));
         let [allocated, reserved, in_use] = shown;
         let sentences = [Some(device.sentence()), device.growing_segments()].into_iter().flatten();
-        [allocated, reserved].into_iter().chain(parts).chain([in_use]).chain(sentences).chain([String::new()]).collect()
+        [allocated, reserved]
+            .into_iter()
+            .chain(parts)
+            .chain([in_use])
+            .chain(sentences)
+            .chain([String::new()])
+            .collect()
     }
 
     /// True if it fits and can run, in PyTorch's allocator as well where that was asked.
@@ -215,7 +238,9 @@ impl Report {
     fn time(&self) -> Vec<String> {
         let mut out: Vec<String> = self.compute().into_iter().collect();
         out.push(String::new());
-        let row = |term: &timing::Term| format!("{:<42} {:>12}  {:>7}", term.label, term.time, per_cent(term.share));
+        let row = |term: &timing::Term| {
+            format!("{:<42} {:>12}  {:>7}", term.label, term.time, per_cent(term.share))
+        };
         out.extend(self.terms().iter().map(row));
         out.extend(self.facts.iter().map(|(name, value, note)| {
             let note = if note.is_empty() { String::new() } else { format!("  {note}") };
@@ -235,7 +260,8 @@ impl Report {
             amount: printed.scale.number(amount),
             share: percent(share, ledger.total()),
         };
-        let lines: Vec<(&LineItem, u64)> = ledger.lines.iter().zip(printed.lines.iter().copied()).collect();
+        let lines: Vec<(&LineItem, u64)> =
+            ledger.lines.iter().zip(printed.lines.iter().copied()).collect();
         let mut out = Vec::new();
         for kind in MemoryKind::ALL {
             let of_kind: Vec<_> = lines.iter().filter(|(line, _)| line.kind == kind).collect();
@@ -244,7 +270,11 @@ impl Report {
             }
             out.push(row(true, kind.name(), printed.kind(kind), ledger.of(kind)));
             if of_kind.len() > 1 || of_kind.iter().any(|(line, _)| line.label != kind.name()) {
-                out.extend(of_kind.iter().map(|(line, amount)| row(false, line.label, *amount, line.bytes)));
+                out.extend(
+                    of_kind
+                        .iter()
+                        .map(|(line, amount)| row(false, line.label, *amount, line.bytes)),
+                );
             }
         }
         out.push(row(true, "Total", printed.total, ledger.total()));
@@ -253,10 +283,16 @@ impl Report {
 }
 
 /// How fast and how dear serving is at its load, and what that takes for granted.
-fn load_facts(scenario: &Scenario, job: &Job, load: &UserLoad, users: Option<&UsersAnswer>) -> Vec<Fact> {
+fn load_facts(
+    scenario: &Scenario,
+    job: &Job,
+    load: &UserLoad,
+    users: Option<&UsersAnswer>,
+) -> Vec<Fact> {
     let Some(figures) = serving::load_figures(job, load) else { return Vec::new() };
     let assumed = serving::load_assumed(scenario, job, load, users);
-    let mut facts: Vec<Fact> = figures.into_iter().map(|figure| (figure.label, figure.value, figure.note)).collect();
+    let mut facts: Vec<Fact> =
+        figures.into_iter().map(|figure| (figure.label, figure.value, figure.note)).collect();
     facts.push(("Assumed of this load", String::new(), assumed));
     facts
 }
@@ -306,7 +342,9 @@ fn messages_of(messages: &Messages) -> Value {
 
 /// Room for the cache and what the planner found; null when training.
 fn serving_of(report: &Report) -> Value {
-    let (Some(room), Some(found)) = (&report.estimate.cache_room, &report.serving) else { return Value::Null };
+    let (Some(room), Some(found)) = (&report.estimate.cache_room, &report.serving) else {
+        return Value::Null;
+    };
     let users = found.users.zip(report.users).map(|(fleet, users)| {
         let instances = fleet.runnable.map(|found| {
             object!({ "gpus": found.gpus, "instances": found.count, "gpus_each": found.layout.world_size(), "users_each": found.users_each })

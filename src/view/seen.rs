@@ -4,7 +4,9 @@ use super::answers::{Answers, Standing};
 use super::history::Snapshot;
 use super::panels::controls::FormPlace;
 use super::panels::curves;
-use super::ui::{ChartsLook, Cursors, Dialogs, Drafts, FromWorkers, Messages, Opened, SavedList, Ui, View};
+use super::ui::{
+    ChartsLook, Cursors, Dialogs, Drafts, FromWorkers, Messages, Opened, SavedList, Ui, View,
+};
 use crate::planner::Axis;
 
 /// A concern of the page: what a part can read, and what can change apart from the rest.

@@ -5,14 +5,22 @@ use super::timing::{CardFigure, Fact, amount, money, short};
 use super::words::{gpus, requests, whole};
 use crate::config::{Job, Run};
 use crate::estimator::Estimate;
-use crate::planner::{GpuCount, Inverse, Largest, Limit, More, Serving, UserLoad, UsersAnswer, more_requests};
+use crate::planner::{
+    GpuCount, Inverse, Largest, Limit, More, Serving, UserLoad, UsersAnswer, more_requests,
+};
 use crate::scenario::{FieldId, Scenario, Value, show};
 use crate::units::{MemoryUnit, grouped, to_f64};
 
 /// The figures that a server prints about its cache, one a line; empty when training.
 pub fn cache(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Vec<Fact> {
-    let (Run::Serving(run), Some(room)) = (job.run(), &estimate.cache_room) else { return Vec::new() };
-    let mut facts = vec![("Memory left for the KV cache, per GPU", unit.show(room.bytes), run.engine.by_its_rule.to_owned())];
+    let (Run::Serving(run), Some(room)) = (job.run(), &estimate.cache_room) else {
+        return Vec::new();
+    };
+    let mut facts = vec![(
+        "Memory left for the KV cache, per GPU",
+        unit.show(room.bytes),
+        run.engine.by_its_rule.to_owned(),
+    )];
     if let (Some(tokens), Some(blocks)) = (room.tokens(), room.blocks) {
         let note = if room.block_size > 1 {
             format!("{} blocks of {} tokens", whole(blocks), whole(room.block_size))
@@ -32,7 +40,8 @@ pub fn answers(job: &Job, serving: &Serving) -> Vec<Fact> {
     let mut facts = Vec::with_capacity(8);
     let mut push = |name, found: Option<Largest>, unit: &str| {
         let none = ("none".to_owned(), Limit::Memory);
-        let (value, limit) = found.map_or(none, |found| (format!("{}{unit}", whole(found.value)), found.limit));
+        let (value, limit) =
+            found.map_or(none, |found| (format!("{}{unit}", whole(found.value)), found.limit));
         facts.push((name, value, limited_by(limit).to_owned()));
     };
     push("Longest context", serving.longest, " tokens");
@@ -48,7 +57,11 @@ pub fn answers(job: &Job, serving: &Serving) -> Vec<Fact> {
             let label = show(FieldId::WeightDType, &Value::choice(format));
             ("Best weight format that fits", label, "of the formats that are tried".to_owned())
         }
-        None => ("Best weight format that fits", "none".to_owned(), limited_by(Limit::Memory).to_owned()),
+        None => (
+            "Best weight format that fits",
+            "none".to_owned(),
+            limited_by(Limit::Memory).to_owned(),
+        ),
     });
     facts
 }
@@ -91,7 +104,12 @@ pub fn load_figures(job: &Job, load: &UserLoad) -> Option<[CardFigure; 4]> {
 }
 
 /// The assumptions behind the figures of a load, in one sentence.
-pub fn load_assumed(scenario: &Scenario, job: &Job, load: &UserLoad, answer: Option<&UsersAnswer>) -> String {
+pub fn load_assumed(
+    scenario: &Scenario,
+    job: &Job,
+    load: &UserLoad,
+    answer: Option<&UsersAnswer>,
+) -> String {
     let Run::Serving(run) = job.run() else { return String::new() };
     let tokens = match (run.lengths.filter(|_| answer.is_some()), &load.pace) {
         (Some(_), Some(pace)) => format!("the mean of {} tokens", whole(pace.cached)),
@@ -100,11 +118,23 @@ pub fn load_assumed(scenario: &Scenario, job: &Job, load: &UserLoad, answer: Opt
     let requests = requests(load.each);
     match answer {
         Some(answer) => {
-            let who = if load.users == 1 { "With the user".to_owned() } else { format!("With all {}", users(load.users)) };
-            let on = if *load == answer.own { String::new() } else { format!(" on {}", gpus_of(scenario, load)) };
-            format!("{who} active at once{on}: {requests} on the fullest replica, each with {tokens} in the cache.")
+            let who = if load.users == 1 {
+                "With the user".to_owned()
+            } else {
+                format!("With all {}", users(load.users))
+            };
+            let on = if *load == answer.own {
+                String::new()
+            } else {
+                format!(" on {}", gpus_of(scenario, load))
+            };
+            format!(
+                "{who} active at once{on}: {requests} on the fullest replica, each with {tokens} in the cache."
+            )
         }
-        None => format!("With {requests} at once on each replica, each with {tokens} in the cache."),
+        None => {
+            format!("With {requests} at once on each replica, each with {tokens} in the cache.")
+        }
     }
 }
 
@@ -131,7 +161,8 @@ impl Counts {
             |answer| format!("the first count that carries {}", users(answer.own.users)),
         );
         let of_one = || [words(count.arithmetic), words(runs), count.reason.clone()];
-        let [arithmetic, smallest, reason] = answer.map_or_else(of_one, |answer| users_counts(job, answer, runs));
+        let [arithmetic, smallest, reason] =
+            answer.map_or_else(of_one, |answer| users_counts(job, answer, runs));
         Self { arithmetic, introduced, smallest, reason }
     }
 }
@@ -149,8 +180,10 @@ fn users_counts(job: &Job, answer: &UsersAnswer, one_replica: Option<u64>) -> [S
     };
     let each = fewest.layout.world_size();
     // Latent vectors have no heads to share out.
-    let whole_cache = if each > 1 && job.model().mla.is_some() { ", every GPU with the whole cache" } else { "" };
-    let room = format!("{}, room for {} on each{whole_cache}.", replicas_of(fewest), users(fewest.room));
+    let whole_cache =
+        if each > 1 && job.model().mla.is_some() { ", every GPU with the whole cache" } else { "" };
+    let room =
+        format!("{}, room for {} on each{whole_cache}.", replicas_of(fewest), users(fewest.room));
     let one = one_replica.map_or_else(String::new, |count| {
         format!(" With the requests per replica entered here, one replica runs on {}.", gpus(count))
     });
@@ -158,7 +191,10 @@ fn users_counts(job: &Job, answer: &UsersAnswer, one_replica: Option<u64>) -> [S
 }
 
 fn of_more(more: &More, now: u64) -> Fact {
-    let times =
-        if now == 0 { String::new() } else { format!("{} times as many", grouped(to_f64(more.at_once) / to_f64(now), 1)) };
+    let times = if now == 0 {
+        String::new()
+    } else {
+        format!("{} times as many", grouped(to_f64(more.at_once) / to_f64(now), 1))
+    };
     (more.title, format!("{} at once", whole(more.at_once)), times)
 }

@@ -57,7 +57,8 @@ pub fn inputs(job: &Job, estimate: &Estimate) -> MethodInputs {
 
 /// The engine's sums by kind.
 pub fn engine_side(estimate: &Estimate) -> EngineSide {
-    let [weights, gradients, optimizer, activations, kv_cache, temporary, framework] = estimate.ledger.by_kind();
+    let [weights, gradients, optimizer, activations, kv_cache, temporary, framework] =
+        estimate.ledger.by_kind();
     EngineSide {
         parameters: estimate.parameters.total,
         weights,
@@ -118,7 +119,10 @@ impl Cell {
     }
 
     fn count(count: Option<u64>, otherwise: &str) -> Self {
-        count.map_or_else(|| Self::new(Tone::Quiet, otherwise), |count| Self::new(Tone::Plain, gpus(count)))
+        count.map_or_else(
+            || Self::new(Tone::Quiet, otherwise),
+            |count| Self::new(Tone::Plain, gpus(count)),
+        )
     }
 }
 
@@ -146,8 +150,14 @@ impl Column {
     /// The engine's amounts, rounded line by line as the ledger prints them.
     fn of_engine(estimate: &Estimate, scale: Scale) -> Self {
         let rounded = kinds(estimate, scale);
-        let of = |kind: MemoryKind| rounded.iter().find(|(known, _)| *known == kind).map(|(_, amount)| *amount);
-        Self { parts: MemoryKind::ALL.map(of), rounded_total: scale.round(estimate.total()), total: Some(estimate.total()) }
+        let of = |kind: MemoryKind| {
+            rounded.iter().find(|(known, _)| *known == kind).map(|(_, amount)| *amount)
+        };
+        Self {
+            parts: MemoryKind::ALL.map(of),
+            rounded_total: scale.round(estimate.total()),
+            total: Some(estimate.total()),
+        }
     }
 
     /// A document's amounts; a kind without a line is not counted by it.
@@ -173,9 +183,17 @@ pub fn table(side: &Side, estimate: &Estimate, count: &GpuCount, unit: MemoryUni
     for kind in MemoryKind::ALL {
         let part = |column: &Column| column.parts.get(kind.index()).copied().flatten();
         if columns.iter().any(|column| part(column).is_some()) {
-            let cell =
-                |column: &Column| part(column).map_or_else(Cell::nothing, |amount| Cell::new(Tone::Plain, scale.number(amount)));
-            rows.push(Row { id: row_id(kind), label: kind.name().to_owned(), cells: each(&cell), kind: Some(kind) });
+            let cell = |column: &Column| {
+                part(column).map_or_else(Cell::nothing, |amount| {
+                    Cell::new(Tone::Plain, scale.number(amount))
+                })
+            };
+            rows.push(Row {
+                id: row_id(kind),
+                label: kind.name().to_owned(),
+                cells: each(&cell),
+                kind: Some(kind),
+            });
         }
     }
     let row = |id, label: String, cells| Row { id, label, cells, kind: None };
@@ -186,7 +204,11 @@ pub fn table(side: &Side, estimate: &Estimate, count: &GpuCount, unit: MemoryUni
     rows.push(row("total", "Total per GPU".to_owned(), each(&total)));
     let capacity = format!("Within {} {unit}?", scale.show(estimate.capacity));
     rows.push(row("fits", capacity, each(&|column| fits(column.total, estimate.capacity))));
-    rows.push(row("against", "Against the engine".to_owned(), each(&|column| against(column.total, estimate.total()))));
+    rows.push(row(
+        "against",
+        "Against the engine".to_owned(),
+        each(&|column| against(column.total, estimate.total())),
+    ));
     rows.extend(count_rows(side, count));
     rows
 }
@@ -224,8 +246,11 @@ fn count_rows(side: &Side, count: &GpuCount) -> [Row; 3] {
     let answered = |answer: &MethodAnswer, cell: &dyn Fn(&GpuAnswer) -> Cell| {
         if answer.covered { cell(&answer.gpus) } else { Cell::nothing() }
     };
-    let by_division = |answer: &MethodAnswer| answered(answer, &|gpus| Cell::count(gpus.arithmetic, division_missing(answer)));
-    let runnable = |answer: &MethodAnswer| answered(answer, &|gpus| Cell::count(gpus.runnable, "none"));
+    let by_division = |answer: &MethodAnswer| {
+        answered(answer, &|gpus| Cell::count(gpus.arithmetic, division_missing(answer)))
+    };
+    let runnable =
+        |answer: &MethodAnswer| answered(answer, &|gpus| Cell::count(gpus.runnable, "none"));
     let why = |answer: &MethodAnswer| Cell::new(Tone::Prose, answer.gpus.reason.clone());
     [
         row("division", "GPUs by division", Cell::count(count.arithmetic, "none"), &by_division),
@@ -273,7 +298,11 @@ pub fn summary(answer: &MethodAnswer) -> String {
         1 => format!("1 {one}"),
         count => format!("{} {more}", whole(u64::try_from(count).unwrap_or(u64::MAX))),
     };
-    if answer.covered { many(answer.differences.len(), "difference", "differences") } else { "training only".to_owned() }
+    if answer.covered {
+        many(answer.differences.len(), "difference", "differences")
+    } else {
+        "training only".to_owned()
+    }
 }
 
 /// Jobs of many kinds for the tests here and in the formulas.
@@ -335,7 +364,10 @@ mod tests {
         for job in scenarios() {
             let (_, rows) = table_of(&job);
             for column in 0..6 {
-                let parts = rows.iter().filter(|row| row.kind.is_some()).filter_map(|row| digits(&row.cells[column]));
+                let parts = rows
+                    .iter()
+                    .filter(|row| row.kind.is_some())
+                    .filter_map(|row| digits(&row.cells[column]));
                 if let Some(total) = digits(&row(&rows, "total").cells[column]) {
                     assert_eq!(parts.sum::<u64>(), total, "column {column} of {rows:#?}");
                 }
@@ -360,19 +392,26 @@ mod tests {
 
     #[test]
     fn the_inputs_are_the_jobs() {
-        let job =
-            decode("v1&m=llama3-8b&gpu=h100-80&n=64&tp=8&pp=2&z=1&s=4096&gb=64&b=1&mfu=45").scenario.resolve().expect("a job");
+        let job = decode("v1&m=llama3-8b&gpu=h100-80&n=64&tp=8&pp=2&z=1&s=4096&gb=64&b=1&mfu=45")
+            .scenario
+            .resolve()
+            .expect("a job");
         let estimate = estimate(&job);
         let inputs = inputs(&job, &estimate);
         assert_eq!(inputs.num_parameters, 8_030_261_248);
         assert_eq!((inputs.world_size(), inputs.data_parallel_size), (64, 4));
         let run = job.training().expect("training");
-        assert!((inputs.achieved_flops_per_gpu.0 - 989e12 * run.mfu).abs() < 1e12, "{:?}", inputs.achieved_flops_per_gpu);
+        assert!(
+            (inputs.achieved_flops_per_gpu.0 - 989e12 * run.mfu).abs() < 1e12,
+            "{:?}",
+            inputs.achieved_flops_per_gpu
+        );
     }
 
     #[test]
     fn the_first_documents_last_step_reads_as_eight_on_both_sides() {
-        let link = "v1&m=ju-7b&gpu=a100-40&mem=37.2529&n=8&z=3&s=4096&gb=128&b=16&rc=full&att=flash";
+        let link =
+            "v1&m=ju-7b&gpu=a100-40&mem=37.2529&n=8&z=3&s=4096&gb=128&b=16&rc=full&att=flash";
         let (side, rows) = table_of(&decode(link).scenario.resolve().expect("a job"));
         assert_eq!(row(&rows, "division").cells[1].text, "8 GPUs");
         assert_eq!(row(&rows, "runnable").cells[1].text, "8 GPUs");
@@ -384,7 +423,8 @@ mod tests {
 
     #[test]
     fn documents_that_only_train_say_so_when_serving() {
-        let (side, rows) = table_of(&decode("v1&m=llama3-8b&do=serve&n=1").scenario.resolve().expect("a job"));
+        let (side, rows) =
+            table_of(&decode("v1&m=llama3-8b&do=serve&n=1").scenario.resolve().expect("a job"));
         assert_eq!(row(&rows, "total").cells[1].text, "not described");
         assert_eq!(row(&rows, "fits").cells[1].text, NOTHING);
         assert_eq!(summary(&side.answers[0]), "training only");

@@ -61,7 +61,11 @@ pub struct CardFigure {
 impl CardFigure {
     /// Its name where it is heard alone: a training's figures stand further down once more.
     pub fn named(&self) -> String {
-        if self.path.starts_with("card/") { format!("{}, in the answer", self.label) } else { self.label.to_owned() }
+        if self.path.starts_with("card/") {
+            format!("{}, in the answer", self.label)
+        } else {
+            self.label.to_owned()
+        }
     }
 }
 
@@ -83,13 +87,19 @@ pub fn card(job: &Job, estimate: &Estimate, timing: &Timing) -> Option<[CardFigu
             format!("{} tokens/s, MFU {}", amount(step.tokens_per_second), tenths(step.mfu)),
         ),
         figure("card/The run", "The run", duration(cost.seconds.0), format!("{tokens} tokens")),
-        figure("card/Cost of the run", "Cost of the run", money_short(cost.price), format!("at {per_hour} per GPU-hour")),
+        figure(
+            "card/Cost of the run",
+            "Cost of the run",
+            money_short(cost.price),
+            format!("at {per_hour} per GPU-hour"),
+        ),
     ])
 }
 
 /// Figures of the card in one sentence, as they are heard.
 pub fn spoken(figures: &[CardFigure]) -> String {
-    let said: Vec<String> = figures.iter().map(|figure| format!("{} {}", figure.label, figure.value)).collect();
+    let said: Vec<String> =
+        figures.iter().map(|figure| format!("{} {}", figure.label, figure.value)).collect();
     said.join(", ")
 }
 
@@ -107,7 +117,10 @@ pub fn money_short(value: f64) -> String {
         value if value >= 1e4 => (value / 1e3, "\u{202f}k"),
         value => return money(value),
     };
-    format!("${}{suffix}", grouped(value, if value < 9.995 { 2 } else { usize::from(value < 99.95) }))
+    format!(
+        "${}{suffix}",
+        grouped(value, if value < 9.995 { 2 } else { usize::from(value < 99.95) })
+    )
 }
 
 /// A name, a value, and what there is to know about it; may be empty.
@@ -154,7 +167,11 @@ fn of_training(job: &Job, step: &Step, cost: &Cost) -> Vec<Fact> {
         facts.extend(of_texts(job, step, (run, texts)));
     }
     facts.extend([
-        ("The run", duration(cost.seconds.0), format!("{} steps, without interruptions", whole(ceil_u64(cost.steps)))),
+        (
+            "The run",
+            duration(cost.seconds.0),
+            format!("{} steps, without interruptions", whole(ceil_u64(cost.steps))),
+        ),
         plain("GPU-hours", amount(cost.gpu_hours)),
         ("Cost of the run", money(cost.price), format!("at {per_hour} per GPU-hour")),
     ]);
@@ -186,11 +203,15 @@ fn of_texts(job: &Job, step: &Step, (run, texts): (&TrainingRun, Texts)) -> Vec<
     let padding = 1.0 - to_f64(run.useful_tokens()) / to_f64(run.seq_length);
     let mut facts = vec![
         pace(format!("texts of {mean} tokens padded to {}: assumed", whole(run.seq_length))),
-        ("Share of padding", per_cent(padding), "of all tokens: they take memory and time as others do".to_owned()),
+        (
+            "Share of padding",
+            per_cent(padding),
+            "of all tokens: they take memory and time as others do".to_owned(),
+        ),
     ];
-    facts.extend(
-        packing(job, useful).map(|times| (PACKED, format!("{} ×", grouped(times, 1)), "as many useful tokens".to_owned())),
-    );
+    facts.extend(packing(job, useful).map(|times| {
+        (PACKED, format!("{} ×", grouped(times, 1)), "as many useful tokens".to_owned())
+    }));
     facts
 }
 
@@ -214,20 +235,35 @@ fn of_serving(job: &Job, time: &ServingTime) -> Vec<Fact> {
             short(time.first_token),
             format!("a prompt of {} tokens that does not wait", whole(time.prompt)),
         ),
-        ("Time per output token (TPOT)", short(time.decode), format!("{at_once} at once, each with a full context: {bound}")),
+        (
+            "Time per output token (TPOT)",
+            short(time.decode),
+            format!("{at_once} at once, each with a full context: {bound}"),
+        ),
     ];
     facts.extend(messages(time));
     facts.extend([
         ("Tokens per second of one request", amount(1.0 / time.decode.0), String::new()),
         ("Tokens per second of one instance", amount(time.tokens_per_second), gpus(ranks)),
     ]);
-    facts.extend(
-        time.turns_at
-            .map(|turns| ("Batch size where decoding becomes compute-bound", whole(turns), "the KV cache left out".to_owned())),
-    );
-    facts.push(("Cost of a million tokens", money(time.price_per_million), format!("at {per_hour} per GPU-hour")));
+    facts.extend(time.turns_at.map(|turns| {
+        (
+            "Batch size where decoding becomes compute-bound",
+            whole(turns),
+            "the KV cache left out".to_owned(),
+        )
+    }));
+    facts.push((
+        "Cost of a million tokens",
+        money(time.price_per_million),
+        format!("at {per_hour} per GPU-hour"),
+    ));
     facts.extend(time.kwh_per_million.map(|energy| {
-        ("Energy of a million tokens", format!("{} kWh", amount(energy)), "GPUs at full board power: an assumption".to_owned())
+        (
+            "Energy of a million tokens",
+            format!("{} kWh", amount(energy)),
+            "GPUs at full board power: an assumption".to_owned(),
+        )
     }));
     facts
 }
@@ -243,12 +279,21 @@ fn messages(time: &ServingTime) -> Vec<Fact> {
     let [piece, further] = time.messages;
     let lines = [
         ("Messages: sums over tensor ranks", piece.sums, further.sums, ""),
-        ("Messages: tokens to experts and back", piece.experts, further.experts, ", if all experts are asked as often: assumed"),
+        (
+            "Messages: tokens to experts and back",
+            piece.experts,
+            further.experts,
+            ", if all experts are asked as often: assumed",
+        ),
         ("Messages: between stages", piece.stages, further.stages, ""),
     ];
     let sent = lines.into_iter().filter(|(_, _, further, _)| further.0 > 0.0);
     sent.map(|(name, piece, further, more)| {
-        (name, short(further), format!("of one further token, {} of one piece of a prompt{more}", short(piece)))
+        (
+            name,
+            short(further),
+            format!("of one further token, {} of one piece of a prompt{more}", short(piece)),
+        )
     })
     .collect()
 }
@@ -299,8 +344,12 @@ pub fn unknown(scenario: &Scenario, timing: &Timing) -> Option<String> {
 pub const fn caveat(verdict: Verdict) -> Option<&'static str> {
     match verdict {
         Verdict::Fits | Verdict::Tight => None,
-        Verdict::DoesNotFit => Some("It does not fit: this is how long it would take with enough memory."),
-        Verdict::CannotRun => Some("It cannot run like this: these are figures of a layout that is not allowed."),
+        Verdict::DoesNotFit => {
+            Some("It does not fit: this is how long it would take with enough memory.")
+        }
+        Verdict::CannotRun => {
+            Some("It cannot run like this: these are figures of a layout that is not allowed.")
+        }
     }
 }
 
@@ -330,7 +379,11 @@ fn energy_text(kwh: f64) -> String {
 }
 
 fn mass_text(kilograms: f64) -> String {
-    if kilograms >= 1e4 { format!("{} t", amount(kilograms / 1e3)) } else { format!("{} kg", amount(kilograms)) }
+    if kilograms >= 1e4 {
+        format!("{} t", amount(kilograms / 1e3))
+    } else {
+        format!("{} kg", amount(kilograms))
+    }
 }
 
 /// The width of a share's bar, of 100.

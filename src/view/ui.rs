@@ -203,7 +203,14 @@ pub struct ChartsLook {
 impl Default for ChartsLook {
     fn default() -> Self {
         let lines = Lines::default();
-        Self { log_axis: true, plot_size: (412, 254), bar_width: 848, at_step: false, axis: Axis::SeqLength, lines }
+        Self {
+            log_axis: true,
+            plot_size: (412, 254),
+            bar_width: 848,
+            at_step: false,
+            axis: Axis::SeqLength,
+            lines,
+        }
     }
 }
 
@@ -238,7 +245,10 @@ pub struct FromWorkers {
 impl FromWorkers {
     /// The best layouts of that scenario at each number of GPUs; none while they are not known.
     pub fn best(&self, scenario: &Scenario) -> &[NamedStair] {
-        self.stairs.as_deref().filter(|stairs| stairs.scenario == *scenario).map_or(&[], |stairs| &stairs.best)
+        self.stairs
+            .as_deref()
+            .filter(|stairs| stairs.scenario == *scenario)
+            .map_or(&[], |stairs| &stairs.best)
     }
 }
 
@@ -310,7 +320,11 @@ mod tests {
         assert_eq!(drafts.text_of(FieldId::SeqLength, &scenario), "4k");
         scenario.set(FieldId::SeqLength, Value::Integer(2048));
         assert_eq!(drafts.text_of(FieldId::SeqLength, &scenario), "2048");
-        let text = Unread { field: FieldId::SeqLength, text: "nonsense".to_owned(), message: String::new() };
+        let text = Unread {
+            field: FieldId::SeqLength,
+            text: "nonsense".to_owned(),
+            message: String::new(),
+        };
         drafts.unread.push(text);
         assert_eq!(drafts.text_of(FieldId::SeqLength, &scenario), "nonsense");
         assert_eq!(drafts.of(|id| id == FieldId::Gpus), Drafts::default());

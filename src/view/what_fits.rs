@@ -45,14 +45,19 @@ fn formats(scenario: &Scenario) -> Vec<WeightFormat> {
         Run::Serving(run) => Some(run.engine),
         Run::Training(_) => None,
     });
-    engine.map(|engine| engine.smaller_weights.iter().map(|(format, _)| *format).collect()).unwrap_or_default()
+    engine
+        .map(|engine| engine.smaller_weights.iter().map(|(format, _)| *format).collect())
+        .unwrap_or_default()
 }
 
 /// Every model that fits the scenario's accelerators in some way: served, or fine-tuned with the scenario's texts, by the scenario's mode. A row
 /// for each format or way in which it fits; models in the order of the catalog. Fine-tuning takes one text at a time and recomputes blocks.
 pub fn what_fits(scenario: &Scenario) -> Vec<Fit> {
     let serves = scenario.mode() == Mode::Serve;
-    catalog::models().iter().flat_map(|row| if serves { served(scenario, row) } else { tuned(scenario, row) }).collect()
+    catalog::models()
+        .iter()
+        .flat_map(|row| if serves { served(scenario, row) } else { tuned(scenario, row) })
+        .collect()
 }
 
 /// The scenario's accelerators with another model.
@@ -149,17 +154,34 @@ pub fn by_size(mut fits: Vec<Fit>) -> Vec<Fit> {
 pub fn as_text(fits: &[Fit], scenario: &Scenario) -> String {
     let serves = scenario.mode() == Mode::Serve;
     let unit = scenario.memory_unit();
-    let (way, length, speed) = if serves { ("weights", "longest context", "tokens/s") } else { ("what learns", "sequence", "") };
-    let head = format!("{:<34} {:>9}  {way:<26} {length:>15}  {:>9}  {speed:>9}", "model", "billions", unit.name());
+    let (way, length, speed) = if serves {
+        ("weights", "longest context", "tokens/s")
+    } else {
+        ("what learns", "sequence", "")
+    };
+    let head = format!(
+        "{:<34} {:>9}  {way:<26} {length:>15}  {:>9}  {speed:>9}",
+        "model",
+        "billions",
+        unit.name()
+    );
     let line = |fit: &Fit| {
         let speed = fit.tokens_per_second.map_or_else(String::new, |speed| format!("{speed:.1}"));
-        let (billions, length) = (format!("{:.2}", to_f64(fit.parameters) / 1e9), whole(fit.length));
+        let (billions, length) =
+            (format!("{:.2}", to_f64(fit.parameters) / 1e9), whole(fit.length));
         let memory = unit.number(fit.memory, 1);
-        format!("{:<34} {billions:>9}  {:<26} {length:>15}  {memory:>9}  {speed:>9}", fit.model.name, fit.way_label)
-            .trim_end()
-            .to_owned()
+        format!(
+            "{:<34} {billions:>9}  {:<26} {length:>15}  {memory:>9}  {speed:>9}",
+            fit.model.name, fit.way_label
+        )
+        .trim_end()
+        .to_owned()
     };
-    [head.trim_end().to_owned()].into_iter().chain(fits.iter().map(line)).collect::<Vec<_>>().join("\n")
+    [head.trim_end().to_owned()]
+        .into_iter()
+        .chain(fits.iter().map(line))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// The rows as JSON, each with its link; memory in bytes.
@@ -194,7 +216,11 @@ mod tests {
         assert!(fits.len() > 100, "{}", fits.len());
         let largest = fits.first().expect("a row");
         assert!(largest.parameters > 30_000_000_000, "{}", largest.model.name);
-        for fit in fits.iter().step_by(7).filter(|fit| fit.length < fit.model.config.max_position_embeddings) {
+        for fit in fits
+            .iter()
+            .step_by(7)
+            .filter(|fit| fit.length < fit.model.config.max_position_embeddings)
+        {
             let mut longer = fit.scenario.clone();
             longer.set(FieldId::ContextLength, Value::Integer(fit.length + fit.length / 8 + 512));
             let job = longer.resolve().expect("a job");

@@ -47,8 +47,10 @@ pub fn scientific(value: f64) -> String {
     }
     let text = format!("{value:.1e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((text.as_str(), "0"));
-    let raised: String =
-        exponent.chars().filter_map(|digit| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(usize::try_from(digit.to_digit(10)?).ok()?)).collect();
+    let raised: String = exponent
+        .chars()
+        .filter_map(|digit| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(usize::try_from(digit.to_digit(10)?).ok()?))
+        .collect();
     format!("{digits} × 10{raised}")
 }
 
@@ -176,13 +178,16 @@ pub const fn verdict_word(verdict: Verdict) -> &'static str {
 
 /// The answer's sentence after its first words.
 pub fn verdict_sentence(scenario: &Scenario, estimate: &Estimate, scale: Scale) -> String {
-    let (used, room, unit) = (scale.show(estimate.total()), scale.show(estimate.capacity), scale.unit);
+    let (used, room, unit) =
+        (scale.show(estimate.total()), scale.show(estimate.capacity), scale.unit);
     let (about, alone) = (about(scenario), scenario.get(FieldId::Gpus) == Value::Integer(1));
     let takes = match (estimate.total() <= estimate.capacity, alone) {
         (true, true) => format!("{about} takes {used} of {room} {unit}."),
         (true, false) => format!("{about} takes {used} of {room} {unit} on each GPU."),
         (false, true) => format!("{about} needs {used} {unit}; the GPU has {room} {unit}."),
-        (false, false) => format!("{about} needs {used} {unit} on each GPU; each has {room} {unit}."),
+        (false, false) => {
+            format!("{about} needs {used} {unit} on each GPU; each has {room} {unit}.")
+        }
     };
     [Some(takes), at_once(scenario, estimate)].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
@@ -199,7 +204,10 @@ fn at_once(scenario: &Scenario, estimate: &Estimate) -> Option<String> {
     let of = format!("{} of {} tokens", requests(running), whole(context));
     let run = if running == 1 { "runs" } else { "run" };
     Some(if running < most {
-        format!("There is room for {of} at once; the server would run up to {}, and those without room wait.", whole(most))
+        format!(
+            "There is room for {of} at once; the server would run up to {}, and those without room wait.",
+            whole(most)
+        )
     } else {
         format!("{of} {run} at once, as many as the server lets in; more wait.")
     })
@@ -210,7 +218,9 @@ pub fn margin(estimate: &Estimate, scale: Scale) -> (String, String) {
     let number = scale.gap(estimate.total(), estimate.capacity);
     let caption = match estimate.headroom() {
         Headroom::Free(gap) => format!("free on each GPU, {}", percent(gap, estimate.capacity)),
-        Headroom::Short(gap) => format!("short on each GPU, {} over", percent(gap, estimate.capacity)),
+        Headroom::Short(gap) => {
+            format!("short on each GPU, {} over", percent(gap, estimate.capacity))
+        }
     };
     (number, caption)
 }

@@ -50,7 +50,9 @@ struct Worst {
 /// The panel: how it was measured, one row for each stack, the rows furthest off.
 pub fn panel() -> Html {
     // The file is part of the program, and a test reads it.
-    let accuracy: Accuracy = serde_json::from_str(include_str!("../../tools/accuracy/accuracy.json")).unwrap_or_default();
+    let accuracy: Accuracy =
+        serde_json::from_str(include_str!("../../tools/accuracy/accuracy.json"))
+            .unwrap_or_default();
     let rows: Html = accuracy.lines.iter().map(line).collect();
     let worst: Html = accuracy.worst.iter().map(furthest).collect();
     html! {
@@ -163,7 +165,8 @@ mod tests {
     #[test]
     fn every_line_and_every_worst_row_of_the_file_is_shown() {
         let accuracy: Accuracy =
-            serde_json::from_str(include_str!("../../tools/accuracy/accuracy.json")).expect("the accuracy file");
+            serde_json::from_str(include_str!("../../tools/accuracy/accuracy.json"))
+                .expect("the accuracy file");
         assert!(!accuracy.lines.is_empty() && !accuracy.worst.is_empty());
         let panel = panel();
         let worst: Vec<_> = accuracy.worst.iter().flat_map(|furthest| &furthest.rows).collect();
@@ -171,7 +174,12 @@ mod tests {
         let words = text(&panel);
         for line in &accuracy.lines {
             assert!(words.contains(&line.what), "{}", line.what);
-            assert_eq!(line.activations[0].is_empty(), line.activations[2].is_empty(), "{}", line.what);
+            assert_eq!(
+                line.activations[0].is_empty(),
+                line.activations[2].is_empty(),
+                "{}",
+                line.what
+            );
         }
         for worst in worst {
             assert!(words.contains(&worst.row) && words.contains(&worst.error), "{}", worst.row);
@@ -182,21 +190,34 @@ mod tests {
     #[test]
     fn the_rows_furthest_off_are_those_that_the_table_admits() {
         let accuracy: Accuracy =
-            serde_json::from_str(include_str!("../../tools/accuracy/accuracy.json")).expect("the accuracy file");
-        let kinds: Vec<_> = accuracy.worst.iter().map(|furthest| (furthest.kind.as_str(), furthest.rows.len())).collect();
+            serde_json::from_str(include_str!("../../tools/accuracy/accuracy.json"))
+                .expect("the accuracy file");
+        let kinds: Vec<_> = accuracy
+            .worst
+            .iter()
+            .map(|furthest| (furthest.kind.as_str(), furthest.rows.len()))
+            .collect();
         assert_eq!(kinds, [("Time", 5), ("Memory and counts", 5), ("Memory under frameworks", 5)]);
         let largest = |text: &str| -> f64 {
-            let number: String = text.chars().filter(|it| it.is_ascii_digit() || *it == '.').collect();
+            let number: String =
+                text.chars().filter(|it| it.is_ascii_digit() || *it == '.').collect();
             number.parse().expect(text)
         };
-        let admitted = accuracy.lines.iter().filter_map(|line| line.exact.split_once("step time of ")?.1.rsplit_once("largest "));
+        let admitted = accuracy
+            .lines
+            .iter()
+            .filter_map(|line| line.exact.split_once("step time of ")?.1.rsplit_once("largest "));
         let admitted = admitted.map(|(_, error)| largest(error)).fold(0.0, f64::max);
         assert!((largest(&accuracy.worst[0].rows[0].error) - admitted).abs() < 0.1, "{admitted}");
         // The lines of frameworks are met by the last list, those of everything else by the one before.
-        let of_frameworks =
-            |line: &super::Line| line.against.contains("CUDA allocator") || line.what.contains("published, where");
+        let of_frameworks = |line: &super::Line| {
+            line.against.contains("CUDA allocator") || line.what.contains("published, where")
+        };
         for (at, frameworks) in [(1, false), (2, true)] {
-            let lines = accuracy.lines.iter().filter(|line| of_frameworks(line) == frameworks && !line.peak[2].is_empty());
+            let lines = accuracy
+                .lines
+                .iter()
+                .filter(|line| of_frameworks(line) == frameworks && !line.peak[2].is_empty());
             let peak = lines.map(|line| largest(&line.peak[2])).fold(0.0, f64::max);
             assert!((largest(&accuracy.worst[at].rows[0].error) - peak).abs() < 0.001, "{peak}");
         }
@@ -205,14 +226,21 @@ mod tests {
     #[test]
     fn a_row_is_called_by_words_and_linked_to_its_source() {
         let accuracy: Accuracy =
-            serde_json::from_str(include_str!("../../tools/accuracy/accuracy.json")).expect("the accuracy file");
+            serde_json::from_str(include_str!("../../tools/accuracy/accuracy.json"))
+                .expect("the accuracy file");
         for worst in accuracy.worst.iter().flat_map(|furthest| &furthest.rows) {
-            assert!(worst.row.contains(' ') && !worst.row.contains("megatron_golden"), "{}", worst.row);
+            assert!(
+                worst.row.contains(' ') && !worst.row.contains("megatron_golden"),
+                "{}",
+                worst.row
+            );
             let Some(address) = worst.address.as_deref() else {
                 assert!(worst.source.ends_with("tests/data/cuda/README.md"), "{}", worst.source);
                 continue;
             };
-            let from_hub = ["https://github.com/", "https://gist.github.com/"].iter().any(|hub| address.starts_with(hub));
+            let from_hub = ["https://github.com/", "https://gist.github.com/"]
+                .iter()
+                .any(|hub| address.starts_with(hub));
             assert!(from_hub && panel().as_str().contains(address), "{address}");
         }
     }

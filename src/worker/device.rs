@@ -155,9 +155,13 @@ mod tests {
     fn three_lines_and_what_lies_between_them() {
         let [panel, warning] = of("v2&m=llama3.2-1b&n=1");
         let words = text(&panel);
-        for label in
-            ["Allocated by tensors", "Reserved by PyTorch", "In use on the GPU", "Free between tensors", "With growing segments"]
-        {
+        for label in [
+            "Allocated by tensors",
+            "Reserved by PyTorch",
+            "In use on the GPU",
+            "Free between tensors",
+            "With growing segments",
+        ] {
             assert!(words.contains(label), "{label}: {words}");
         }
         assert_eq!(count(&panel, "<details"), 1);
@@ -168,16 +172,32 @@ mod tests {
     fn a_warning_comes_with_changes_that_the_replay_has_carried_out() {
         let [panel, warning] = of("v1&m=llama3-8b&n=8&mem=26");
         assert!(text(&warning).contains("PyTorch runs out of memory"), "{}", text(&warning));
-        assert!(count(&warning, "data-do=\"take:") >= 2 && text(&warning).contains("fits on"), "{}", text(&warning));
-        assert!(text(&panel).contains("On a GPU without a limit it would hold"), "{}", text(&panel));
+        assert!(
+            count(&warning, "data-do=\"take:") >= 2 && text(&warning).contains("fits on"),
+            "{}",
+            text(&warning)
+        );
+        assert!(
+            text(&panel).contains("On a GPU without a limit it would hold"),
+            "{}",
+            text(&panel)
+        );
     }
 
     #[test]
     fn where_the_order_is_not_known_a_sentence_says_why() {
         let [panel, warning] = of("v1&do=serve&m=llama3-8b");
-        assert!(text(&panel).contains("A serving engine takes its memory once"), "{}", text(&panel));
+        assert!(
+            text(&panel).contains("A serving engine takes its memory once"),
+            "{}",
+            text(&panel)
+        );
         assert!(warning.is_empty());
         let [panel, _] = of("v1&m=llama3-70b&n=64&tp=8&pp=4&z=1");
-        assert!(text(&panel).contains("the reserve for fragmentation is assumed"), "{}", text(&panel));
+        assert!(
+            text(&panel).contains("the reserve for fragmentation is assumed"),
+            "{}",
+            text(&panel)
+        );
     }
 }

@@ -4,8 +4,8 @@ use super::wire::MARK;
 use crate::config::Job;
 use crate::estimator::estimate;
 use crate::explain::{
-    Explainer, Explanation, Form, Largest, Said, Written, document_words, growth_sentence, is_itself, latex, legend, mathml,
-    result_of, source_words, text,
+    Explainer, Explanation, Form, Largest, Said, Written, document_words, growth_sentence,
+    is_itself, latex, legend, mathml, result_of, source_words, text,
 };
 use crate::units::MemoryUnit;
 use crate::view::markup::{Html, html};
@@ -26,7 +26,10 @@ fn with<T>(job: &Job, unit: MemoryUnit, each: impl FnOnce(&Explainer) -> T) -> T
 /// The first path that this job has no figure for.
 pub fn explained(job: &Job, paths: &[String], unit: MemoryUnit) -> Result<Vec<String>, String> {
     with(job, unit, |explainer| {
-        paths.iter().map(|path| Ok(text(&explainer.explain(path).ok_or_else(|| path.clone())?, unit))).collect()
+        paths
+            .iter()
+            .map(|path| Ok(text(&explainer.explain(path).ok_or_else(|| path.clone())?, unit)))
+            .collect()
     })
 }
 
@@ -49,7 +52,8 @@ fn gone() -> Html {
 
 fn panel(found: &Explanation, unit: MemoryUnit) -> Html {
     let own = found.written(unit);
-    let (first, parts) = own.split_first().map_or((None, &own[..]), |(first, rest)| (Some(first), rest));
+    let (first, parts) =
+        own.split_first().map_or((None, &own[..]), |(first, rest)| (Some(first), rest));
     let head: Html = first.map(|line| formula(line, &found.title)).into_iter().collect();
     html! {
         div class="explain" role="group" aria-label={ "Explanation of " (found.title) } {
@@ -114,7 +118,8 @@ fn folded(parts: &[Written]) -> Html {
 /// times.
 fn stands_out(largest: &Largest, unit: MemoryUnit) -> Html {
     let label = format!("Most of it, {}", largest.names);
-    let times = if largest.count == 1 { String::new() } else { format!(", {} times", largest.count) };
+    let times =
+        if largest.count == 1 { String::new() } else { format!(", {} times", largest.count) };
     let result = result_of(&largest.one, unit) + &times;
     formula(&Written { label: &label, expr: &largest.one, result }, "")
 }
@@ -188,6 +193,9 @@ mod tests {
         assert_eq!(pieces.len(), 3);
         assert!(pieces[0].contains("data-kind") && pieces[2].contains("<math"), "{}", pieces[2]);
         assert!(pieces[1].contains("no such figure"));
-        assert_eq!(explained(&job, &["ledger/Nothing".to_owned()], MemoryUnit::Gb), Err("ledger/Nothing".to_owned()));
+        assert_eq!(
+            explained(&job, &["ledger/Nothing".to_owned()], MemoryUnit::Gb),
+            Err("ledger/Nothing".to_owned())
+        );
     }
 }

@@ -11,7 +11,8 @@ use crate::view::markup::{Html, html};
 pub const MENU: &str = "menu";
 
 /// The sentence where a picture could not be made.
-const PICTURE_FAILED: &str = "The picture could not be made. Show that part of the page, then try again.";
+const PICTURE_FAILED: &str =
+    "The picture could not be made. Show that part of the page, then try again.";
 
 /// Charts of the page: where each is, and what it is called.
 const PICTURES: [(&str, &str); 4] = [
@@ -160,15 +161,26 @@ mod tests {
     fn the_menu_names_every_file_and_picture() {
         let menu = answer("v1&m=llama3-8b", &format!("{MENU}\n{ABOUT}0"));
         assert_eq!((count(&menu, "data-do=\"take-along:"), count(&menu, "data-picture=")), (4, 8));
-        assert!(text(&menu).contains("&lt;iframe src=&quot;https://example.org/#v2&amp;c="), "{}", text(&menu));
+        assert!(
+            text(&menu).contains("&lt;iframe src=&quot;https://example.org/#v2&amp;c="),
+            "{}",
+            text(&menu)
+        );
         assert_eq!(count(&answer("v1&do=serve", &format!("{MENU}\n{ABOUT}0")), "data-picture="), 6);
-        assert_eq!(count(&answer("v1&b.n=16", &format!("{MENU}\n{ABOUT}2")), "class=\"notice\""), 1);
+        assert_eq!(
+            count(&answer("v1&b.n=16", &format!("{MENU}\n{ABOUT}2")), "class=\"notice\""),
+            1
+        );
     }
 
     #[test]
     fn a_file_comes_behind_its_name_or_not_at_all() {
         let made = answer("v1&m=llama3-8b", &format!("ledger.csv\n{ABOUT}0"));
-        assert!(made.as_str().starts_with("headroom-ledger.csv text/csv\nscenario,kind,"), "{}", made.as_str());
+        assert!(
+            made.as_str().starts_with("headroom-ledger.csv text/csv\nscenario,kind,"),
+            "{}",
+            made.as_str()
+        );
         let none = answer("v1&m=llama3-8b&tp=3", &format!("answer.md\n{ABOUT}0"));
         assert!(none.as_str().starts_with("\nAn input needs a look"), "{}", none.as_str());
     }

@@ -28,7 +28,8 @@ fn rows(scenario: &Scenario) -> Arc<Vec<Fit>> {
 
 /// The table; `asked` is an order and, behind a blank, the word of a format or way: `speed awq`.
 pub fn panel(scenario: &Scenario, asked: &str, unit: MemoryUnit) -> Html {
-    let FitsList { order, way } = FitsList::read(asked).unwrap_or(FitsList { order: FitsOrder::Size, way: String::new() });
+    let FitsList { order, way } =
+        FitsList::read(asked).unwrap_or(FitsList { order: FitsOrder::Size, way: String::new() });
     let way = way.as_str();
     let all = rows(scenario);
     let mut shown: Vec<&Fit> = all.iter().filter(|fit| way.is_empty() || fit.way == way).collect();
@@ -37,9 +38,13 @@ pub fn panel(scenario: &Scenario, asked: &str, unit: MemoryUnit) -> Html {
         shown.dedup_by_key(|fit| fit.model.id);
     }
     match order {
-        FitsOrder::Length => shown.sort_by_key(|fit| std::cmp::Reverse((fit.length, fit.parameters))),
+        FitsOrder::Length => {
+            shown.sort_by_key(|fit| std::cmp::Reverse((fit.length, fit.parameters)))
+        }
         FitsOrder::Speed => {
-            shown.sort_by(|a, b| b.tokens_per_second.unwrap_or(0.0).total_cmp(&a.tokens_per_second.unwrap_or(0.0)));
+            shown.sort_by(|a, b| {
+                b.tokens_per_second.unwrap_or(0.0).total_cmp(&a.tokens_per_second.unwrap_or(0.0))
+            });
         }
         FitsOrder::Size => shown.sort_by_key(|fit| std::cmp::Reverse(fit.parameters)),
     }
@@ -73,7 +78,9 @@ fn about(scenario: &Scenario, count: usize, serves: bool) -> String {
             whole(SPEED_AT)
         )
     } else {
-        format!("{count} models of the list can be fine-tuned on {hardware}, one text at a time, every block recomputed.")
+        format!(
+            "{count} models of the list can be fine-tuned on {hardware}, one text at a time, every block recomputed."
+        )
     }
 }
 

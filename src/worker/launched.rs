@@ -17,7 +17,12 @@ pub fn panel(pasted: &[Pasted<'_>], present: &Scenario) -> (Html, Option<String>
         Err(sentences) => return (refused(&sentences), None),
     };
     let link = encode(&read.scenario);
-    (read.launched.as_ref().map_or_else(|| of_link(&read.scenario, &link), |launched| report(launched, &link)), Some(link))
+    (
+        read.launched
+            .as_ref()
+            .map_or_else(|| of_link(&read.scenario, &link), |launched| report(launched, &link)),
+        Some(link),
+    )
 }
 
 fn refused(sentences: &[String]) -> Html {
@@ -116,21 +121,28 @@ mod tests {
         let text = "vllm serve Qwen/Qwen2.5-72B-Instruct --frobnicate 3";
         let (html, link) = panel(&[Pasted { name: "", text }], &Scenario::default());
         assert!(link.is_some_and(|link| link.contains("m=qwen2.5-72b")));
-        let [first, second] = ["frobnicate", "Qwen/Qwen2.5-72B-Instruct"].map(|word| html.as_str().find(word));
+        let [first, second] =
+            ["frobnicate", "Qwen/Qwen2.5-72B-Instruct"].map(|word| html.as_str().find(word));
         assert!(first.is_some() && first < second, "{}", html.as_str());
         assert!(html.as_str().contains("Serving Qwen2.5 72B"), "{}", html.as_str());
     }
 
     #[test]
     fn a_link_says_whose_it_is_and_whether_it_fits() {
-        let (html, link) = panel(&[Pasted { name: "", text: "v2&m=llama3-70b&n=16" }], &Scenario::default());
+        let (html, link) =
+            panel(&[Pasted { name: "", text: "v2&m=llama3-70b&n=16" }], &Scenario::default());
         assert!(link.is_some_and(|link| link.contains("m=llama3-70b")));
-        assert!(html.as_str().contains("A link: ") && html.as_str().contains("Does not fit."), "{}", html.as_str());
+        assert!(
+            html.as_str().contains("A link: ") && html.as_str().contains("Does not fit."),
+            "{}",
+            html.as_str()
+        );
     }
 
     #[test]
     fn a_value_that_is_none_has_its_place() {
-        let (html, link) = panel(&[Pasted { name: "", text: "vllm serve a/b -tp two" }], &Scenario::default());
+        let (html, link) =
+            panel(&[Pasted { name: "", text: "vllm serve a/b -tp two" }], &Scenario::default());
         assert_eq!(link, None);
         assert!(html.as_str().contains("Line 1, column 16"), "{}", html.as_str());
     }

@@ -14,7 +14,9 @@ pub fn panel(scenario: &Scenario, log: &Log, unit: MemoryUnit) -> (Html, Option<
     // A difference that was kept before is no part of the prediction.
     let mut own = scenario.clone();
     own.clear(FieldId::MeasuredBeyond);
-    let Some(job) = own.resolve().ok().filter(|_| trains == log.trains) else { return (refused(log), None) };
+    let Some(job) = own.resolve().ok().filter(|_| trains == log.trains) else {
+        return (refused(log), None);
+    };
     let answer = estimate(&job);
     let compared = beside(log, &job, &answer);
     let kept = calibrated(&own, log, &compared);
@@ -42,8 +44,11 @@ fn refused(log: &Log) -> Html {
 /// training holds beyond its estimate.
 fn calibrated(scenario: &Scenario, log: &Log, compared: &[Compared]) -> Scenario {
     let mut kept = scenario.clone();
-    let hundredths = |bytes: f64| Value::Decimal((bytes / to_f64(Bytes::GIB) * 100.0).round() / 100.0);
-    for (figure, field) in [(Figure::Graphs, FieldId::CudaGraphs), (Figure::OutsidePyTorch, FieldId::FrameworkContext)] {
+    let hundredths =
+        |bytes: f64| Value::Decimal((bytes / to_f64(Bytes::GIB) * 100.0).round() / 100.0);
+    for (figure, field) in
+        [(Figure::Graphs, FieldId::CudaGraphs), (Figure::OutsidePyTorch, FieldId::FrameworkContext)]
+    {
         if let Some(bytes) = log.largest(figure) {
             kept.set(field, hundredths(bytes));
         }
@@ -54,8 +59,17 @@ fn calibrated(scenario: &Scenario, log: &Log, compared: &[Compared]) -> Scenario
     kept
 }
 
-fn table(scenario: &Scenario, log: &Log, answer: &Estimate, (compared, unit): (&[Compared], MemoryUnit)) -> Html {
-    let others: Vec<_> = log.printed.iter().filter(|printed| !compared.iter().any(|row| row.figure == printed.figure)).collect();
+fn table(
+    scenario: &Scenario,
+    log: &Log,
+    answer: &Estimate,
+    (compared, unit): (&[Compared], MemoryUnit),
+) -> Html {
+    let others: Vec<_> = log
+        .printed
+        .iter()
+        .filter(|printed| !compared.iter().any(|row| row.figure == printed.figure))
+        .collect();
     html! {
         div class="paste__found" data-key={ "log-" (log.printed.len()) "-" (answer.total().0) } {
             p data-testid="paste-understood" {
@@ -101,8 +115,9 @@ fn offer(log: &Log, compared: &[Compared], unit: MemoryUnit) -> String {
 }
 
 fn beside_row(row: &Compared, unit: MemoryUnit) -> Html {
-    let difference =
-        row.error().map(|error| format!("{}{} %", if error < 0.0 { "−" } else { "+" }, grouped(error.abs() * 100.0, 1)));
+    let difference = row.error().map(|error| {
+        format!("{}{} %", if error < 0.0 { "−" } else { "+" }, grouped(error.abs() * 100.0, 1))
+    });
     html! {
         tr {
             th scope="row" { (row.figure.label()) span class="quiet" { " line " (row.line) } }
@@ -156,11 +171,17 @@ mod tests {
     fn a_training_can_keep_what_was_measured_beyond_its_estimate() {
         let line = "step: 10  loss:  6.0388  memory: 79.66GiB(52.28%)  tps: 5,593  tflops: 323.92  mfu: 32.75%\n";
         let log = read(line).expect("a log");
-        let (html, link) = panel(&decode("v2&m=llama3.2-1b&n=1&gpu=h100-80").scenario, &log, MemoryUnit::Gib);
+        let (html, link) =
+            panel(&decode("v2&m=llama3.2-1b&n=1&gpu=h100-80").scenario, &log, MemoryUnit::Gib);
         let link = link.unwrap_or_else(|| panic!("{}", html.as_str()));
         let kept = decode(&link).scenario;
         let answer = crate::estimator::estimate(&kept.resolve().expect("a job"));
-        let line = answer.ledger.lines.iter().find(|line| line.label == crate::estimator::MEASURED_BEYOND).expect("a line");
+        let line = answer
+            .ledger
+            .lines
+            .iter()
+            .find(|line| line.label == crate::estimator::MEASURED_BEYOND)
+            .expect("a line");
         assert!(line.bytes.0 > 0 && link.contains("cal="), "{link}");
         // Kept once, it is not kept twice.
         assert_eq!(panel(&kept, &log, MemoryUnit::Gib).1, Some(link));

@@ -50,7 +50,9 @@ fn side_by_side(rows: &[Row], unit: MemoryUnit) -> Html {
 }
 
 fn row(row: &Row) -> Html {
-    let swatch = row.kind.and_then(|kind| SWATCHES.get(kind.index()).map(|id| charts::swatch(id, kind.index())));
+    let swatch = row
+        .kind
+        .and_then(|kind| SWATCHES.get(kind.index()).map(|id| charts::swatch(id, kind.index())));
     html! {
         tr class=(if row.id == "total" { "table__total" } else { "" })
             data-testid={ "methods-row-" (row.id) } {
@@ -80,7 +82,12 @@ fn cell(engine: bool, cell: &Cell) -> Html {
 }
 
 /// One document's sheet, folded.
-fn document(side: &Side, (id, title): (&'static str, &'static str), answer: &MethodAnswer, unit: MemoryUnit) -> Html {
+fn document(
+    side: &Side,
+    (id, title): (&'static str, &'static str),
+    answer: &MethodAnswer,
+    unit: MemoryUnit,
+) -> Html {
     html! {
         details class="fold" data-testid={ "methods-" (id) } {
             summary class="fold__summary" {
@@ -135,7 +142,12 @@ fn formulas(side: &Side, answer: &MethodAnswer, unit: MemoryUnit) -> Html {
             }
         })
         .collect();
-    wide("How it counts", answer.title, &["Part", "Formula", "With these numbers, in bytes", "Result"], &rows)
+    wide(
+        "How it counts",
+        answer.title,
+        &["Part", "Formula", "With these numbers, in bytes", "Result"],
+        &rows,
+    )
 }
 
 /// Every difference with its reason.
@@ -157,7 +169,12 @@ fn differences(answer: &MethodAnswer) -> Html {
             }
         })
         .collect();
-    wide("Where it differs from the engine", answer.title, &["Part", "It says", "The engine says", "Why"], &rows)
+    wide(
+        "Where it differs from the engine",
+        answer.title,
+        &["Part", "It says", "The engine says", "Why"],
+        &rows,
+    )
 }
 
 /// A heading and a table that scrolls by itself where it is too wide.
@@ -192,7 +209,9 @@ fn list(heading: &str, items: &[String]) -> Option<Html> {
 /// A phrase as a sentence.
 fn sentence(phrase: &str) -> String {
     let mut letters = phrase.chars();
-    letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_ascii_uppercase(), letters.as_str()))
+    letters.next().map_or_else(String::new, |first| {
+        format!("{}{}.", first.to_ascii_uppercase(), letters.as_str())
+    })
 }
 
 /// The first document's own example, from 924 GPUs that cannot exist to 8 that can.
@@ -219,7 +238,8 @@ fn own_example() -> Html {
 }
 
 fn step(step: &StoryStep) -> Html {
-    let count = |count: Option<u64>, otherwise: &str| count.map_or_else(|| otherwise.to_owned(), whole);
+    let count =
+        |count: Option<u64>, otherwise: &str| count.map_or_else(|| otherwise.to_owned(), whole);
     html! {
         tr {
             th scope="row" { (step.title) }

@@ -54,7 +54,13 @@ pub fn answer(request: &Request) -> Reply {
         What::Figure => (Html::made(teach::figure_of(request)), None),
         What::Plan | What::Stairs => (Html::default(), None),
     };
-    Reply { number: request.number, what: request.what, more: false, fragment, html: html.as_str().to_owned() }
+    Reply {
+        number: request.number,
+        what: request.what,
+        more: false,
+        fragment,
+        html: html.as_str().to_owned(),
+    }
 }
 
 /// The five documents beside the engine; empty for a scenario without a job, for which the page never asks.
@@ -75,10 +81,13 @@ fn device_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
 /// The allocator's answers to a training as numbers, and behind them a warning where it finds no room; both empty as above, and where the
 /// order of allocations is not known.
 fn limits_of(scenario: &Scenario, unit: MemoryUnit) -> String {
-    let Some((job, found)) = scenario.resolve().ok().and_then(|job| Some((job.clone(), replayed(&job).ok()?))) else {
+    let Some((job, found)) =
+        scenario.resolve().ok().and_then(|job| Some((job.clone(), replayed(&job).ok()?)))
+    else {
         return MARK.to_string();
     };
-    let warning = if found.memory.fits { Html::new() } else { device::warning(scenario, &job, unit) };
+    let warning =
+        if found.memory.fits { Html::new() } else { device::warning(scenario, &job, unit) };
     format!("{}{MARK}{}", Limits::of(&found).write(), warning.as_str())
 }
 
@@ -91,7 +100,9 @@ fn explain_of(scenario: &Scenario, unit: MemoryUnit, paths: &str) -> Html {
 /// they are. Empty as above.
 fn timeline_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
     let panels = |job: &Job| match job.training() {
-        Some(_) => [timeline::panel(job, &estimate(job), unit), stages::panel(job, unit)].into_iter().collect(),
+        Some(_) => [timeline::panel(job, &estimate(job), unit), stages::panel(job, unit)]
+            .into_iter()
+            .collect(),
         None => serving::panel(scenario, job, unit),
     };
     scenario.resolve().as_ref().map(panels).unwrap_or_default()

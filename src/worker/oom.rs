@@ -66,7 +66,9 @@ fn objections(found: &Diagnosis) -> Option<Html> {
 
 /// The amounts side by side; nothing where the message states none.
 fn amounts(rows: &[AmountBeside]) -> Option<Html> {
-    let show = |measure: Option<ShownAmount>| measure.map_or_else(|| "–".to_owned(), |measure| measure.to_string());
+    let show = |measure: Option<ShownAmount>| {
+        measure.map_or_else(|| "–".to_owned(), |measure| measure.to_string())
+    };
     let row = |row: &AmountBeside| {
         html! {
             tr {
@@ -101,7 +103,8 @@ fn amounts(rows: &[AmountBeside]) -> Option<Html> {
 
 /// Remedies: a button for each change that the estimator has tried, a sentence for everything else.
 fn helps(scenario: &Scenario, found: &Diagnosis) -> Html {
-    let buttons: Html = found.remedies.iter().filter_map(|remedy| button(scenario, found, remedy)).collect();
+    let buttons: Html =
+        found.remedies.iter().filter_map(|remedy| button(scenario, found, remedy)).collect();
     let said = paragraphs(&found.advice_besides_changes());
     if buttons.is_empty() {
         said
@@ -162,7 +165,9 @@ mod tests {
             assert!(words.contains(part), "{part}: {words}");
         }
         assert!(
-            count(&shown, "data-do=\"take:v2&amp;") > 1 && count(&shown, "xs=1") > 0 && count(&shown, "oom-doubts") == 0,
+            count(&shown, "data-do=\"take:v2&amp;") > 1
+                && count(&shown, "xs=1") > 0
+                && count(&shown, "oom-doubts") == 0,
             "{words}"
         );
         assert!(!words.contains("tried by the estimator"), "changes are buttons: {words}");
@@ -172,7 +177,11 @@ mod tests {
     fn a_message_of_another_run_offers_no_changes() {
         let messages = read(MESSAGE).expect("a message");
         let shown = panel(&decode("v1&m=llama3-70b&n=64").scenario, &messages);
-        assert!(count(&shown, "oom-doubts") == 1 && count(&shown, "take:") == 0, "{}", text(&shown));
+        assert!(
+            count(&shown, "oom-doubts") == 1 && count(&shown, "take:") == 0,
+            "{}",
+            text(&shown)
+        );
         let without_job = panel(&decode("v1&n=6&tp=4").scenario, &messages);
         assert!(text(&without_job).contains("correct its inputs first"), "{}", text(&without_job));
     }

@@ -31,7 +31,9 @@ pub fn read(asked: &str, scenario: Scenario) -> (Html, Option<String>) {
         return files_of_a_model(files, scenario);
     }
     match kind_of(asked) {
-        Some(Kind::Link | Kind::Launch) => return launched::panel(&[Pasted { name: "", text: asked }], &scenario),
+        Some(Kind::Link | Kind::Launch) => {
+            return launched::panel(&[Pasted { name: "", text: asked }], &scenario);
+        }
         Some(Kind::Messages(messages)) => return (oom::panel(&scenario, &messages), None),
         Some(Kind::Log(found)) => return log::panel(&scenario, &found, scenario.memory_unit()),
         Some(Kind::Config) | None => {}
@@ -63,12 +65,17 @@ fn files_of_a_model(files: &str, scenario: Scenario) -> (Html, Option<String>) {
             _ => None,
         })
         .collect();
-    let Some(starts) = starts else { return (refused_for("The files did not arrive whole. Choose them again."), None) };
+    let Some(starts) = starts else {
+        return (refused_for("The files did not arrive whole. Choose them again."), None);
+    };
     // A command with the files that it reads, among them perhaps the model's.
-    let texts: Vec<(&str, &str)> =
-        starts.iter().filter_map(|(name, start)| Some((*name, std::str::from_utf8(start).ok()?))).collect();
+    let texts: Vec<(&str, &str)> = starts
+        .iter()
+        .filter_map(|(name, start)| Some((*name, std::str::from_utf8(start).ok()?)))
+        .collect();
     if texts.iter().any(|(_, text)| kind_of(text) == Some(Kind::Launch)) {
-        let pasted: Vec<Pasted<'_>> = texts.iter().map(|(name, text)| Pasted { name, text }).collect();
+        let pasted: Vec<Pasted<'_>> =
+            texts.iter().map(|(name, text)| Pasted { name, text }).collect();
         return launched::panel(&pasted, &scenario);
     }
     let parts: Vec<Part<'_>> = starts.iter().map(|(name, start)| Part { name, start }).collect();
@@ -166,8 +173,12 @@ fn report(imported: &Imported, stored: &[String], scenario: &Scenario, link: &st
 
 /// How many parameters it has, and whether it is a row of the list.
 fn size(imported: &Imported, scenario: &Scenario) -> Html {
-    let count = words::parameters(scenario).map_or_else(|| "an unknown number of".to_owned(), whole);
-    let row = scenario.model().filter(|_| !scenario.may_be_named()).map(|row| format!(" This is {} from the list.", row.name));
+    let count =
+        words::parameters(scenario).map_or_else(|| "an unknown number of".to_owned(), whole);
+    let row = scenario
+        .model()
+        .filter(|_| !scenario.may_be_named())
+        .map(|row| format!(" This is {} from the list.", row.name));
     html! {
         p data-testid="paste-size" {
             b { (count) " parameters" }
@@ -232,19 +243,31 @@ mod tests {
     fn a_tower_is_named_beside_the_text() {
         let gemma = include_str!("../../tests/data/configs/gemma-3-27b.json");
         let said = text(&read(gemma, Scenario::default()).0);
-        assert!(said.starts_with("Gemma 3 27B with images: text 27.0 B, vision 0.4 B, all keys understood."), "{said}");
+        assert!(
+            said.starts_with(
+                "Gemma 3 27B with images: text 27.0 B, vision 0.4 B, all keys understood."
+            ),
+            "{said}"
+        );
     }
 
     /// Chosen files are compared with the model; without one that says what the model is they are refused.
     #[test]
     fn chosen_files_say_what_they_hold() {
         let small = STANDARD.encode(include_bytes!("../../tests/data/checkpoints/qwen3.gguf"));
-        let (card, link) = read(&format!("{FILES}{MARK}qwen3.gguf{MARK}{small}"), Scenario::default());
+        let (card, link) =
+            read(&format!("{FILES}{MARK}qwen3.gguf{MARK}{small}"), Scenario::default());
         let said = text(&card);
         assert!(said.starts_with("small qwen3: 1.8 M parameters, all keys understood."), "{said}");
-        assert!(said.contains("All are parameters that Headroom counts: 1\u{202f}820\u{202f}800."), "{said}");
+        assert!(
+            said.contains("All are parameters that Headroom counts: 1\u{202f}820\u{202f}800."),
+            "{said}"
+        );
         assert!(link.is_some_and(|link| link.contains("w=gguf-16")), "{said}");
-        let (card, link) = read(&format!("{FILES}{MARK}a.txt{MARK}YQ=={MARK}b.txt{MARK}YQ=="), Scenario::default());
+        let (card, link) = read(
+            &format!("{FILES}{MARK}a.txt{MARK}YQ=={MARK}b.txt{MARK}YQ=="),
+            Scenario::default(),
+        );
         assert_eq!((count(&card, "paste-error"), link), (1, None));
     }
 
@@ -260,16 +283,23 @@ mod tests {
         let file = format!("{{{ZEBRA}}}");
         let (card, link) = read(&file, Scenario::default());
         assert_eq!(link, None);
-        assert!(text(&card).starts_with("Not counted: this kind (zebra) is not known"), "{}", text(&card));
+        assert!(
+            text(&card).starts_with("Not counted: this kind (zebra) is not known"),
+            "{}",
+            text(&card)
+        );
         assert_eq!(count(&card, "data-do=\"paste-generic\""), 1);
         let (report, link) = read(&generic(&file), Scenario::default());
         let scenario = decode(&link.expect("a link")).scenario;
         assert_eq!(model_name(&scenario), "Zebra · 53.4 M");
-        let sentence =
-            "Assumed: counted as a generic decoder, because the kind zebra is not known. Not understood: stripes_per_head.";
+        let sentence = "Assumed: counted as a generic decoder, because the kind zebra is not known. Not understood: stripes_per_head.";
         assert!(text(&report).contains(sentence), "{}", text(&report));
-        let answers = crate::view::panels::tests::answers(&crate::scenario::codec::encode(&scenario));
-        assert!(text(&verdict(&answers, answers.standing, &FromWorkers::default(), &Opened::default())).contains(sentence));
+        let answers =
+            crate::view::panels::tests::answers(&crate::scenario::codec::encode(&scenario));
+        assert!(
+            text(&verdict(&answers, answers.standing, &FromWorkers::default(), &Opened::default()))
+                .contains(sentence)
+        );
         assert!(spoken(&answers, answers.standing, &FromWorkers::default()).contains(sentence));
     }
 
@@ -277,10 +307,15 @@ mod tests {
     fn what_is_counted_as_an_upper_bound_is_said() {
         let (plain, link) = read(&generic(&format!("{{{ZEBRA}}}")), Scenario::default());
         assert!(link.is_some() && count(&plain, "paste-upper-bounds") == 0);
-        let (bounded, link) =
-            read(&generic(&format!(r#"{{{ZEBRA}, "layer_types": ["chunked_attention"]}}"#)), Scenario::default());
+        let (bounded, link) = read(
+            &generic(&format!(r#"{{{ZEBRA}, "layer_types": ["chunked_attention"]}}"#)),
+            Scenario::default(),
+        );
         let words = text(&bounded);
         assert!(link.is_some() && words.contains("rather too high than too low"), "{words}");
-        assert!(words.contains("Attention in chunks is counted as attention to the whole text."), "{words}");
+        assert!(
+            words.contains("Attention in chunks is counted as attention to the whole text."),
+            "{words}"
+        );
     }
 }

@@ -29,10 +29,19 @@ mod tests {
     #[test]
     fn of_each_kind_the_last_is_answered() {
         let mut questions = Questions::default();
-        for (number, what) in [(1, What::Timeline), (2, What::Methods), (3, What::Timeline), (4, What::Explain)] {
-            questions.add(Request { number, what, unit: MemoryUnit::Gib, fragment: String::new(), text: String::new() });
+        for (number, what) in
+            [(1, What::Timeline), (2, What::Methods), (3, What::Timeline), (4, What::Explain)]
+        {
+            questions.add(Request {
+                number,
+                what,
+                unit: MemoryUnit::Gib,
+                fragment: String::new(),
+                text: String::new(),
+            });
         }
-        let answered: Vec<u32> = std::iter::from_fn(|| questions.take()).map(|request| request.number).collect();
+        let answered: Vec<u32> =
+            std::iter::from_fn(|| questions.take()).map(|request| request.number).collect();
         assert_eq!(answered, [2, 3, 4]);
         assert_eq!(questions.take(), None);
     }

@@ -1,11 +1,15 @@
 //! Memory and speed by requests at once, and what makes room for more of them; the answers in figures stand beside the ledger.
 
 use super::plan::legend;
-use crate::charts::{self, CurveView, Frame, FrontPoint, FrontView, Marker, Point, TickStyle, XScale};
+use crate::charts::{
+    self, CurveView, Frame, FrontPoint, FrontView, Marker, Point, TickStyle, XScale,
+};
 use crate::config::{Job, Run, ServingRun};
 use crate::estimator::Lengths;
 use crate::estimator::time::{Bound, Pace};
-use crate::planner::{BatchPoint, Inverse, More, RequestsPoint, curve_batch, curve_requests, inverse, more_requests};
+use crate::planner::{
+    BatchPoint, Inverse, More, RequestsPoint, curve_batch, curve_requests, inverse, more_requests,
+};
 use crate::scenario::codec::encode;
 use crate::scenario::{FieldId, Scenario, Value};
 use crate::units::{Bytes, MemoryUnit, to_f64};
@@ -95,10 +99,11 @@ impl Story<'_> {
     }
 
     fn memory_figure(&self, points: &[RequestsPoint]) -> Html {
-        let [wide, narrow] = [(IDS[0], Frame::new(600, 320)), (IDS[1], Frame::new(336, 280))].map(|(id, frame)| {
-            let view = self.memory_view(id, points);
-            Html::made(charts::curve(&view, frame).svg)
-        });
+        let [wide, narrow] =
+            [(IDS[0], Frame::new(600, 320)), (IDS[1], Frame::new(336, 280))].map(|(id, frame)| {
+                let view = self.memory_view(id, points);
+                Html::made(charts::curve(&view, frame).svg)
+            });
         html! {
             figure class="step__figure" data-testid="serving-memory" {
                 figcaption { h3 { "Memory by requests at once" } }
@@ -116,7 +121,8 @@ impl Story<'_> {
         let capacity = self.job.cluster().accelerator.memory;
         let total = |point: &RequestsPoint| point.by_kind.into_iter().sum::<Bytes>();
         let now = points.iter().find(|point| point.sequences == self.run.concurrent_sequences);
-        let last = self.known.largest_batch.filter(|largest| *largest != self.run.concurrent_sequences);
+        let last =
+            self.known.largest_batch.filter(|largest| *largest != self.run.concurrent_sequences);
         CurveView {
             id,
             title: "Memory by requests at once".to_owned(),
@@ -142,7 +148,10 @@ impl Story<'_> {
             scale: XScale::Log2,
             ticks: TickStyle::Plain,
             markers: last
-                .map(|largest| Marker { x: to_f64(largest), text: format!("fits to {}", whole(largest)) })
+                .map(|largest| Marker {
+                    x: to_f64(largest),
+                    text: format!("fits to {}", whole(largest)),
+                })
                 .into_iter()
                 .collect(),
             ..CurveView::default()
@@ -170,7 +179,8 @@ impl Story<'_> {
                 .map(|at| self.drawn(at))
                 .collect(),
         };
-        let [wide, narrow] = [Frame::new(600, 320), Frame::new(336, 280)].map(|frame| Html::made(charts::front(&view, frame)));
+        let [wide, narrow] = [Frame::new(600, 320), Frame::new(336, 280)]
+            .map(|frame| Html::made(charts::front(&view, frame)));
         html! {
             figure class="step__figure plan__front" data-testid="serving-pace" {
                 figcaption {
@@ -190,7 +200,9 @@ impl Story<'_> {
     /// Where the step turns from reading to computing.
     fn turns(&self) -> String {
         match Pace::of(self.job).and_then(|pace| pace.turns_at()) {
-            Some(1) => "Products take longer than reading the weights even for one request.".to_owned(),
+            Some(1) => {
+                "Products take longer than reading the weights even for one request.".to_owned()
+            }
             Some(turns) => format!(
                 "Up to {} reading the weights takes longer than the products; from there on the products do.",
                 requests(turns)
@@ -211,7 +223,11 @@ impl Story<'_> {
             y: rate,
             size: if point.fits { 0.2 } else { 0.0 },
             series,
-            name: format!("{}: {} tokens per second {of}, {room}", requests(point.sequences), amount(rate)),
+            name: format!(
+                "{}: {} tokens per second {of}, {room}",
+                requests(point.sequences),
+                amount(rate)
+            ),
             href: format!("#{link}"),
             action: Action::Take(link).write(),
         }
@@ -292,14 +308,22 @@ mod tests {
     fn both_curves_are_drawn_and_their_points_are_scenarios() {
         let html = of("v1&do=serve&m=llama3-8b&n=1&gpu=h100-80&s=8k&srv=vllm");
         let words = text(&html);
-        for said in ["Memory by requests at once", "fits to", "Speed by requests at once", "all requests together", "Held up by"]
-        {
+        for said in [
+            "Memory by requests at once",
+            "fits to",
+            "Speed by requests at once",
+            "all requests together",
+            "Held up by",
+        ] {
             assert!(words.contains(said), "{said}: {words}");
         }
         assert!(count(&html, "data-do=\"take:v2&amp;") > 6, "changes and points are scenarios");
         // Every row of the table has both figures.
         let rows = html.as_str().split("<tbody>").nth(1).expect("a table").matches("<tr").count();
-        assert_eq!(count(&html, "memory bandwidth</td>") + count(&html, "matrix products</td>"), rows);
+        assert_eq!(
+            count(&html, "memory bandwidth</td>") + count(&html, "matrix products</td>"),
+            rows
+        );
     }
 
     #[test]

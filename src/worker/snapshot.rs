@@ -12,7 +12,9 @@ use crate::view::markup::{Html, html};
 /// The snapshot with these bytes, in base64, beside the scenario's estimate; or why that cannot be.
 pub fn panel(scenario: &Scenario, bytes: &str) -> Html {
     let Ok(job) = scenario.resolve() else {
-        return refused("The scenario has no answer to set beside the snapshot: correct its inputs first.");
+        return refused(
+            "The scenario has no answer to set beside the snapshot: correct its inputs first.",
+        );
     };
     let Ok(file) = STANDARD.decode(bytes) else {
         return refused("The file did not arrive whole. Choose it again.");
@@ -23,7 +25,9 @@ pub fn panel(scenario: &Scenario, bytes: &str) -> Html {
     };
     match beside(measured, &job) {
         Ok(found) => shown(&found, job.cluster().overheads.expandable_segments),
-        Err(reason) => refused(&format!("The snapshot was read, but there is nothing to set beside it. {reason}")),
+        Err(reason) => refused(&format!(
+            "The snapshot was read, but there is nothing to set beside it. {reason}"
+        )),
     }
 }
 
@@ -72,10 +76,13 @@ fn amounts(rows: &[AmountOfBoth]) -> Html {
 
 /// One step on both sides as a picture, and where they are furthest apart in words.
 fn pictures(courses: &Courses, found: &SnapshotBeside) -> Html {
-    let [wide, narrow] = [("snapshot-w", Frame::new(600, 300)), ("snapshot-n", Frame::new(320, 260))]
-        .map(|(id, frame)| Html::made(charts::curve(&view(id, courses), frame).svg));
+    let [wide, narrow] =
+        [("snapshot-w", Frame::new(600, 300)), ("snapshot-n", Frame::new(320, 260))]
+            .map(|(id, frame)| Html::made(charts::curve(&view(id, courses), frame).svg));
     let apart = found.furthest_in_words();
-    let said = apart.unwrap_or_else(|| "Over the step both stay within one percent of the peak of each other.".to_owned());
+    let said = apart.unwrap_or_else(|| {
+        "Over the step both stay within one percent of the peak of each other.".to_owned()
+    });
     html! {
         figure class="step__figure" data-testid="snapshot-step" {
             figcaption {
@@ -99,10 +106,18 @@ fn view(id: &'static str, courses: &Courses) -> CurveView {
     let moment = |point: usize| to_f64(u64::try_from(point * courses.each).unwrap_or(u64::MAX));
     let line = |name: &str, course: &[Bytes]| Overlay {
         name: name.to_owned(),
-        line: course.iter().enumerate().map(|(point, held)| (moment(point), held.as_f64() / unit)).collect(),
+        line: course
+            .iter()
+            .enumerate()
+            .map(|(point, held)| (moment(point), held.as_f64() / unit))
+            .collect(),
         capacity: None,
     };
-    let point = |(place, held): (usize, &Bytes)| Point { x: moment(place), total: held.as_f64() / unit, ..Point::default() };
+    let point = |(place, held): (usize, &Bytes)| Point {
+        x: moment(place),
+        total: held.as_f64() / unit,
+        ..Point::default()
+    };
     CurveView {
         id,
         x_label: "tensors taken and freed".to_owned(),
@@ -170,7 +185,9 @@ mod tests {
     fn of(link: &str) -> crate::view::markup::Html {
         let packed = include_bytes!("../../tests/data/cuda/snapshots/llama-4-layers.pickle.zz");
         let mut file = Vec::new();
-        flate2::read::ZlibDecoder::new(packed.as_slice()).read_to_end(&mut file).expect("a packed file");
+        flate2::read::ZlibDecoder::new(packed.as_slice())
+            .read_to_end(&mut file)
+            .expect("a packed file");
         panel(&decode(link).scenario, &STANDARD.encode(file))
     }
 
@@ -180,7 +197,10 @@ mod tests {
         assert!(text(&shown).contains("Both sides hold the same tensors"), "{}", text(&shown));
         assert!(text(&shown).contains("stay within one percent of the peak"), "{}", text(&shown));
         assert_eq!(count(&shown, "snapshot-step"), 1);
-        assert_eq!((count(&shown, "snapshot-amounts"), count(&shown, "snapshot-differences")), (1, 0));
+        assert_eq!(
+            (count(&shown, "snapshot-amounts"), count(&shown, "snapshot-differences")),
+            (1, 0)
+        );
     }
 
     #[test]

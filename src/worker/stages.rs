@@ -20,10 +20,17 @@ pub fn panel(job: &Job, unit: MemoryUnit) -> Html {
     let fullest = all.iter().map(StageMemory::total).max().unwrap_or_default();
     let capacity = job.cluster().accelerator.memory;
     let scale = Scale::of(unit, fullest, capacity);
-    let shown: Vec<&StageMemory> =
-        all.iter().enumerate().filter(|(at, _)| *at + 1 < MOST || *at + 1 == all.len()).map(|(_, stage)| stage).collect();
+    let shown: Vec<&StageMemory> = all
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| *at + 1 < MOST || *at + 1 == all.len())
+        .map(|(_, stage)| stage)
+        .collect();
     let rows: Html = shown.iter().map(|stage| table_row(stage, &pipeline, scale)).collect();
-    let bars = BarView { id: "stages", rows: shown.iter().map(|stage| bar(stage, scale, capacity)).collect() };
+    let bars = BarView {
+        id: "stages",
+        rows: shown.iter().map(|stage| bar(stage, scale, capacity)).collect(),
+    };
     html! {
         section class="section section--screen" data-testid="stages" {
             div class="section__head" {
@@ -93,7 +100,8 @@ fn bar(stage: &StageMemory, scale: Scale, capacity: Bytes) -> BarRow {
         action: String::new(),
         tip: String::new(),
     };
-    let parts = MemoryKind::ALL.into_iter().zip(stage.by_kind).filter(|(_, bytes)| *bytes > Bytes::ZERO);
+    let parts =
+        MemoryKind::ALL.into_iter().zip(stage.by_kind).filter(|(_, bytes)| *bytes > Bytes::ZERO);
     BarRow {
         name: format!("Stage {}", whole(stage.stage + 1)),
         segments: parts.map(segment).collect(),
@@ -118,7 +126,8 @@ fn schedule(pipeline: &Pipeline) -> Html {
         (format!("Stage {}", whole(rank + 1)), own.map(span).collect())
     };
     let view = ScheduleView { rows: (0..pipeline.ranks).map(row).collect(), end: played.end };
-    let share = format!("{:.1} %", 100.0 * pipeline.bubble_fraction(&PassTimes::new(1.0, 1.0, 1.0)));
+    let share =
+        format!("{:.1} %", 100.0 * pipeline.bubble_fraction(&PassTimes::new(1.0, 1.0, 1.0)));
     html! {
         h3 { (facts.name) }
         p class="methods__line" {

@@ -43,7 +43,11 @@ impl Drawn<'_> {
     /// The repetition that is drawn at a place, of all repetitions.
     fn repetition(&self, drawn: u64) -> u64 {
         let (all, last) = (self.stretch.times.saturating_sub(1), self.times.saturating_sub(1));
-        if last == 0 { 0 } else { u64::try_from(u128::from(drawn) * u128::from(all) / u128::from(last)).unwrap_or(all) }
+        if last == 0 {
+            0
+        } else {
+            u64::try_from(u128::from(drawn) * u128::from(all) / u128::from(last)).unwrap_or(all)
+        }
     }
 
     /// Memory at one moment of a repetition: every repetition adds the same, and the highest is the last one, or the first.
@@ -70,15 +74,19 @@ impl Drawn<'_> {
 
 /// The stretches along the axis: one unit for a block; the ends of the model and the optimizer take more, to be seen.
 pub fn along(stretches: &[Stretch]) -> Vec<Drawn<'_>> {
-    let blocks: u64 =
-        stretches.iter().filter(|stretch| stretch.layer.is_some()).map(|stretch| stretch.times.min(MOST_DRAWN)).sum();
+    let blocks: u64 = stretches
+        .iter()
+        .filter(|stretch| stretch.layer.is_some())
+        .map(|stretch| stretch.times.min(MOST_DRAWN))
+        .sum();
     let mut from = 0.0;
     stretches
         .iter()
         .map(|stretch| {
             let times = stretch.times.clamp(1, MOST_DRAWN);
             let share = if stretch.phase == Phase::Step { 0.1 } else { 0.04 };
-            let width = if stretch.layer.is_some() { 1.0 } else { (to_f64(blocks) * share).max(1.0) };
+            let width =
+                if stretch.layer.is_some() { 1.0 } else { (to_f64(blocks) * share).max(1.0) };
             let drawn = Drawn { stretch, from, times, width };
             from = drawn.to();
             drawn
@@ -91,7 +99,8 @@ pub fn moments_of(drawn: &[Drawn<'_>]) -> Vec<(f64, ByKind)> {
     let mut moments = Vec::new();
     for (at, this) in drawn.iter().enumerate() {
         for place in 0..this.times {
-            let (repetition, from) = (this.repetition(place), this.from + to_f64(place) * this.width);
+            let (repetition, from) =
+                (this.repetition(place), this.from + to_f64(place) * this.width);
             moments.push((from, this.moment(repetition, false)));
             moments.push((from + this.width / 2.0, this.moment(repetition, true)));
         }
@@ -134,7 +143,10 @@ pub fn view(
     let moments = moments_of(&drawn);
     let peak = drawn.get(timeline.peak);
     let line = |other: &Timeline| {
-        moments_of(&along(&other.stretches)).into_iter().map(|(x, by_kind)| (x, amount(total(&by_kind)))).collect::<Vec<_>>()
+        moments_of(&along(&other.stretches))
+            .into_iter()
+            .map(|(x, by_kind)| (x, amount(total(&by_kind))))
+            .collect::<Vec<_>>()
     };
     let point = |(x, by_kind): &(f64, ByKind)| Point {
         x: *x,
@@ -156,10 +168,16 @@ pub fn view(
             capacity: amount(capacity),
             capacity_text: format!("capacity {}", unit.number(capacity, 1)),
             current_x: peak.map_or(f64::NAN, Drawn::peak_at),
-            current_text: peak.map(|peak| format!("peak {}", unit.number(total(&peak.stretch.peak), 1))).unwrap_or_default(),
+            current_text: peak
+                .map(|peak| format!("peak {}", unit.number(total(&peak.stretch.peak), 1)))
+                .unwrap_or_default(),
             compare: beside
                 .iter()
-                .map(|other| Overlay { name: "step 2".to_owned(), line: line(other), capacity: None })
+                .map(|other| Overlay {
+                    name: "step 2".to_owned(),
+                    line: line(other),
+                    capacity: None,
+                })
                 .collect(),
             scale: XScale::Linear,
             ticks: TickStyle::Plain,

@@ -14,7 +14,8 @@ const IDS: [[&str; 2]; 2] = [["step1w", "step1n"], ["step2w", "step2n"]];
 /// The panel of a training job, a section with its heading. Amounts are written in `unit`.
 pub fn panel(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Html {
     let scale = Scale::of(unit, estimate.total(), estimate.capacity);
-    let played = estimate.timeline.as_ref().and_then(|timeline| Story::of(job, estimate, timeline, scale));
+    let played =
+        estimate.timeline.as_ref().and_then(|timeline| Story::of(job, estimate, timeline, scale));
     let inside = played.map_or_else(|| moments(estimate, scale), |story| story.html());
     html! {
         section class="section section--screen" {
@@ -95,7 +96,8 @@ impl<'a> Story<'a> {
             timeline
         });
         let stage = estimate.peak_stage;
-        let ends = Ends { embedding: stage == 0, head: stage.saturating_add(1) == job.layout().p() };
+        let ends =
+            Ends { embedding: stage == 0, head: stage.saturating_add(1) == job.layout().p() };
         Some(Self { estimate, scale, first, steady, ends })
     }
 
@@ -116,8 +118,11 @@ impl<'a> Story<'a> {
     /// When the peak is, what is most of it, and the operation.
     fn sentence(&self) -> Html {
         let Some(peak) = self.steady.stretches.get(self.steady.peak) else { return Html::new() };
-        let parts: Vec<String> =
-            largest(&peak.peak).into_iter().take(2).map(|(kind, _)| self.amount_of(kind, &peak.peak)).collect();
+        let parts: Vec<String> = largest(&peak.peak)
+            .into_iter()
+            .take(2)
+            .map(|(kind, _)| self.amount_of(kind, &peak.peak))
+            .collect();
         html! {
             "Peak: "
             b { (peak.name) }
@@ -141,8 +146,12 @@ impl<'a> Story<'a> {
 
     /// Why the first step can go well and the second not.
     fn comparison(&self) -> String {
-        let peak =
-            |timeline: &Timeline| timeline.stretches.get(timeline.peak).map_or(Bytes::ZERO, |stretch| total(&stretch.peak));
+        let peak = |timeline: &Timeline| {
+            timeline
+                .stretches
+                .get(timeline.peak)
+                .map_or(Bytes::ZERO, |stretch| total(&stretch.peak))
+        };
         let (first, steady, room) = (peak(&self.first), peak(&self.steady), self.estimate.capacity);
         let show = |bytes: Bytes| format!("{} {}", self.scale.show(bytes), self.scale.unit);
         let states = "optimizer states appear at the end of step 1 and stay";
@@ -167,10 +176,12 @@ impl<'a> Story<'a> {
     fn picture(&self, at: usize, name: &'static str, timeline: &Timeline) -> Html {
         let ids = IDS.get(at).copied().unwrap_or_default();
         let beside = (at == 0).then_some(&self.steady);
-        let [wide, narrow] = [(ids[0], Frame::new(600, 320)), (ids[1], Frame::new(336, 280))].map(|(id, frame)| {
-            let view = view(id, name, timeline, (self.estimate.capacity, self.scale.unit), beside);
-            Html::made(charts::step(&view, frame))
-        });
+        let [wide, narrow] =
+            [(ids[0], Frame::new(600, 320)), (ids[1], Frame::new(336, 280))].map(|(id, frame)| {
+                let view =
+                    view(id, name, timeline, (self.estimate.capacity, self.scale.unit), beside);
+                Html::made(charts::step(&view, frame))
+            });
         html! {
             figure class="step__figure" data-testid={ "step-" (at + 1) } {
                 figcaption { h3 { (name) } }
@@ -183,8 +194,11 @@ impl<'a> Story<'a> {
     /// The moments as a table; what follows on each other in one place is one row.
     fn twin(&self) -> Html {
         let stretches = &self.steady.stretches;
-        let named: Vec<(Phase, String)> =
-            stretches.iter().enumerate().map(|(at, stretch)| (stretch.phase, place(stretches, at, self.ends))).collect();
+        let named: Vec<(Phase, String)> = stretches
+            .iter()
+            .enumerate()
+            .map(|(at, stretch)| (stretch.phase, place(stretches, at, self.ends)))
+            .collect();
         let mut from = 0;
         let rows = named.chunk_by(|a, b| a == b).filter_map(|places| {
             let stretch = from..from + places.len();
@@ -216,7 +230,12 @@ impl<'a> Story<'a> {
     /// The highest moment of some stretches, and the first step's.
     fn highest(&self, range: std::ops::Range<usize>) -> Option<(ByKind, Bytes)> {
         let of = |timeline: &'_ Timeline| {
-            let peaks = timeline.stretches.get(range.clone()).unwrap_or_default().iter().map(|stretch| stretch.peak);
+            let peaks = timeline
+                .stretches
+                .get(range.clone())
+                .unwrap_or_default()
+                .iter()
+                .map(|stretch| stretch.peak);
             peaks.max_by_key(total)
         };
         Some((of(&self.steady)?, total(&of(&self.first)?)))
@@ -264,8 +283,16 @@ pub(super) const fn words(kind: MemoryKind) -> &'static str {
 fn blocks(stretch: &Stretch) -> Option<String> {
     let first = stretch.layer?.saturating_add(1);
     let further = stretch.times.saturating_sub(1);
-    let last = if stretch.phase == Phase::Backward { first.saturating_sub(further) } else { first.saturating_add(further) };
-    Some(if further == 0 { format!("block {}", whole(first)) } else { format!("blocks {} to {}", whole(first), whole(last)) })
+    let last = if stretch.phase == Phase::Backward {
+        first.saturating_sub(further)
+    } else {
+        first.saturating_add(further)
+    };
+    Some(if further == 0 {
+        format!("block {}", whole(first))
+    } else {
+        format!("blocks {} to {}", whole(first), whole(last))
+    })
 }
 
 /// Where a stretch is: blocks, or an end of the model or of its pipeline stage.
@@ -317,7 +344,8 @@ mod tests {
 
     fn story<'a>(job: &Job, estimate: &'a Estimate) -> Story<'a> {
         let scale = Scale::of(MemoryUnit::Gib, estimate.total(), estimate.capacity);
-        Story::of(job, estimate, estimate.timeline.as_ref().expect("a timeline"), scale).expect("a story")
+        Story::of(job, estimate, estimate.timeline.as_ref().expect("a timeline"), scale)
+            .expect("a story")
     }
 
     #[test]
@@ -329,8 +357,14 @@ mod tests {
             let highest = moments_of(&drawn).iter().map(|(_, by_kind)| total(by_kind)).max();
             assert_eq!(highest, Some(estimate.total()), "{link}");
             let at = drawn.get(story.steady.peak).map(Drawn::peak_at);
-            assert!(moments_of(&drawn).iter().any(|(x, all)| Some(*x) == at && Some(total(all)) == highest), "{link}");
-            let first = moments_of(&along(&story.first.stretches)).iter().map(|(_, all)| total(all)).max();
+            assert!(
+                moments_of(&drawn)
+                    .iter()
+                    .any(|(x, all)| Some(*x) == at && Some(total(all)) == highest),
+                "{link}"
+            );
+            let first =
+                moments_of(&along(&story.first.stretches)).iter().map(|(_, all)| total(all)).max();
             assert!(first <= highest, "{link}");
         }
     }
@@ -344,8 +378,15 @@ mod tests {
             let moments = moments_of(&drawn);
             assert!(moments.windows(2).all(|pair| pair[0].0 < pair[1].0), "{link}");
             let phases = phases(&drawn);
-            assert_eq!(phases.iter().map(|phase| phase.name).collect::<Vec<_>>(), ["forward", "backward", "optimizer"], "{link}");
-            assert!(phases.windows(2).all(|pair| (pair[0].to - pair[1].from).abs() < 1e-9), "{link}");
+            assert_eq!(
+                phases.iter().map(|phase| phase.name).collect::<Vec<_>>(),
+                ["forward", "backward", "optimizer"],
+                "{link}"
+            );
+            assert!(
+                phases.windows(2).all(|pair| (pair[0].to - pair[1].from).abs() < 1e-9),
+                "{link}"
+            );
             assert!(phases[2].to <= moments.last().expect("moments").0, "{link}");
         }
     }
@@ -358,12 +399,17 @@ mod tests {
             let story = story(&job, &estimate);
             for (width, height) in [(600_u16, 320_u16), (336, 280)] {
                 let what = (estimate.capacity, MemoryUnit::Gib);
-                let svg = step(&view("t", "Step 1", &story.first, what, Some(&story.steady)), Frame::new(width, height));
+                let svg = step(
+                    &view("t", "Step 1", &story.first, what, Some(&story.steady)),
+                    Frame::new(width, height),
+                );
                 assert!(!svg.contains("NaN") && !svg.contains("inf"), "{link}");
                 for name in [">forward<", ">backward<", ">optimizer<"] {
                     assert_eq!(svg.matches(name).count(), 1, "{link} {name}");
                 }
-                for points in svg.split(" points=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+                for points in
+                    svg.split(" points=\"").skip(1).filter_map(|rest| rest.split('"').next())
+                {
                     for point in points.split_whitespace() {
                         let (x, y) = point.split_once(',').expect("x,y");
                         let (x, y): (f64, f64) = (x.parse().expect("x"), y.parse().expect("y"));
@@ -383,9 +429,20 @@ mod tests {
             let peak = &story.steady.stretches[story.steady.peak];
             let (kind, bytes) = largest(&peak.peak)[0];
             let sentence = text(&story.sentence());
-            assert!(sentence.starts_with(&format!("Peak: {}", estimate.peak_moment)), "{link}: {sentence}");
+            assert!(
+                sentence.starts_with(&format!("Peak: {}", estimate.peak_moment)),
+                "{link}: {sentence}"
+            );
             assert!(sentence.contains(&story.amount_of(kind, &peak.peak)), "{link}: {sentence}");
-            assert_eq!(bytes, MemoryKind::ALL.map(|kind| estimate.ledger.of(kind)).into_iter().max().expect("kinds"), "{link}");
+            assert_eq!(
+                bytes,
+                MemoryKind::ALL
+                    .map(|kind| estimate.ledger.of(kind))
+                    .into_iter()
+                    .max()
+                    .expect("kinds"),
+                "{link}"
+            );
         }
     }
 
@@ -395,13 +452,19 @@ mod tests {
         let words = |estimate: &Estimate| story(&job, estimate).comparison();
         let (first, steady) = {
             let story = story(&job, &estimate);
-            let peak = |timeline: &crate::estimator::Timeline| total(&timeline.stretches[timeline.peak].peak);
+            let peak = |timeline: &crate::estimator::Timeline| {
+                total(&timeline.stretches[timeline.peak].peak)
+            };
             (peak(&story.first), peak(&story.steady))
         };
         estimate.capacity = steady;
         assert!(words(&estimate).ends_with(" Both fit."), "{}", words(&estimate));
         estimate.capacity = crate::units::Bytes(first.0 - 1);
-        assert!(words(&estimate).ends_with(" Already step 1 does not fit."), "{}", words(&estimate));
+        assert!(
+            words(&estimate).ends_with(" Already step 1 does not fit."),
+            "{}",
+            words(&estimate)
+        );
         if first < steady {
             estimate.capacity = first;
             assert!(words(&estimate).ends_with("dies in its second step."), "{}", words(&estimate));
@@ -415,16 +478,26 @@ mod tests {
             let story = story(&job, &estimate);
             let stretches = &story.steady.stretches;
             let html = panel(&job, &estimate, MemoryUnit::Gib);
-            let mut places: Vec<_> =
-                (0..stretches.len()).map(|at| (stretches[at].phase, place(stretches, at, story.ends))).collect();
+            let mut places: Vec<_> = (0..stretches.len())
+                .map(|at| (stretches[at].phase, place(stretches, at, story.ends)))
+                .collect();
             places.dedup();
             assert_eq!(count(&html, "<th scope=\"row\">"), places.len(), "{link}");
             assert_eq!((count(&html, "<svg"), count(&html, "\"table__total\"")), (4, 1), "{link}");
             let names: Vec<&str> = places.iter().map(|(_, name)| name.as_str()).collect();
             let ends = story.ends;
-            assert_eq!(names[0], if ends.embedding { "embedding" } else { "start of the stage" }, "{link}");
-            let turn = places.iter().position(|(phase, _)| *phase == Phase::Backward).expect("backward");
-            assert_eq!(names[turn], if ends.head { "head and loss" } else { "end of the stage" }, "{link}");
+            assert_eq!(
+                names[0],
+                if ends.embedding { "embedding" } else { "start of the stage" },
+                "{link}"
+            );
+            let turn =
+                places.iter().position(|(phase, _)| *phase == Phase::Backward).expect("backward");
+            assert_eq!(
+                names[turn],
+                if ends.head { "head and loss" } else { "end of the stage" },
+                "{link}"
+            );
             assert_eq!(names.last(), Some(&"all parameters"), "{link}");
         }
     }
@@ -436,7 +509,11 @@ mod tests {
             let html = panel(&job, &estimate, MemoryUnit::Gib);
             assert_eq!(count(&html, "<th scope=\"row\">"), estimate.moments.len(), "{link}");
             assert_eq!(count(&html, "<svg"), 0, "{link}");
-            assert!(text(&html).contains(&format!("Peak: {}, at ", estimate.peak_moment)), "{link}: {}", text(&html));
+            assert!(
+                text(&html).contains(&format!("Peak: {}, at ", estimate.peak_moment)),
+                "{link}: {}",
+                text(&html)
+            );
         }
     }
 }

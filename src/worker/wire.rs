@@ -165,7 +165,8 @@ impl Request {
         let number = words.next()?.parse().ok()?;
         let what = What::of(words.next()?)?;
         let unit = words.next()?;
-        let unit = [MemoryUnit::Gib, MemoryUnit::Gb].into_iter().find(|known| known.name() == unit)?;
+        let unit =
+            [MemoryUnit::Gib, MemoryUnit::Gb].into_iter().find(|known| known.name() == unit)?;
         Some(Self { number, what, unit, fragment: words.next()?.to_owned(), text: text.to_owned() })
     }
 }
@@ -195,7 +196,11 @@ impl Reply {
     pub fn write(&self) -> String {
         let Self { number, what, more, fragment, html } = self;
         let turn = if *more { MORE } else { LAST };
-        format!("{number} {} {turn} {}\n{html}", what.word(), fragment.as_deref().unwrap_or_default())
+        format!(
+            "{number} {} {turn} {}\n{html}",
+            what.word(),
+            fragment.as_deref().unwrap_or_default()
+        )
     }
 
     /// Reads what [`Reply::write`] wrote; nothing for any other text.
@@ -231,7 +236,13 @@ mod tests {
             assert_eq!(Request::read(&request.write()), Some(request));
             for fragment in [None, Some("v1&m=gpt2".to_owned())] {
                 for more in [true, false] {
-                    let reply = Reply { number: 8, what, more, fragment: fragment.clone(), html: "<p>a\nb</p>".to_owned() };
+                    let reply = Reply {
+                        number: 8,
+                        what,
+                        more,
+                        fragment: fragment.clone(),
+                        html: "<p>a\nb</p>".to_owned(),
+                    };
                     assert_eq!(Reply::read(&reply.write()), Some(reply));
                 }
             }
@@ -240,12 +251,26 @@ mod tests {
 
     #[test]
     fn other_texts_are_no_messages() {
-        for text in ["", READY, "1 methods", "1 other GiB v1\n", "x methods GiB v1\n", "1 methods kB v1\n", "1 methods GiB\n"] {
+        for text in [
+            "",
+            READY,
+            "1 methods",
+            "1 other GiB v1\n",
+            "x methods GiB v1\n",
+            "1 methods kB v1\n",
+            "1 methods GiB\n",
+        ] {
             assert_eq!(Request::read(text), None, "{text}");
         }
-        for text in
-            ["", READY, "failed: no program", "failed: TypeError\nat", "1 methods", "1 other last \n", "1 methods soon \n"]
-        {
+        for text in [
+            "",
+            READY,
+            "failed: no program",
+            "failed: TypeError\nat",
+            "1 methods",
+            "1 other last \n",
+            "1 methods soon \n",
+        ] {
             assert_eq!(Reply::read(text), None, "{text}");
         }
     }

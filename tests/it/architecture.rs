@@ -20,16 +20,58 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("models", &["units", "config"]),
     ("import", &["units", "config", "models"]),
     ("ops", &["units", "sources", "optimizers", "stacks", "config"]),
-    ("estimator", &["units", "sources", "hardware", "engines", "optimizers", "sharding", "stacks", "config", "ops"]),
-    ("diagnosis", &["units", "sources", "hardware", "config", "engines", "import", "estimator", "planner"]),
+    (
+        "estimator",
+        &[
+            "units",
+            "sources",
+            "hardware",
+            "engines",
+            "optimizers",
+            "sharding",
+            "stacks",
+            "config",
+            "ops",
+        ],
+    ),
+    (
+        "diagnosis",
+        &["units", "sources", "hardware", "config", "engines", "import", "estimator", "planner"],
+    ),
     ("methods", &["units", "sources", "optimizers", "stacks", "config", "estimator"]),
     ("planner", &["units", "config", "estimator"]),
-    ("explain", &["units", "sources", "sharding", "config", "ops", "estimator", "planner", "methods"]),
-    ("scenario", &["units", "engines", "sharding", "stacks", "config", "models", "catalog", "import", "planner"]),
+    (
+        "explain",
+        &["units", "sources", "sharding", "config", "ops", "estimator", "planner", "methods"],
+    ),
+    (
+        "scenario",
+        &[
+            "units", "engines", "sharding", "stacks", "config", "models", "catalog", "import",
+            "planner",
+        ],
+    ),
     ("checkpoint", &["units", "config", "models", "import", "ops", "estimator", "scenario"]),
-    ("launch", &["units", "engines", "sharding", "stacks", "optimizers", "config", "catalog", "import", "scenario", "estimator"]),
+    (
+        "launch",
+        &[
+            "units",
+            "engines",
+            "sharding",
+            "stacks",
+            "optimizers",
+            "config",
+            "catalog",
+            "import",
+            "scenario",
+            "estimator",
+        ],
+    ),
     ("charts", &["units", "estimator", "planner"]),
-    ("lessons", &["units", "sources", "config", "catalog", "scenario", "estimator", "planner", "methods"]),
+    (
+        "lessons",
+        &["units", "sources", "config", "catalog", "scenario", "estimator", "planner", "methods"],
+    ),
     (
         "view",
         &[
@@ -108,14 +150,23 @@ const NAMES_WITH_OTHER_MEANINGS: &[(&str, &[&str])] = &[
     ("llama_cpp::", &["src/import/oom/"]),
     ("::llama_cpp", &["src/import/oom/"]),
     ("\"llama.cpp\"", &["src/import/oom/"]),
-    ("::Fused", &["src/config/run.rs", "src/estimator/time/block.rs", "src/estimator/timeline/optimizer.rs", "src/optimizers/"]),
+    (
+        "::Fused",
+        &[
+            "src/config/run.rs",
+            "src/estimator/time/block.rs",
+            "src/estimator/timeline/optimizer.rs",
+            "src/optimizers/",
+        ],
+    ),
     ("\"Fused\"", &["src/scenario/fields/table/precision.rs"]),
     ("\"fused\"", &["src/scenario/fields/table/precision.rs", "src/scenario/words.rs"]),
 ];
 
 /// Places that may name members: the bibliography names programs as authors, and the readers of
 /// commands and files hold each tool's own words for the members.
-const MAY_NAME_MEMBERS: &[&str] = &["src/sources/", "src/launch/formats/", "src/launch/shared/", "src/launch/logs/programs/"];
+const MAY_NAME_MEMBERS: &[&str] =
+    &["src/sources/", "src/launch/formats/", "src/launch/shared/", "src/launch/logs/programs/"];
 
 /// Crates with the only place that may name them.
 const CRATES: &[(&str, &[&str])] = &[
@@ -138,7 +189,10 @@ fn root() -> PathBuf {
 }
 
 fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
-    let mut entries: Vec<_> = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+    let mut entries: Vec<_> = fs::read_dir(folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
     entries.sort();
     for path in entries {
         if path.is_dir() {
@@ -162,9 +216,14 @@ fn sources_in(folder: &str) -> Vec<(String, String)> {
     files
         .into_iter()
         .map(|path| {
-            let name = path.strip_prefix(root()).expect("below the root").to_string_lossy().replace('\\', "/");
+            let name = path
+                .strip_prefix(root())
+                .expect("below the root")
+                .to_string_lossy()
+                .replace('\\', "/");
             let text = fs::read_to_string(&path).expect("readable");
-            let code: Vec<_> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+            let code: Vec<_> =
+                text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
             (name, code.join("\n"))
         })
         .collect()
@@ -177,7 +236,8 @@ fn imported_rooms(code: &str) -> BTreeSet<String> {
         let rest = &code[at + "crate::".len()..];
         let list = rest.strip_prefix('{').map_or_else(|| vec![rest], |list| top_level_items(list));
         for item in list {
-            let word: String = item.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            let word: String =
+                item.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
             if !word.is_empty() {
                 rooms.insert(word);
             }
@@ -210,11 +270,14 @@ fn top_level_items(list: &str) -> Vec<&str> {
 fn rooms_import_only_what_the_design_allows() {
     let known: BTreeSet<&str> = ROOMS.iter().map(|(room, _)| *room).collect();
     for (file, code) in sources() {
-        let Some(room) = file.strip_prefix("src/").and_then(|rest| rest.split('/').next()) else { continue };
+        let Some(room) = file.strip_prefix("src/").and_then(|rest| rest.split('/').next()) else {
+            continue;
+        };
         let Some((_, allowed)) = ROOMS.iter().find(|(name, _)| *name == room) else { continue };
         for import in imported_rooms(&code) {
-            let fine =
-                import == room || allowed.contains(&import.as_str()) || !(known.contains(import.as_str()) || import == "app");
+            let fine = import == room
+                || allowed.contains(&import.as_str())
+                || !(known.contains(import.as_str()) || import == "app");
             assert!(fine, "{file}: room `{room}` may not import `{import}`");
         }
     }
@@ -223,11 +286,23 @@ fn rooms_import_only_what_the_design_allows() {
 /// Names by which code could refer to a member: its module, a variant of the same name, its name in
 /// the form, and, for the lists in `KEYS_ARE_WORDS`, its key in links.
 fn names_of_member(file: &str, code: &str) -> Vec<String> {
-    let stem = file.rsplit('/').next().and_then(|name| name.strip_suffix(".rs")).unwrap_or_default();
-    let part = |part: &str| part.chars().take(1).flat_map(char::to_uppercase).chain(part.chars().skip(1)).collect::<String>();
+    let stem =
+        file.rsplit('/').next().and_then(|name| name.strip_suffix(".rs")).unwrap_or_default();
+    let part = |part: &str| {
+        part.chars()
+            .take(1)
+            .flat_map(char::to_uppercase)
+            .chain(part.chars().skip(1))
+            .collect::<String>()
+    };
     let variant: String = stem.split('_').map(part).collect();
     let label = text_constant(code, "label");
-    let mut names = vec![format!("{stem}::"), format!("::{stem}"), format!("::{variant}"), format!("\"{label}\"")];
+    let mut names = vec![
+        format!("{stem}::"),
+        format!("::{stem}"),
+        format!("::{variant}"),
+        format!("\"{label}\""),
+    ];
     if KEYS_ARE_WORDS.iter().any(|list| file.starts_with(&format!("src/{list}/"))) {
         names.push(format!("\"{}\"", text_constant(code, "key")));
     }
@@ -239,7 +314,8 @@ fn a_member_of_a_list_is_named_in_its_own_file_only() {
     let sources = sources();
     for list in LISTS {
         let members = sources.iter().filter(|(file, _)| {
-            file.strip_prefix(&format!("src/{list}/")).is_some_and(|name| !name.contains('/') && name != "mod.rs")
+            file.strip_prefix(&format!("src/{list}/"))
+                .is_some_and(|name| !name.contains('/') && name != "mod.rs")
         });
         for (own, code) in members {
             for name in names_of_member(own, code) {
@@ -247,14 +323,25 @@ fn a_member_of_a_list_is_named_in_its_own_file_only() {
                     let next = code[at + name.len()..].chars().next().unwrap_or(' ');
                     let before = code[..at].chars().next_back().unwrap_or(' ');
                     let joins = |c: char| c.is_alphanumeric() || c == '_';
-                    (name.ends_with(':') || !joins(next)) && (name.starts_with(':') || !joins(before))
+                    (name.ends_with(':') || !joins(next))
+                        && (name.starts_with(':') || !joins(before))
                 };
-                let others =
-                    NAMES_WITH_OTHER_MEANINGS.iter().find(|(other, _)| *other == name).map_or(&[][..], |(_, places)| places);
-                let may_name = |file: &str| MAY_NAME_MEMBERS.iter().chain(others).any(|place| file.starts_with(place));
-                let mut elsewhere = sources.iter().filter(|(file, _)| file != own && !may_name(file));
-                let namer = elsewhere.find(|(_, code)| code.match_indices(&name).any(|(at, _)| word(at, code)));
-                assert!(namer.is_none(), "{} names {name}, a member of src/{list}", namer.map_or("", |(file, _)| file));
+                let others = NAMES_WITH_OTHER_MEANINGS
+                    .iter()
+                    .find(|(other, _)| *other == name)
+                    .map_or(&[][..], |(_, places)| places);
+                let may_name = |file: &str| {
+                    MAY_NAME_MEMBERS.iter().chain(others).any(|place| file.starts_with(place))
+                };
+                let mut elsewhere =
+                    sources.iter().filter(|(file, _)| file != own && !may_name(file));
+                let namer = elsewhere
+                    .find(|(_, code)| code.match_indices(&name).any(|(at, _)| word(at, code)));
+                assert!(
+                    namer.is_none(),
+                    "{} names {name}, a member of src/{list}",
+                    namer.map_or("", |(file, _)| file)
+                );
             }
         }
     }
@@ -264,7 +351,8 @@ fn a_member_of_a_list_is_named_in_its_own_file_only() {
 fn only_their_rooms_know_the_browser_and_the_chart_library() {
     for (file, code) in sources() {
         for (name, places) in CRATES {
-            let named = code.contains(&format!("{name}::")) || code.contains(&format!("use {name}"));
+            let named =
+                code.contains(&format!("{name}::")) || code.contains(&format!("use {name}"));
             let entry = file == "src/main.rs" && *name == "leptos";
             let may = entry || places.iter().any(|place| file.starts_with(place));
             assert!(!named || may, "{file} names {name}, which only {places:?} may");
@@ -274,11 +362,14 @@ fn only_their_rooms_know_the_browser_and_the_chart_library() {
 
 /// Folders whose files are each a member of a list, with the files that may hold a member's key as
 /// data, such as the tables of documents.
-const LISTS_WITH_KEYS: &[(&str, &[&str])] = &[("src/optimizers", &["src/methods/", "src/launch/formats/", "src/launch/shared/"])];
+const LISTS_WITH_KEYS: &[(&str, &[&str])] =
+    &[("src/optimizers", &["src/methods/", "src/launch/formats/", "src/launch/shared/"])];
 
 /// The names of a list's members: the files of its folder.
 fn members(folder: &str) -> BTreeSet<String> {
-    let files = fs::read_dir(root().join(folder)).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let files = fs::read_dir(root().join(folder))
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path());
     let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
     let names = files.map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned());
     names.filter(|name| name != "mod").collect()
@@ -315,7 +406,8 @@ fn a_member_is_named_in_its_own_folder_only() {
             let path = format!("{folder}/{name}.rs");
             &files.iter().find(|(file, _)| *file == path).expect("the member's file").1
         };
-        let keys: BTreeSet<String> = members.iter().map(|name| text_constant(code_of(name), "key")).collect();
+        let keys: BTreeSet<String> =
+            members.iter().map(|name| text_constant(code_of(name), "key")).collect();
         for name in &members {
             assert_eq!(text_constant(code_of(name), "name"), *name, "{folder}/{name}.rs");
         }
@@ -325,7 +417,10 @@ fn a_member_is_named_in_its_own_folder_only() {
             assert_eq!(named, None, "{file} names a member of {folder}");
             let as_data = data.iter().any(|place| file.starts_with(place));
             let quoted = members.iter().chain(&keys).find(|word| texts.contains(word.as_str()));
-            assert!(as_data || quoted.is_none(), "{file} holds the key {quoted:?} of a member of {folder}");
+            assert!(
+                as_data || quoted.is_none(),
+                "{file} holds the key {quoted:?} of a member of {folder}"
+            );
         }
     }
 }
@@ -338,8 +433,11 @@ fn every_room_exists_and_no_other() {
             found.insert(entry.file_name().to_string_lossy().into_owned());
         }
     }
-    let expected: BTreeSet<String> =
-        ROOMS.iter().map(|(room, _)| (*room).to_owned()).chain(["app".to_owned(), "bin".to_owned()]).collect();
+    let expected: BTreeSet<String> = ROOMS
+        .iter()
+        .map(|(room, _)| (*room).to_owned())
+        .chain(["app".to_owned(), "bin".to_owned()])
+        .collect();
     assert_eq!(found, expected);
 }
 
@@ -347,14 +445,18 @@ fn every_room_exists_and_no_other() {
 fn effects_live_only_at_the_leaf() {
     for (file, code) in sources() {
         let leaf = file.starts_with("src/app/browser");
-        assert!(leaf || !code.contains("Effect::new"), "{file}: derive with a memo; the only effect writes link and storage");
+        assert!(
+            leaf || !code.contains("Effect::new"),
+            "{file}: derive with a memo; the only effect writes link and storage"
+        );
     }
 }
 
 #[test]
 fn files_fit_in_the_head() {
     for (file, code) in sources().into_iter().chain(sources_in("tools")) {
-        let table = file.contains("/table") || file.contains("sources/mod.rs") || file.contains("methods/");
+        let table =
+            file.contains("/table") || file.contains("sources/mod.rs") || file.contains("methods/");
         let lines = code.lines().count();
         assert!(table || lines <= 450, "{file} has {lines} lines of code; split it");
     }
@@ -365,7 +467,10 @@ fn files_fit_in_the_head() {
 #[test]
 fn tools_see_the_library_from_outside() {
     for (file, code) in sources_in("tools") {
-        assert!(!code.contains("#[path"), "{file} includes a file by its path: use the library's public items");
+        assert!(
+            !code.contains("#[path"),
+            "{file} includes a file by its path: use the library's public items"
+        );
     }
 }
 
@@ -374,7 +479,10 @@ fn tools_see_the_library_from_outside() {
 #[test]
 fn no_code_is_excused_from_short_functions_and_documented_items() {
     let clippy = fs::read_to_string(root().join(".clippy.toml")).expect(".clippy.toml");
-    assert!(clippy.lines().any(|line| line == "too-many-lines-threshold = 60"), ".clippy.toml allows longer functions");
+    assert!(
+        clippy.lines().any(|line| line == "too-many-lines-threshold = 60"),
+        ".clippy.toml allows longer functions"
+    );
     for (file, code) in ["src", "tools", "xtask"].into_iter().flat_map(sources_in) {
         for lint in ["too_many_lines", "missing_docs"] {
             assert!(!code.contains(lint), "{file} excuses itself from {lint}");
@@ -414,14 +522,28 @@ fn a_family_is_named_in_its_own_file_alone() {
     for (file, code) in sources() {
         // Tests may take models as examples.
         let code = code.split("#[cfg(test)]").next().unwrap_or_default();
-        let asks = code.match_indices("Family::").any(|(at, _)| !code[..at].ends_with(|c: char| c.is_alphanumeric()));
-        assert!(file.starts_with(folder) || !asks, "{file}: ask a model's modules for a choice, not for their family");
-        let other = OTHER_MEANINGS.iter().find(|(place, _)| *place == file).map_or(&[][..], |(_, words)| words);
+        let asks = code
+            .match_indices("Family::")
+            .any(|(at, _)| !code[..at].ends_with(|c: char| c.is_alphanumeric()));
+        assert!(
+            file.starts_with(folder) || !asks,
+            "{file}: ask a model's modules for a choice, not for their family"
+        );
+        let other = OTHER_MEANINGS
+            .iter()
+            .find(|(place, _)| *place == file)
+            .map_or(&[][..], |(_, words)| words);
         for name in names.iter().filter(|name| !other.contains(&name.as_str())) {
-            let quoted = code.contains(&format!("\"{name}\"")) || code.contains(&format!("families::{name}"));
+            let quoted = code.contains(&format!("\"{name}\""))
+                || code.contains(&format!("families::{name}"));
             // A tower or a projector may name the kinds of whole files that contain it.
-            let names_whole_files = ["src/models/towers/", "src/models/projectors/"].iter().any(|list| file.starts_with(list));
-            assert!(!quoted || file.starts_with(folder) || names_whole_files, "{file}: {name} belongs into {folder}{name}.rs");
+            let names_whole_files = ["src/models/towers/", "src/models/projectors/"]
+                .iter()
+                .any(|list| file.starts_with(list));
+            assert!(
+                !quoted || file.starts_with(folder) || names_whole_files,
+                "{file}: {name} belongs into {folder}{name}.rs"
+            );
         }
     }
 }
@@ -431,16 +553,36 @@ fn a_family_is_named_in_its_own_file_alone() {
 #[test]
 fn every_test_file_is_a_module_of_this_program() {
     let files = sources_in("tests/it");
-    let module_of =
-        |line: &str| line.trim().trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';').map(str::to_owned);
-    let declared: BTreeSet<String> = files.iter().flat_map(|(_, code)| code.lines()).filter_map(module_of).collect();
+    let module_of = |line: &str| {
+        line.trim()
+            .trim_start_matches("pub ")
+            .strip_prefix("mod ")?
+            .strip_suffix(';')
+            .map(str::to_owned)
+    };
+    let declared: BTreeSet<String> =
+        files.iter().flat_map(|(_, code)| code.lines()).filter_map(module_of).collect();
     for (file, _) in &files {
-        let module = file.trim_end_matches("/mod.rs").trim_end_matches(".rs").rsplit('/').next().expect("a name");
-        assert!(module == "main" || declared.contains(module), "{file} is not declared in tests/it/main.rs");
+        let module = file
+            .trim_end_matches("/mod.rs")
+            .trim_end_matches(".rs")
+            .rsplit('/')
+            .next()
+            .expect("a name");
+        assert!(
+            module == "main" || declared.contains(module),
+            "{file} is not declared in tests/it/main.rs"
+        );
     }
-    let beside = fs::read_dir(root().join("tests")).expect("tests").flatten().map(|entry| entry.path());
-    let beside: Vec<_> = beside.filter(|path| path.extension().is_some_and(|ending| ending == "rs")).collect();
-    assert_eq!(beside, [root().join("tests/web.rs")], "a test file belongs into tests/it; web.rs is for browsers");
+    let beside =
+        fs::read_dir(root().join("tests")).expect("tests").flatten().map(|entry| entry.path());
+    let beside: Vec<_> =
+        beside.filter(|path| path.extension().is_some_and(|ending| ending == "rs")).collect();
+    assert_eq!(
+        beside,
+        [root().join("tests/web.rs")],
+        "a test file belongs into tests/it; web.rs is for browsers"
+    );
 }
 
 /// To understand a family's file, a reader should need two other files at most.
@@ -455,6 +597,9 @@ fn families_are_like_others_two_deep_at_most() {
     };
     for name in &names {
         let third = like(name).iter().flat_map(like).flat_map(|second| like(&second)).next();
-        assert_eq!(third, None, "{name} is like a family that is like a family that is like another");
+        assert_eq!(
+            third, None,
+            "{name} is like a family that is like a family that is like another"
+        );
     }
 }

@@ -15,16 +15,33 @@ fn text(bytes: &[u8]) -> String {
 fn fits_is_zero_and_does_not_fit_is_one() {
     let fits = headroom(&["v1"]);
     assert_eq!(fits.status.code(), Some(0));
-    assert!(text(&fits.stdout).starts_with("Fits. Training Llama 3 8B on 8 × H100 SXM5 takes "), "{}", text(&fits.stdout));
+    assert!(
+        text(&fits.stdout).starts_with("Fits. Training Llama 3 8B on 8 × H100 SXM5 takes "),
+        "{}",
+        text(&fits.stdout)
+    );
     let short = headroom(&["https://example.org/any/#v1&m=llama3-70b&n=16"]);
     assert_eq!(short.status.code(), Some(1));
-    assert!(text(&short.stdout).starts_with("Does not fit. Training Llama 3 70B on 16 × H100 SXM5 needs "));
-    assert!(text(&short.stdout).contains("By memory alone at least 21 GPUs; the first count that works: 32 GPUs."));
+    assert!(
+        text(&short.stdout)
+            .starts_with("Does not fit. Training Llama 3 70B on 16 × H100 SXM5 needs ")
+    );
+    assert!(
+        text(&short.stdout)
+            .contains("By memory alone at least 21 GPUs; the first count that works: 32 GPUs.")
+    );
     // The tensors fit, but the allocator finds no room.
     let gaps = headroom(&["v1&m=llama3-8b&n=8&mem=26"]);
     assert_eq!(gaps.status.code(), Some(1));
-    assert!(text(&gaps.stdout).starts_with("Runs out of memory. Training Llama 3 8B on 8 × H100 SXM5"), "{}", text(&gaps.stdout));
-    for words in ["the first count that works: 16 GPUs. On 8 GPUs the tensors would fit", "this still runs: sequences of "] {
+    assert!(
+        text(&gaps.stdout).starts_with("Runs out of memory. Training Llama 3 8B on 8 × H100 SXM5"),
+        "{}",
+        text(&gaps.stdout)
+    );
+    for words in [
+        "the first count that works: 16 GPUs. On 8 GPUs the tensors would fit",
+        "this still runs: sequences of ",
+    ] {
         assert!(text(&gaps.stdout).contains(words), "{words}: {}", text(&gaps.stdout));
     }
 }
@@ -36,9 +53,18 @@ fn bad_input_is_two_and_a_sentence() {
         (&["v1", "--nonsense"][..], "--nonsense"),
         (&["v9&m=gpt2"][..], "version"),
         (&["v1&n=6&tp=4"][..], "GPUs"),
-        (&["v1&m=llama3-7"][..], "Model: This link names a model that is not in the list: “llama3-7”."),
-        (&["v1&m=llama3-8b&gpu=k80"][..], "GPU: This link names a GPU that is not in the list: “k80”."),
-        (&["v1&c=000&m=llama3-70b&tp=3"][..], "This link was changed by hand or cut off: its check sum does not match."),
+        (
+            &["v1&m=llama3-7"][..],
+            "Model: This link names a model that is not in the list: “llama3-7”.",
+        ),
+        (
+            &["v1&m=llama3-8b&gpu=k80"][..],
+            "GPU: This link names a GPU that is not in the list: “k80”.",
+        ),
+        (
+            &["v1&c=000&m=llama3-70b&tp=3"][..],
+            "This link was changed by hand or cut off: its check sum does not match.",
+        ),
         (&["v1&c=000&zz=1"][..], "Nothing of this link can be read"),
     ] {
         let output = headroom(arguments);
@@ -61,7 +87,12 @@ fn json_holds_the_ledger_in_bytes() {
     let output = headroom(&["v1&do=serve&m=llama3-70b&ctx=128k&seqs=1&n=4&tp=4", "--json"]);
     assert_eq!(output.status.code(), Some(0));
     let answer: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let bytes: u64 = answer["ledger"].as_array().expect("lines").iter().filter_map(|line| line["bytes"].as_u64()).sum();
+    let bytes: u64 = answer["ledger"]
+        .as_array()
+        .expect("lines")
+        .iter()
+        .filter_map(|line| line["bytes"].as_u64())
+        .sum();
     assert_eq!(Some(bytes), answer["total_bytes"].as_u64());
     assert_eq!(answer["parameters"], 70_553_706_496_u64);
     assert_eq!(answer["gpus"]["arithmetic"], 3);
@@ -85,7 +116,10 @@ fn every_form_that_the_page_hands_over_can_be_printed() {
     let document = headroom(&[link, "--export", "answer.md"]);
     assert_eq!(document.status.code(), Some(0));
     let document = text(&document.stdout);
-    assert!(document.starts_with("# Training Llama 3 8B on 8 × H100 SXM5\n\n**Fits. "), "{document}");
+    assert!(
+        document.starts_with("# Training Llama 3 8B on 8 × H100 SXM5\n\n**Fits. "),
+        "{document}"
+    );
     assert!(document.contains("Link: https://example.org/headroom/#v2&c="), "{document}");
     let report = text(&headroom(&[link]).stdout);
     for line in report.lines().take(2) {
@@ -93,7 +127,9 @@ fn every_form_that_the_page_hands_over_can_be_printed() {
     }
     assert!(text(&headroom(&[link, "--export", "curves.csv"]).stdout).contains("\nB,gpus,16,"));
     assert!(text(&headroom(&[link, "--export", "ledger.csv"]).stdout).contains("\nB,Weights,"));
-    let inputs: serde_json::Value = serde_json::from_slice(&headroom(&[link, "--export", "scenario.json"]).stdout).expect("JSON");
+    let inputs: serde_json::Value =
+        serde_json::from_slice(&headroom(&[link, "--export", "scenario.json"]).stdout)
+            .expect("JSON");
     assert_eq!(inputs["scenarios"][1]["inputs"]["n"]["value"], 16);
     let unknown = headroom(&[link, "--export", "answer.pdf"]);
     assert_eq!(unknown.status.code(), Some(2));
@@ -121,9 +157,18 @@ fn config_files_are_counted_by_what_becomes_of_them() {
     assert_eq!(told.lines().count(), 296);
     let last = told.lines().last().expect("a summary");
     assert!(last.ends_with("0 off by more than 0.1 % without a word"), "{last}");
-    assert!(last.contains(" exact, ") && last.contains(" flagged, ") && last.contains(" refused; "), "{last}");
-    assert!(told.contains("exact\tmeta-llama__Meta-Llama-3.1-8B.json\tllama\t8030261248\t"), "{told}");
-    assert!(told.contains("exact\tgoogle-bert__bert-base-uncased.json\tbert\t109514298\t"), "{told}");
+    assert!(
+        last.contains(" exact, ") && last.contains(" flagged, ") && last.contains(" refused; "),
+        "{last}"
+    );
+    assert!(
+        told.contains("exact\tmeta-llama__Meta-Llama-3.1-8B.json\tllama\t8030261248\t"),
+        "{told}"
+    );
+    assert!(
+        told.contains("exact\tgoogle-bert__bert-base-uncased.json\tbert\t109514298\t"),
+        "{told}"
+    );
     let missing = headroom(&["import"]);
     assert_eq!(missing.status.code(), Some(2));
     assert!(text(&missing.stderr).contains("name at least one config.json"));
@@ -137,8 +182,7 @@ fn diagnosed(name: &str, arguments: &[&str]) -> Output {
 
 #[test]
 fn a_message_is_set_beside_the_estimate_of_its_link() {
-    let link =
-        "v1&m=llama3-8b&l=4&n=1&gb=4&b=4&s=2048&rc=full&att=standard&prec=bf16-pure&oi=for-loop&ker=eager&mem=26.5&fc=0.5&fr=0";
+    let link = "v1&m=llama3-8b&l=4&n=1&gb=4&b=4&s=2048&rc=full&att=standard&prec=bf16-pure&oi=for-loop&ker=eager&mem=26.5&fc=0.5&fr=0";
     let output = diagnosed("truth_cuda_43", &[link]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let said = text(&output.stdout);
@@ -169,7 +213,11 @@ fn a_message_of_another_job_is_said_to_be_one_by_the_command() {
             "v1&m=gpt2&n=1",
             "PyTorch had allocated 76.68 GiB, and the link's job never allocates more than ",
         ),
-        ("truth_cuda_43", "v1&m=llama3-8b&n=8", "The message's GPU has 26.50 GiB, the link's 79.65 GiB: choose the accelerator"),
+        (
+            "truth_cuda_43",
+            "v1&m=llama3-8b&n=8",
+            "The message's GPU has 26.50 GiB, the link's 79.65 GiB: choose the accelerator",
+        ),
         (
             "vllm_needed_estimate",
             "v1&m=gpt2&n=1",
@@ -177,7 +225,10 @@ fn a_message_of_another_job_is_said_to_be_one_by_the_command() {
         ),
     ] {
         let said = text(&diagnosed(name, &[link]).stdout);
-        assert!(said.contains("\nDoubt\n  This message hardly comes from the link's job.\n"), "{said}");
+        assert!(
+            said.contains("\nDoubt\n  This message hardly comes from the link's job.\n"),
+            "{said}"
+        );
         assert!(said.contains(sentence), "{said}");
         assert!(!said.contains("tried by the estimator"), "{said}");
     }
@@ -193,7 +244,10 @@ fn what_is_no_message_is_refused_with_a_way_out() {
             "no out-of-memory message was found in the text: paste the whole error, from \"out of memory\"",
         ),
         (&["oom", &missing, "v1"][..], "cannot be read: "),
-        (&["oom", &other][..], "name a file with the message, or - for what is piped in, and the link"),
+        (
+            &["oom", &other][..],
+            "name a file with the message, or - for what is piped in, and the link",
+        ),
         (&["oom", &other, "v1", "v2"][..], "unexpected argument"),
         (&["oom", &other, "v9"][..], "version"),
     ] {
@@ -206,18 +260,32 @@ fn what_is_no_message_is_refused_with_a_way_out() {
 #[test]
 fn a_snapshot_stands_beside_the_job_that_wrote_it() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let packed = std::fs::read(folder.join("tests/data/cuda/snapshots/llama-4-layers.pickle.zz")).expect("a file");
-    let file = std::env::temp_dir().join(format!("headroom-snapshot-{}.pickle", std::process::id()));
-    std::fs::write(&file, miniz_oxide::inflate::decompress_to_vec_zlib(&packed).expect("a packed file")).expect("a copy");
-    let (name, link) = (file.display().to_string(), "v1&m=llama3-8b&l=4&n=1&gb=2&b=2&s=2048&prec=bf16-pure&ker=eager&rc=none");
+    let packed = std::fs::read(folder.join("tests/data/cuda/snapshots/llama-4-layers.pickle.zz"))
+        .expect("a file");
+    let file =
+        std::env::temp_dir().join(format!("headroom-snapshot-{}.pickle", std::process::id()));
+    std::fs::write(
+        &file,
+        miniz_oxide::inflate::decompress_to_vec_zlib(&packed).expect("a packed file"),
+    )
+    .expect("a copy");
+    let (name, link) = (
+        file.display().to_string(),
+        "v1&m=llama3-8b&l=4&n=1&gb=2&b=2&s=2048&prec=bf16-pure&ker=eager&rc=none",
+    );
     let output = headroom(&["snapshot", &name, link]);
     let said = text(&output.stdout);
     assert!(output.status.success() && said.contains("Reserved by PyTorch"), "{said}");
     assert!(said.contains("more in the estimate of"), "{said}");
     let json: serde_json::Value =
-        serde_json::from_str(&text(&headroom(&["snapshot", &name, link, "--json"]).stdout)).expect("JSON");
+        serde_json::from_str(&text(&headroom(&["snapshot", &name, link, "--json"]).stdout))
+            .expect("JSON");
     assert_eq!(json["amounts"][1]["measured"], 21_726_494_720_u64);
     std::fs::remove_file(file).expect("the copy");
     let missing = headroom(&["snapshot", "no-such-file", link]);
-    assert!(missing.status.code() == Some(2) && text(&missing.stderr).contains("_dump_snapshot"), "{}", text(&missing.stderr));
+    assert!(
+        missing.status.code() == Some(2) && text(&missing.stderr).contains("_dump_snapshot"),
+        "{}",
+        text(&missing.stderr)
+    );
 }

@@ -7,7 +7,9 @@ use crate::support;
 use headroom::config::Job;
 use headroom::estimator::time::Timing;
 use headroom::estimator::{MemoryKind, estimate};
-use headroom::explain::{Explainer, Explanation, Expr, Form, latex, mathml, numbers, symbols, text};
+use headroom::explain::{
+    Explainer, Explanation, Expr, Form, latex, mathml, numbers, symbols, text,
+};
 use headroom::scenario::codec::decode;
 use headroom::units::{Bytes, MemoryUnit};
 use headroom::view::answers::Answers;
@@ -97,13 +99,17 @@ impl Reader<'_> {
             }
             self.eat(")").then_some(most)?
         } else {
-            let end = self.0.find(|c: char| !(c.is_ascii_digit() || c == '\u{202f}')).unwrap_or(self.0.len());
+            let end = self
+                .0
+                .find(|c: char| !(c.is_ascii_digit() || c == '\u{202f}'))
+                .unwrap_or(self.0.len());
             let (digits, rest) = self.0.split_at(end);
             self.0 = rest;
             digits.replace('\u{202f}', "").parse().ok()?
         };
         let mut power = 0_u32;
-        while let Some(digit) = self.0.chars().next().and_then(|c| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().position(|known| known == c))
+        while let Some(digit) =
+            self.0.chars().next().and_then(|c| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().position(|known| known == c))
         {
             power = power * 10 + u32::try_from(digit).ok()?;
             let mut rest = self.0.chars();
@@ -140,7 +146,11 @@ fn element(text: &str) -> (String, &str) {
             rest = after;
         } else {
             let end = rest.find('<').expect("an end");
-            let plain = rest[..end].replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&#39;", "'");
+            let plain = rest[..end]
+                .replace("&lt;", "<")
+                .replace("&gt;", ">")
+                .replace("&quot;", "\"")
+                .replace("&#39;", "'");
             assert!(!plain.replace("&amp;", "").contains('&'), "{plain} is not escaped");
             children.push(plain.replace("&amp;", "&"));
             rest = &rest[end..];
@@ -152,8 +162,10 @@ fn written(name: &str, children: &[String]) -> String {
     match (name, children) {
         ("mfrac", [above, below]) => format!("({above}) / ({below})"),
         ("msup", [base, exponent]) => {
-            let raised: String =
-                exponent.bytes().filter_map(|digit| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(usize::from(digit - b'0'))).collect();
+            let raised: String = exponent
+                .bytes()
+                .filter_map(|digit| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(usize::from(digit - b'0')))
+                .collect();
             format!("({base}){raised}")
         }
         ("math" | "mrow" | "mn" | "mi" | "mo" | "mtext" | "msub", children) => children.join(""),
@@ -164,13 +176,12 @@ fn written(name: &str, children: &[String]) -> String {
 /// Checks that every printed formula of an explanation gives the value beside it, and returns the
 /// explained figure.
 fn check(explanation: &Explanation) -> u128 {
-    let figure = explanation.expr.exact().unwrap_or_else(|| panic!("{} is not whole", explanation.path));
+    let figure =
+        explanation.expr.exact().unwrap_or_else(|| panic!("{} is not whole", explanation.path));
     let said = std::iter::once((&explanation.expr, figure)).chain(
-        explanation
-            .expr
-            .parts()
-            .into_iter()
-            .filter_map(|part| Some((part.how.as_ref()?, Expr::Number(part.value).exact().expect("a whole part")))),
+        explanation.expr.parts().into_iter().filter_map(|part| {
+            Some((part.how.as_ref()?, Expr::Number(part.value).exact().expect("a whole part")))
+        }),
     );
     for (expr, value) in said {
         let printed = numbers(expr);
@@ -195,7 +206,8 @@ fn bytes_at(job: &Job, path: &str) -> u64 {
     };
     let kind = MemoryKind::ALL.into_iter().find(|known| known.name() == kind).expect("a kind");
     let Some(rest) = rest else { return ledger.of(kind).0 };
-    let line = |label: &str| ledger.lines.iter().find(|line| line.kind == kind && line.label == label);
+    let line =
+        |label: &str| ledger.lines.iter().find(|line| line.kind == kind && line.label == label);
     if let Some(line) = line(rest) {
         return line.bytes.0;
     }
@@ -211,7 +223,8 @@ fn check_ledger(job: &Job) -> (usize, Vec<String>) {
     let mut bare = Vec::new();
     let paths = explainer.ledger_paths();
     for path in &paths {
-        let explanation = explainer.explained(path).unwrap_or_else(|| panic!("no explanation of {path}"));
+        let explanation =
+            explainer.explained(path).unwrap_or_else(|| panic!("no explanation of {path}"));
         let figure = check(&explanation);
         if ledger.lines.len() < 200 {
             assert_eq!(figure, u128::from(bytes_at(job, path)), "{path}");
@@ -351,7 +364,8 @@ proptest! {
 
 /// The document's job: 7B parameters, 128 sequences of 4096 tokens on one card, and attention
 /// scores in memory.
-const DOCUMENT: &str = "v1&m=ju-7b&s=4096&gb=128&b=empty&gpu=a100-40&ker=korthikanti&att=standard&rc=none&n=1&z=none";
+const DOCUMENT: &str =
+    "v1&m=ju-7b&s=4096&gb=128&b=empty&gpu=a100-40&ker=korthikanti&att=standard&rc=none&n=1&z=none";
 
 /// Walkthrough 3: why is it so big? `2·n_head·B·s²·2 = 274.9 GB (256.0 GiB)` per block, grown by
 /// the square of the length.
@@ -373,14 +387,36 @@ fn scores_explain_themselves() {
     assert!(ju.formula.contains("s²") && ju.why.contains("dropout"), "{ju:?}");
     let softmax = explainer.explain("ledger/Activations/Softmax/0").expect("the probabilities");
     assert_eq!(symbols(&softmax.expr), "32 · b · a · s² · 2");
-    let exponent =
-        |input: &str| softmax.growth.iter().find(|one| one.input == input).and_then(headroom::explain::Growth::exponent);
-    let inputs = ["seq_length", "global_batch_size", "num_hidden_layers", "hidden_size", "tensor_model_parallel_size"];
+    let exponent = |input: &str| {
+        softmax
+            .growth
+            .iter()
+            .find(|one| one.input == input)
+            .and_then(headroom::explain::Growth::exponent)
+    };
+    let inputs = [
+        "seq_length",
+        "global_batch_size",
+        "num_hidden_layers",
+        "hidden_size",
+        "tensor_model_parallel_size",
+    ];
     assert_eq!(inputs.map(exponent), [Some(2), Some(1), Some(1), Some(0), Some(-1)]);
     let words = text(&softmax, MemoryUnit::Gb);
-    assert!(words.contains("wice the seq_length: ×4") && words.contains("s = 4096: seq_length, tokens of a sequence"), "{words}");
-    assert!(mathml(&softmax.expr, Form::Symbols).contains("<mi title=\"seq_length: tokens of a sequence\">s</mi>"));
-    assert!(latex(&softmax, MemoryUnit::Gb).contains("b \\cdot a \\cdot s^{2} \\cdot 2"), "{}", latex(&softmax, MemoryUnit::Gb));
+    assert!(
+        words.contains("wice the seq_length: ×4")
+            && words.contains("s = 4096: seq_length, tokens of a sequence"),
+        "{words}"
+    );
+    assert!(
+        mathml(&softmax.expr, Form::Symbols)
+            .contains("<mi title=\"seq_length: tokens of a sequence\">s</mi>")
+    );
+    assert!(
+        latex(&softmax, MemoryUnit::Gb).contains("b \\cdot a \\cdot s^{2} \\cdot 2"),
+        "{}",
+        latex(&softmax, MemoryUnit::Gb)
+    );
 }
 
 #[test]
@@ -402,8 +438,13 @@ fn what_is_held_in_full_does_not_grow_with_the_run() {
     let explainer = Explainer::new(&job, &[], MemoryUnit::Gib);
     let exponents = |path: &str| {
         let found = explainer.explain(path).unwrap_or_else(|| panic!("no {path}"));
-        ["seq_length", "micro_batch_size", "data_parallel_size"]
-            .map(|input| found.growth.iter().find(|one| one.input == input).and_then(headroom::explain::Growth::exponent))
+        ["seq_length", "micro_batch_size", "data_parallel_size"].map(|input| {
+            found
+                .growth
+                .iter()
+                .find(|one| one.input == input)
+                .and_then(headroom::explain::Growth::exponent)
+        })
     };
     assert_eq!(exponents("ledger/Weights"), [Some(0), Some(0), Some(0)]);
     assert_eq!(exponents("ledger/Optimizer states"), [Some(0), Some(0), Some(-1)]);
@@ -412,34 +453,60 @@ fn what_is_held_in_full_does_not_grow_with_the_run() {
     let explainer = Explainer::new(&served, &[], MemoryUnit::Gib);
     let cache = explainer.explain("ledger/KV cache").expect("a cache");
     assert_eq!(symbols(&cache.expr).replace("cached keys, cached values", "both"), "32 · both");
-    let of = |input: &str| cache.growth.iter().find(|one| one.input == input).and_then(headroom::explain::Growth::exponent);
-    assert_eq!(["context_length", "concurrent_sequences", "hidden_size"].map(of), [Some(1), Some(1), Some(0)]);
+    let of = |input: &str| {
+        cache
+            .growth
+            .iter()
+            .find(|one| one.input == input)
+            .and_then(headroom::explain::Growth::exponent)
+    };
+    assert_eq!(
+        ["context_length", "concurrent_sequences", "hidden_size"].map(of),
+        [Some(1), Some(1), Some(0)]
+    );
 }
 
 #[test]
 fn both_counts_and_the_peak_explain_themselves() {
-    for link in
-        [DOCUMENT, "v1&m=llama3-8b&n=8&z=2&gb=64&b=1", "v1&do=serve&m=llama3-70b&n=1", "v1&m=llama3-70b&n=64&tp=8&z=1&gb=64&b=1"]
-    {
+    for link in [
+        DOCUMENT,
+        "v1&m=llama3-8b&n=8&z=2&gb=64&b=1",
+        "v1&do=serve&m=llama3-70b&n=1",
+        "v1&m=llama3-70b&n=64&tp=8&z=1&gb=64&b=1",
+    ] {
         let job = job_of(link);
         let count = headroom::planner::gpu_count(&job, MemoryUnit::Gib);
         let explainer = Explainer::new(&job, &[], MemoryUnit::Gib);
         let arithmetic = explainer.explain("gpus/arithmetic").expect("a division");
         let printed = Reader::all(&numbers(&arithmetic.expr));
         match count.arithmetic {
-            Some(gpus) => assert_eq!(printed, Some(u128::from(gpus)), "{link}: {}", numbers(&arithmetic.expr)),
-            None => assert!(printed > Some(u128::from(job.cluster().accelerator.memory.0)), "{link}"),
+            Some(gpus) => {
+                assert_eq!(printed, Some(u128::from(gpus)), "{link}: {}", numbers(&arithmetic.expr))
+            }
+            None => {
+                assert!(printed > Some(u128::from(job.cluster().accelerator.memory.0)), "{link}")
+            }
         }
         let runnable = explainer.explain("gpus/runnable").expect("a search");
-        assert_eq!(runnable.expr.exact(), Some(u128::from(count.runnable.map_or(0, |run| run.gpus))), "{link}");
+        assert_eq!(
+            runnable.expr.exact(),
+            Some(u128::from(count.runnable.map_or(0, |run| run.gpus))),
+            "{link}"
+        );
         assert!(!runnable.notes.is_empty(), "{link}");
         let estimate = estimate(&job);
         for path in ["total", "peak"] {
-            assert_eq!(check(&explainer.explain(path).expect("it")), u128::from(estimate.total().0), "{link}");
+            assert_eq!(
+                check(&explainer.explain(path).expect("it")),
+                u128::from(estimate.total().0),
+                "{link}"
+            );
         }
         let gap = Bytes(estimate.total().0.abs_diff(estimate.capacity.0));
         assert_eq!(check(&explainer.explain("margin").expect("it")), u128::from(gap.0), "{link}");
-        assert!(explainer.explain("nothing").is_none() && explainer.explain("ledger/Nothing").is_none());
+        assert!(
+            explainer.explain("nothing").is_none() && explainer.explain("ledger/Nothing").is_none()
+        );
     }
 }
 
@@ -457,7 +524,8 @@ fn every_figure_of_time_cost_and_model_explains_itself() {
         "v1&do=serve&m=deepseek-v3&n=16&tp=8&pp=2&w=fp8-block&eep=1&ata=1",
     ];
     for link in links {
-        let answers = Answers::of(&Snapshot { scenario: decode(link).scenario, compare: Vec::new() }, None).0;
+        let answers =
+            Answers::of(&Snapshot { scenario: decode(link).scenario, compare: Vec::new() }, None).0;
         let explainer = Explainer::new(&answers.job, &[], MemoryUnit::Gib);
         let terms: Vec<&str> = match answers.timing() {
             Timing::Training { step, .. } => step.lines.iter().map(|line| line.label).collect(),
@@ -465,15 +533,35 @@ fn every_figure_of_time_cost_and_model_explains_itself() {
         };
         let timed = timing::facts(&answers.job, answers.timing());
         let cached = serving::cache(&answers.job, &answers.estimate, MemoryUnit::Gib);
-        let listed = headroom::view::panels::cost::facts(&answers.job, &answers.estimate, MemoryUnit::Gib);
-        let names = timed.iter().chain(&cached).map(|fact| fact.0).chain(listed.iter().map(|fact| fact.0)).chain(terms);
+        let listed =
+            headroom::view::panels::cost::facts(&answers.job, &answers.estimate, MemoryUnit::Gib);
+        let names = timed
+            .iter()
+            .chain(&cached)
+            .map(|fact| fact.0)
+            .chain(listed.iter().map(|fact| fact.0))
+            .chain(terms);
         for name in names {
-            let found = explainer.explain(&format!("time/{name}")).unwrap_or_else(|| panic!("{link}: nothing explains {name}"));
-            assert!(found.expr.value().is_finite() && !found.sentence.is_empty() && !found.sources.is_empty(), "{link}: {name}");
+            let found = explainer
+                .explain(&format!("time/{name}"))
+                .unwrap_or_else(|| panic!("{link}: nothing explains {name}"));
+            assert!(
+                found.expr.value().is_finite()
+                    && !found.sentence.is_empty()
+                    && !found.sources.is_empty(),
+                "{link}: {name}"
+            );
         }
-        let value = |name: &str| explainer.explained(&format!("time/{name}")).expect("a figure").expr.value();
-        let near =
-            |name: &str, is: f64| assert!((value(name) / is - 1.0).abs() < 1e-9, "{link}: {name} is {is}, not {}", value(name));
+        let value = |name: &str| {
+            explainer.explained(&format!("time/{name}")).expect("a figure").expr.value()
+        };
+        let near = |name: &str, is: f64| {
+            assert!(
+                (value(name) / is - 1.0).abs() < 1e-9,
+                "{link}: {name} is {is}, not {}",
+                value(name)
+            )
+        };
         match answers.timing() {
             Timing::Training { step, cost } => {
                 near("One step", step.seconds.0);
@@ -496,7 +584,10 @@ fn every_figure_of_time_cost_and_model_explains_itself() {
                 near("Tokens per second of one instance", time.tokens_per_second);
                 near("Cost of a million tokens", time.price_per_million);
                 near("Energy of a million tokens", time.kwh_per_million.expect("known power"));
-                near("KV cache of one token", answers.estimate.kv_cache_per_token.expect("a cache").as_f64());
+                near(
+                    "KV cache of one token",
+                    answers.estimate.kv_cache_per_token.expect("a cache").as_f64(),
+                );
             }
             Timing::Unknown(_) => panic!("{link} takes time"),
         }
@@ -508,9 +599,15 @@ fn explains_its_load(answers: &Answers, explainer: &Explainer) {
     let load = answers.load().expect("a load");
     let pace = load.pace.expect("known rates");
     for figure in serving::load_figures(&answers.job, load).expect("known rates") {
-        let found = explainer.explain(figure.path).unwrap_or_else(|| panic!("nothing explains {}", figure.path));
+        let found = explainer
+            .explain(figure.path)
+            .unwrap_or_else(|| panic!("nothing explains {}", figure.path));
         assert_eq!(found.title, figure.label);
-        assert!(!found.sentence.is_empty() && !found.sources.is_empty() && !found.notes.is_empty(), "{}", figure.path);
+        assert!(
+            !found.sentence.is_empty() && !found.sources.is_empty() && !found.notes.is_empty(),
+            "{}",
+            figure.path
+        );
         let wanted = match figure.path {
             "load/first-token" => pace.first_token.0,
             "load/per-user" => pace.per_user,

@@ -83,7 +83,10 @@ mod planner {
 mod launch {
     #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
     #![allow(clippy::disallowed_methods, reason = "no test runs in the browser")]
-    #![allow(clippy::case_sensitive_file_extension_comparisons, reason = "fixtures are named in small letters")]
+    #![allow(
+        clippy::case_sensitive_file_extension_comparisons,
+        reason = "fixtures are named in small letters"
+    )]
 
     mod figures;
     mod fixtures;

@@ -47,12 +47,17 @@ fn every_worked_example_runs_or_says_why_not() {
         };
         let class = classes.entry(row.verdict_class()).or_default();
         match (computed, not_run.get(row.id())) {
-            (Some(_), Some(_)) => failures.push(format!("{}: is computed and listed as not run", row.id())),
-            (None, None) => failures.push(format!("{}: neither computed nor listed as not run", row.id())),
+            (Some(_), Some(_)) => {
+                failures.push(format!("{}: is computed and listed as not run", row.id()))
+            }
+            (None, None) => {
+                failures.push(format!("{}: neither computed nor listed as not run", row.id()))
+            }
             (None, Some(_)) => {
                 class.1 += 1;
                 if !row.verdict_class().starts_with("not computable") {
-                    failures.push(format!("{}: not run although its verdict is computable", row.id()));
+                    failures
+                        .push(format!("{}: not run although its verdict is computable", row.id()));
                 }
             }
             (Some(value), None) => {
@@ -69,7 +74,8 @@ fn every_worked_example_runs_or_says_why_not() {
     for (class, (run, skipped)) in &classes {
         println!("{run:4} run, {skipped:3} not run: {class}");
     }
-    let (run, skipped) = classes.values().fold((0, 0), |sum, class| (sum.0 + class.0, sum.1 + class.1));
+    let (run, skipped) =
+        classes.values().fold((0, 0), |sum, class| (sum.0 + class.0, sum.1 + class.1));
     println!("{run:4} run, {skipped:3} not run: all {} rows", rows.all().count());
     assert!(failures.is_empty(), "{} rows fail:\n{}", failures.len(), failures.join("\n"));
     assert_eq!(run + skipped, 323);

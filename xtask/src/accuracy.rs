@@ -29,7 +29,9 @@ pub fn run(arguments: &[&str]) -> Outcome {
 pub fn write() -> Outcome {
     let readme = root().join("README.md");
     let text = fs::read_to_string(&readme).map_err(|error| format!("README.md: {error}."))?;
-    let parts = text.split_once(MARKS.0).and_then(|(head, rest)| rest.split_once(MARKS.1).map(|(_, tail)| (head, tail)));
+    let parts = text
+        .split_once(MARKS.0)
+        .and_then(|(head, rest)| rest.split_once(MARKS.1).map(|(_, tail)| (head, tail)));
     let (head, tail) = parts.ok_or("README.md has lost the marks around its accuracy table.")?;
     let text = format!("{head}{}{}{}{tail}", MARKS.0, table("--markdown")?, MARKS.1);
     fs::write(&readme, text).map_err(|error| format!("README.md: {error}."))?;
@@ -41,9 +43,12 @@ pub fn write() -> Outcome {
 
 /// The tool's output with that option over all files.
 fn table(option: &str) -> Outcome<String> {
-    let entries = fs::read_dir(root().join(MEASURED)).map_err(|error| format!("{MEASURED}: {error}."))?;
-    let paths =
-        entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
+    let entries =
+        fs::read_dir(root().join(MEASURED)).map_err(|error| format!("{MEASURED}: {error}."))?;
+    let paths = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
     let mut measured: Vec<_> = paths.collect();
     measured.sort();
     let mut command = command();

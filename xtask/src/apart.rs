@@ -35,9 +35,11 @@ pub struct Parted {
 /// # Errors
 /// When a tool fails, or leaves a script of another form.
 pub fn parted(path: &OsStr, bin: &str) -> Outcome<Parted> {
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let target =
+        env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let linked = target.join("wasm32-unknown-unknown").join("release").join(format!("{bin}.wasm"));
-    let linked = fs::read(&linked).map_err(|error| format!("the linked program cannot be read: {error}."))?;
+    let linked = fs::read(&linked)
+        .map_err(|error| format!("the linked program cannot be read: {error}."))?;
     let folder = Scratch::new("parts");
     let parts = cut(&linked, &folder.0, bin);
     let bound = parts.and_then(|parts| bind(path, &folder.0, bin, &parts));
@@ -53,7 +55,8 @@ fn cut(linked: &[u8], folder: &Path, bin: &str) -> Outcome<Vec<PathBuf>> {
     options.main_out_path = &main;
     options.main_module = &script;
     options.link_name = LINK;
-    let split = transform(options).map_err(|error| format!("the page's program cannot be cut into parts: {error:#}."))?;
+    let split = transform(options)
+        .map_err(|error| format!("the page's program cannot be cut into parts: {error:#}."))?;
     if split.split_modules.is_empty() {
         return Err("the page's program has no parts to cut off.".to_owned());
     }
@@ -61,8 +64,18 @@ fn cut(linked: &[u8], folder: &Path, bin: &str) -> Outcome<Vec<PathBuf>> {
 }
 
 fn bind(path: &OsStr, folder: &Path, bin: &str, files: &[PathBuf]) -> Outcome<Parted> {
-    let mut command =
-        program("wasm-bindgen", &["--target", "web", "--no-typescript", "--keep-lld-exports", "--out-name", bin, "--out-dir"]);
+    let mut command = program(
+        "wasm-bindgen",
+        &[
+            "--target",
+            "web",
+            "--no-typescript",
+            "--keep-lld-exports",
+            "--out-name",
+            bin,
+            "--out-dir",
+        ],
+    );
     run(command.arg(folder).arg(folder.join("main.wasm")).env("PATH", path))?;
     let unread = |error| format!("wasm-bindgen left nothing to read: {error}.");
     let bindings = fs::read_to_string(folder.join(format!("{bin}.js"))).map_err(unread)?;
@@ -101,8 +114,13 @@ fn unknown(part: &str) -> String {
 
 /// The script that links, which takes what parts share from wasm-bindgen's variable `wasm` in place of its function.
 fn with_exports(link: &str) -> Outcome<String> {
-    let (before, behind) = link.split_once("= initSync(undefined, undefined)").ok_or_else(|| unknown("no exports"))?;
-    let names = before.rsplit_once('{').and_then(|(_, names)| names.split_once('}')).ok_or_else(|| unknown("no names"))?.0;
+    let (before, behind) =
+        link.split_once("= initSync(undefined, undefined)").ok_or_else(|| unknown("no exports"))?;
+    let names = before
+        .rsplit_once('{')
+        .and_then(|(_, names)| names.split_once('}'))
+        .ok_or_else(|| unknown("no names"))?
+        .0;
     let mut shared = String::new();
     for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
         let _ = write!(shared, "{name}: wasm.{name}, ");
@@ -114,7 +132,9 @@ fn with_exports(link: &str) -> Outcome<String> {
 fn without_modules(link: &str) -> (String, String) {
     let (mut loaders, mut linking) = (String::new(), String::new());
     for line in link.lines().filter(|line| !line.starts_with("import ")) {
-        let export = line.strip_prefix("export const __wasm_split_load_").and_then(|rest| rest.split_once(' '));
+        let export = line
+            .strip_prefix("export const __wasm_split_load_")
+            .and_then(|rest| rest.split_once(' '));
         let _ = match export {
             Some((name, rest)) => {
                 let _ = write!(loaders, "\n        __wasm_split_load_{name}: load_{name},");
@@ -138,8 +158,18 @@ mod tests {
         let joined = joined(BINDINGS, LINK).unwrap();
         assert!(!joined.contains("import "), "{joined}");
         assert!(!joined.contains("link.js"), "{joined}");
-        assert!(joined.contains("__proto__: null,\n        __wasm_split_load_rare: load_rare,\n        a: b,"), "{joined}");
-        assert!(joined.contains("const { memory, table,  } = { memory: wasm.memory, table: wasm.table,  };"), "{joined}");
+        assert!(
+            joined.contains(
+                "__proto__: null,\n        __wasm_split_load_rare: load_rare,\n        a: b,"
+            ),
+            "{joined}"
+        );
+        assert!(
+            joined.contains(
+                "const { memory, table,  } = { memory: wasm.memory, table: wasm.table,  };"
+            ),
+            "{joined}"
+        );
         assert!(joined.ends_with("const load_rare = wrap(load);\n"), "{joined}");
     }
 

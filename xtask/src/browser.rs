@@ -30,15 +30,19 @@ impl Browser {
         }
         say("Installing Chromium and its driver with apt-get");
         run(&mut program("apt-get", &["update", "-qq"]))?;
-        let install = ["install", "-y", "-qq", "--no-install-recommends", "chromium", "chromium-driver"];
+        let install =
+            ["install", "-y", "-qq", "--no-install-recommends", "chromium", "chromium-driver"];
         run(program("apt-get", &install).env("DEBIAN_FRONTEND", "noninteractive"))?;
-        Self::present()?.ok_or_else(|| "apt-get installed Chromium, but it is not on PATH.".to_owned())
+        Self::present()?
+            .ok_or_else(|| "apt-get installed Chromium, but it is not on PATH.".to_owned())
     }
 
     fn present() -> Outcome<Option<Self>> {
-        let chrome =
-            named("CHROME_PATH")?.or_else(|| find(&["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]));
-        let driver = named("CHROMEDRIVER")?.or_else(|| find(&["chromedriver", "chromium.chromedriver"]));
+        let chrome = named("CHROME_PATH")?.or_else(|| {
+            find(&["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"])
+        });
+        let driver =
+            named("CHROMEDRIVER")?.or_else(|| find(&["chromedriver", "chromium.chromedriver"]));
         Ok(chrome.zip(driver).map(|(chrome, driver)| Self { chrome, driver }))
     }
 }
@@ -48,6 +52,9 @@ fn named(variable: &str) -> Outcome<Option<PathBuf>> {
     match env::var_os(variable) {
         None => Ok(None),
         Some(path) if Path::new(&path).is_file() => Ok(Some(path.into())),
-        Some(path) => Err(format!("{variable} names `{}`, which is no file: correct or unset it.", Path::new(&path).display())),
+        Some(path) => Err(format!(
+            "{variable} names `{}`, which is no file: correct or unset it.",
+            Path::new(&path).display()
+        )),
     }
 }

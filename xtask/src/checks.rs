@@ -54,12 +54,28 @@ pub fn run_all() -> Outcome {
         cargo(&["fmt", "--all", "--check"])?;
         run(program("rustfmt", &["--edition", "2024", "--check"]).args(files_of_lists()?))
     })?;
-    steps.step("lints", || cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]))?;
+    steps.step("lints", || {
+        cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])
+    })?;
     steps.step("tests", || cargo(&["test", "--workspace", "--locked"]))?;
     let path = steps.step("tools", tools::for_the_page)?;
     steps.step("lints for wasm", || {
-        cargo(&["clippy", "--locked", "--target", WASM, "--lib", "--bins", "--test", "web", "--", "-D", "warnings"])?;
-        cargo(&["clippy", "--locked", "--target", WASM, "--lib", "--features", "apart", "--", "-D", "warnings"])
+        cargo(&[
+            "clippy", "--locked", "--target", WASM, "--lib", "--bins", "--test", "web", "--", "-D",
+            "warnings",
+        ])?;
+        cargo(&[
+            "clippy",
+            "--locked",
+            "--target",
+            WASM,
+            "--lib",
+            "--features",
+            "apart",
+            "--",
+            "-D",
+            "warnings",
+        ])
     })?;
     steps.step("documentation", || {
         // For wasm: only there is the room `app` part of the library.
@@ -72,10 +88,12 @@ pub fn run_all() -> Outcome {
     steps.step("single-file build", || single::build(&path))?;
     steps.step("package build", || package::build(&path))?;
     steps.step("tests of the package", || {
-        run(node_tests(&browser, vec!["package.test.mjs".to_owned()], 1).env("HEADROOM_PACKAGE", "1"))
+        run(node_tests(&browser, vec!["package.test.mjs".to_owned()], 1)
+            .env("HEADROOM_PACKAGE", "1"))
     })?;
     steps.step("end-to-end tests of the single file", || {
-        run(node_tests(&browser, OF_THE_SINGLE_FILE.map(str::to_owned).to_vec(), 1).env("HEADROOM_SINGLE", "1"))
+        run(node_tests(&browser, OF_THE_SINGLE_FILE.map(str::to_owned).to_vec(), 1)
+            .env("HEADROOM_SINGLE", "1"))
     })?;
     steps.print_times();
     println!("steps: {} passed, 0 failed", steps.0.len());
@@ -85,13 +103,23 @@ pub fn run_all() -> Outcome {
 /// The files that `members::of_folder!` declares, which `cargo fmt` does not find.
 fn files_of_lists() -> Result<Vec<PathBuf>, String> {
     let mut files = Vec::new();
-    for folder in
-        ["engines", "launch/formats", "models/families", "models/projectors", "models/towers", "optimizers", "sharding", "stacks"]
-    {
+    for folder in [
+        "engines",
+        "launch/formats",
+        "models/families",
+        "models/projectors",
+        "models/towers",
+        "optimizers",
+        "sharding",
+        "stacks",
+    ] {
         let folder = root().join("src").join(folder);
-        let entries = fs::read_dir(&folder).map_err(|error| format!("{} cannot be read: {error}.", folder.display()))?;
+        let entries = fs::read_dir(&folder)
+            .map_err(|error| format!("{} cannot be read: {error}.", folder.display()))?;
         let paths = entries.flatten().map(|entry| entry.path());
-        files.extend(paths.filter(|path| path.extension().is_some_and(|extension| extension == "rs")));
+        files.extend(
+            paths.filter(|path| path.extension().is_some_and(|extension| extension == "rs")),
+        );
     }
     Ok(files)
 }
@@ -102,10 +130,16 @@ fn cargo(arguments: &[&str]) -> Outcome {
 
 fn wasm_tests(path: &OsStr, browser: &Browser) -> Outcome {
     // webdriver.json names no browser, because each machine has its own; the driver gets a copy that does.
-    let settings = fs::read_to_string(root().join("webdriver.json")).map_err(|error| format!("webdriver.json: {error}."))?;
-    let with_browser = settings.replacen("\"args\"", &format!("\"binary\": \"{}\", \"args\"", browser.chrome.display()), 1);
+    let settings = fs::read_to_string(root().join("webdriver.json"))
+        .map_err(|error| format!("webdriver.json: {error}."))?;
+    let with_browser = settings.replacen(
+        "\"args\"",
+        &format!("\"binary\": \"{}\", \"args\"", browser.chrome.display()),
+        1,
+    );
     let copy = std::env::temp_dir().join(format!("headroom-webdriver-{}.json", std::process::id()));
-    fs::write(&copy, with_browser).map_err(|error| format!("{} cannot be written: {error}.", copy.display()))?;
+    fs::write(&copy, with_browser)
+        .map_err(|error| format!("{} cannot be written: {error}.", copy.display()))?;
 
     let mut test = program("cargo", &["test", "--locked", "--target", WASM, "--test", "web"]);
     test.env("PATH", path).env("CHROMEDRIVER", &browser.driver);
@@ -117,21 +151,28 @@ fn wasm_tests(path: &OsStr, browser: &Browser) -> Outcome {
 
 fn end_to_end_tests(browser: &Browser) -> Outcome {
     let folder = root().join("tests/e2e");
-    let entries = fs::read_dir(&folder).map_err(|error| format!("{} cannot be read: {error}.", folder.display()))?;
+    let entries = fs::read_dir(&folder)
+        .map_err(|error| format!("{} cannot be read: {error}.", folder.display()))?;
     let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     let mut files: Vec<String> = names.filter(|name| name.ends_with(".test.mjs")).collect();
     files.sort();
     if files.is_empty() {
         return Err("tests/e2e holds no *.test.mjs.".to_owned());
     }
-    let (timed, others): (Vec<String>, Vec<String>) = files.into_iter().partition(|name| TIMED.contains(&name.as_str()));
+    let (timed, others): (Vec<String>, Vec<String>) =
+        files.into_iter().partition(|name| TIMED.contains(&name.as_str()));
     run(&mut node_tests(browser, others, 2))?;
     run(&mut node_tests(browser, timed, 1))
 }
 
 /// Files that hold the page to a time: each runs alone.
-const TIMED: [&str; 5] =
-    ["planner.test.mjs", "speed.test.mjs", "stories.test.mjs", "walkthroughs.test.mjs", "walkthroughs-2.test.mjs"];
+const TIMED: [&str; 5] = [
+    "planner.test.mjs",
+    "speed.test.mjs",
+    "stories.test.mjs",
+    "walkthroughs.test.mjs",
+    "walkthroughs-2.test.mjs",
+];
 
 /// Tests that stand for all where the page is one file.
 const OF_THE_SINGLE_FILE: [&str; 2] = ["storage.test.mjs", "walkthroughs.test.mjs"];

@@ -58,7 +58,9 @@ fn dispatch(arguments: &[&str]) -> Outcome {
         ["serve"] => build_and_serve(None),
         ["serve", "--port", port] => match port.parse() {
             Ok(port) => build_and_serve(Some(port)),
-            Err(_) => Err(format!("`{port}` is no port: give a number from 1 to 65535, for example `--port 8080`.")),
+            Err(_) => Err(format!(
+                "`{port}` is no port: give a number from 1 to 65535, for example `--port 8080`."
+            )),
         },
         ["build"] => page::build(&tools::for_the_page()?),
         ["build", "--single-file"] => single::build(&tools::for_the_page()?),

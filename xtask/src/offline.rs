@@ -24,7 +24,8 @@ const OFF: &str = "src/app/sw-off.js";
 pub fn keep(dist: &Path) -> Outcome {
     let build = format!("{:016x}", hash_of(&contents(dist)?));
     let path = dist.join("index.html");
-    let html = fs::read_to_string(&path).map_err(|error| format!("dist/index.html cannot be read: {error}."))?;
+    let html = fs::read_to_string(&path)
+        .map_err(|error| format!("dist/index.html cannot be read: {error}."))?;
     let meta = format!("<meta name=\"headroom-build\" content=\"{build}\"></head>");
     let unwritable = |error| format!("dist/ cannot be written: {error}.");
     fs::write(&path, html.replacen("</head>", &meta, 1)).map_err(unwritable)?;
@@ -42,9 +43,10 @@ fn worker(script: &str, build: &str, files: &[(String, Vec<u8>)]) -> Outcome<Str
     }
     list.push('}');
     let mut script = bare(script);
-    for (place, value) in
-        [("const BUILD = \"\";", format!("const BUILD = \"{build}\";")), ("const FILES = {};", format!("const FILES = {list};"))]
-    {
+    for (place, value) in [
+        ("const BUILD = \"\";", format!("const BUILD = \"{build}\";")),
+        ("const FILES = {};", format!("const FILES = {list};")),
+    ] {
         if !script.contains(place) {
             return Err(format!("{WORKER} has no line `{place}`."));
         }
@@ -65,7 +67,9 @@ fn contents(dist: &Path) -> Outcome<Vec<(String, Vec<u8>)>> {
     for entry in fs::read_dir(dist).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if path.is_file() && !["README.md", "sw.js", "sw-off.js", "headroom.html"].contains(&name.as_str()) {
+        if path.is_file()
+            && !["README.md", "sw.js", "sw-off.js", "headroom.html"].contains(&name.as_str())
+        {
             files.push((name, fs::read(&path).map_err(unreadable)?));
         }
     }
@@ -87,7 +91,11 @@ mod tests {
         assert!(script.contains("const BUILD = \"1f\";"));
         let empty = "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
         assert_eq!(integrity(b""), empty);
-        assert!(script.contains(&format!("\"./a-1.js\":\"{empty}\"")) && script.contains("{\"./\":\"sha256-"), "{script}");
+        assert!(
+            script.contains(&format!("\"./a-1.js\":\"{empty}\""))
+                && script.contains("{\"./\":\"sha256-"),
+            "{script}"
+        );
         assert!(worker("", "1f", &files).is_err());
     }
 
@@ -102,8 +110,16 @@ mod tests {
             let html = fs::read_to_string(dist.join("index.html")).unwrap();
             let worker = fs::read_to_string(dist.join("sw.js")).unwrap();
             fs::remove_dir_all(&dist).unwrap();
-            let build = html.split("content=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap().to_owned();
-            assert!(worker.contains(&build) && worker.contains(&integrity(html.as_bytes())), "the index is that of the build");
+            let build = html
+                .split("content=\"")
+                .nth(1)
+                .and_then(|rest| rest.split('"').next())
+                .unwrap()
+                .to_owned();
+            assert!(
+                worker.contains(&build) && worker.contains(&integrity(html.as_bytes())),
+                "the index is that of the build"
+            );
             build
         });
         assert!(builds[0] == builds[2] && builds[0] != builds[1], "{builds:?}");

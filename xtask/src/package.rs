@@ -22,20 +22,35 @@ pub fn build(path: &OsStr) -> Outcome {
     page::fetch_crates()?;
     say("Building the engine as a package (release; the first time takes some minutes)");
     let target = "wasm32-unknown-unknown";
-    run(&mut program("cargo", &["build", "--release", "--locked", "--offline", "--target", target, "-p", "headroom-package"]))?;
-    let built = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    run(&mut program(
+        "cargo",
+        &[
+            "build",
+            "--release",
+            "--locked",
+            "--offline",
+            "--target",
+            target,
+            "-p",
+            "headroom-package",
+        ],
+    ))?;
+    let built =
+        env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let linked = built.join(target).join("release/headroom_package.wasm");
     let folder = root().join(FOLDER);
     let _ = fs::remove_dir_all(&folder); // the first time there is none
     // The program is mostly the same for all kinds: it is made smaller once.
     let mut made: Option<(Vec<u8>, Vec<u8>)> = None;
     for (kind, name) in TARGETS {
-        let mut command = program("wasm-bindgen", &["--target", kind, "--out-name", "headroom", "--out-dir"]);
+        let mut command =
+            program("wasm-bindgen", &["--target", kind, "--out-name", "headroom", "--out-dir"]);
         run(command.arg(folder.join(name)).arg(&linked).env("PATH", path))?;
         let wasm = folder.join(name).join("headroom_bg.wasm");
         let linked = read(&wasm)?;
         if let Some((_, after)) = made.as_ref().filter(|(before, _)| *before == linked) {
-            fs::write(&wasm, after).map_err(|error| format!("{} cannot be written: {error}.", wasm.display()))?;
+            fs::write(&wasm, after)
+                .map_err(|error| format!("{} cannot be written: {error}.", wasm.display()))?;
         } else {
             smaller(path, &wasm)?;
             made = Some((linked, read(&wasm)?));
@@ -46,7 +61,8 @@ pub fn build(path: &OsStr) -> Outcome {
     write(&folder.join("README.md"), include_str!("package.md"))?;
     let wasm = fs::read(folder.join("web/headroom_bg.wasm"))
         .map_err(|error| format!("the package's program cannot be read: {error}."))?;
-    let packed = sizes::gzipped(&wasm).map_err(|error| format!("the package's program cannot be packed: {error}."))?;
+    let packed = sizes::gzipped(&wasm)
+        .map_err(|error| format!("the package's program cannot be packed: {error}."))?;
     say(&format!(
         "{FOLDER}/ is ready for `npm pack`: its program has {}, {} with gzip",
         sizes::kilobytes(wasm.len()),

@@ -24,8 +24,11 @@ pub fn build(path: &OsStr) -> Outcome {
     name_the_worker(&dist, WORKER)?;
     styles::join(&dist)?;
     // Trunk copies it as it is written, with its comments.
-    fs::write(dist.join("guard.js"), minified(path, &program::read_source("src/app/guard.js")?, Script::Plain)?)
-        .map_err(|error| format!("dist/guard.js cannot be written: {error}."))?;
+    fs::write(
+        dist.join("guard.js"),
+        minified(path, &program::read_source("src/app/guard.js")?, Script::Plain)?,
+    )
+    .map_err(|error| format!("dist/guard.js cannot be written: {error}."))?;
     program::name_the_page(path, &dist)?;
     offline::keep(&dist)?;
     sizes::check(&dist)
@@ -37,7 +40,10 @@ pub fn build(path: &OsStr) -> Outcome {
 /// When they cannot be fetched.
 pub fn fetch_crates() -> Outcome {
     say("Fetching the locked crates");
-    run(&mut shell::program("cargo", &["fetch", "--locked", "--quiet", "--target", "wasm32-unknown-unknown"]))
+    run(&mut shell::program(
+        "cargo",
+        &["fetch", "--locked", "--quiet", "--target", "wasm32-unknown-unknown"],
+    ))
 }
 
 /// The program of the workers, as Trunk names it.
@@ -46,16 +52,21 @@ pub const WORKER: &str = "headroom-worker";
 /// Gives a worker's two files names with a hash, as the page's have: a page never meets a worker of another version. The script
 /// then starts its program, or tells the page why it cannot.
 fn name_the_worker(dist: &Path, worker: &str) -> Outcome {
-    let read = |name: &str| fs::read(dist.join(name)).map_err(|error| format!("dist/{name} cannot be read: {error}."));
+    let read = |name: &str| {
+        fs::read(dist.join(name)).map_err(|error| format!("dist/{name} cannot be read: {error}."))
+    };
     let (old_script, old_program) = (format!("{worker}.js"), format!("{worker}_bg.wasm"));
     let program = read(&old_program)?;
     let program_name = format!("{worker}-{:016x}_bg.wasm", hash_of(&program));
-    let script = String::from_utf8_lossy(&read(&old_script)?).into_owned() + &worker_start(&program_name);
+    let script =
+        String::from_utf8_lossy(&read(&old_script)?).into_owned() + &worker_start(&program_name);
     let script_name = format!("{worker}-{:016x}.js", hash_of(&script));
-    let html =
-        String::from_utf8_lossy(&read("index.html")?).replace(&format!("\"./{old_script}\""), &format!("\"./{script_name}\""));
+    let html = String::from_utf8_lossy(&read("index.html")?)
+        .replace(&format!("\"./{old_script}\""), &format!("\"./{script_name}\""));
     if !html.contains(&script_name) {
-        return Err(format!("index.html does not say where the worker is: it needs a `<meta>` with `./{old_script}`."));
+        return Err(format!(
+            "index.html does not say where the worker is: it needs a `<meta>` with `./{old_script}`."
+        ));
     }
     let written = fs::write(dist.join("index.html"), html)
         .and_then(|()| fs::write(dist.join(&script_name), script))
@@ -67,7 +78,9 @@ fn name_the_worker(dist: &Path, worker: &str) -> Outcome {
 
 /// The last statement of the worker's script.
 fn worker_start(program: &str) -> String {
-    format!("\nwasm_bindgen({{ module_or_path: \"./{program}\" }}).catch((error) => postMessage(`failed: ${{error}}`));\n")
+    format!(
+        "\nwasm_bindgen({{ module_or_path: \"./{program}\" }}).catch((error) => postMessage(`failed: ${{error}}`));\n"
+    )
 }
 
 /// A number that differs where the content does.
@@ -96,10 +109,15 @@ mod tests {
         }
         let outcome = name_the_worker(&dist, "headroom-worker");
         let html = fs::read_to_string(dist.join("index.html")).unwrap();
-        let names: Vec<String> =
-            fs::read_dir(&dist).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        let script =
-            names.iter().find(|name| name.starts_with("headroom-worker-") && !name.contains("_bg")).cloned().unwrap_or_default();
+        let names: Vec<String> = fs::read_dir(&dist)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        let script = names
+            .iter()
+            .find(|name| name.starts_with("headroom-worker-") && !name.contains("_bg"))
+            .cloned()
+            .unwrap_or_default();
         let text = fs::read_to_string(dist.join(&script)).unwrap_or_default();
         let again = name_the_worker(&dist, "headroom-worker");
         fs::remove_dir_all(&dist).unwrap();
@@ -107,7 +125,10 @@ mod tests {
         assert_eq!(html, format!("<meta name=\"headroom-worker\" content=\"./{script}\">"));
         assert_eq!(names.len(), 3, "{names:?}");
         let program = names.iter().find(|name| name.contains("_bg")).unwrap();
-        assert!(text.starts_with("let wasm_bindgen;\n") && text.contains(&format!("\"./{program}\"")), "{text}");
+        assert!(
+            text.starts_with("let wasm_bindgen;\n") && text.contains(&format!("\"./{program}\"")),
+            "{text}"
+        );
         assert!(again.is_err(), "there is nothing left to name");
     }
 }

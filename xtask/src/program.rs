@@ -20,10 +20,15 @@ pub fn name_the_page(path: &OsStr, dist: &Path) -> Outcome {
     let of_trunk = files_of_trunk(dist)?;
     let Parted { bindings, wasm, parts } = parted(path, "headroom-page")?;
     let (bindings, wasm) = without_streams(path, &bindings, &wasm)?;
-    let (bindings, wasm) = with_short_names(path, (&bare(&bindings), Script::Module), &optimized(path, &wasm)?)?;
+    let (bindings, wasm) =
+        with_short_names(path, (&bare(&bindings), Script::Module), &optimized(path, &wasm)?)?;
     let packed = unpack::tightly_packed(&wasm)?;
-    let unpacker = minified(path, &format!("{}{}", unpack::script()?, unpack::IN_WORKER), Script::Module)?;
-    let later = parts.iter().find(|(name, _)| name.starts_with(LATER)).ok_or("the page's program has no part for later.")?;
+    let unpacker =
+        minified(path, &format!("{}{}", unpack::script()?, unpack::IN_WORKER), Script::Module)?;
+    let later = parts
+        .iter()
+        .find(|(name, _)| name.starts_with(LATER))
+        .ok_or("the page's program has no part for later.")?;
     let names = [
         format!("headroom-page-{:016x}.js", hash_of(bindings.as_str())),
         format!("headroom-page-{:016x}{PACKED}", hash_of(&wasm)),
@@ -47,8 +52,12 @@ pub fn name_the_page(path: &OsStr, dist: &Path) -> Outcome {
         .and_then(|()| fs::write(dist.join(bindings_name), bindings))
         .and_then(|()| fs::write(dist.join(wasm_name), packed))
         .and_then(|()| fs::write(dist.join(unpack_name), unpacker))
-        .and_then(|()| parts.into_iter().try_for_each(|(name, part)| fs::write(dist.join(name), part)))
-        .and_then(|()| rare.into_iter().try_for_each(|(name, text)| fs::write(dist.join(name), text)))
+        .and_then(|()| {
+            parts.into_iter().try_for_each(|(name, part)| fs::write(dist.join(name), part))
+        })
+        .and_then(|()| {
+            rare.into_iter().try_for_each(|(name, text)| fs::write(dist.join(name), text))
+        })
         .and_then(|()| fs::write(dist.join(script_name), script))
         .and_then(|()| fs::write(dist.join("index.html"), html));
     written.map_err(|error| format!("dist/ cannot be written: {error}."))
@@ -60,11 +69,20 @@ pub const PACKED: &str = ".packed";
 /// The names of the page's program and of wasm-bindgen's script to it, as Trunk leaves them.
 fn files_of_trunk(dist: &Path) -> Outcome<[String; 2]> {
     let unreadable = |error| format!("dist/ cannot be read: {error}.");
-    let files = fs::read_dir(dist).map_err(unreadable)?.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
-    let names: Vec<String> = files.iter().map(|file| file.file_name().to_string_lossy().into_owned()).collect();
+    let files = fs::read_dir(dist)
+        .map_err(unreadable)?
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(unreadable)?;
+    let names: Vec<String> =
+        files.iter().map(|file| file.file_name().to_string_lossy().into_owned()).collect();
     let of_the_page = |ending: &str| {
-        let found = names.iter().find(|name| name.starts_with("headroom-page-") && name.ends_with(ending));
-        found.cloned().ok_or_else(|| format!("dist/ holds no headroom-page{ending}: index.html needs its `<link data-trunk>`."))
+        let found =
+            names.iter().find(|name| name.starts_with("headroom-page-") && name.ends_with(ending));
+        found.cloned().ok_or_else(|| {
+            format!(
+                "dist/ holds no headroom-page{ending}: index.html needs its `<link data-trunk>`."
+            )
+        })
     };
     Ok([of_the_page("_bg.wasm")?, of_the_page(".js")?])
 }
@@ -90,12 +108,16 @@ pub fn bare(script: &str) -> String {
 /// # Errors
 /// When it cannot be read.
 pub fn read_source(path: &str) -> Outcome<String> {
-    fs::read_to_string(root().join(path)).map_err(|error| format!("{path} cannot be read: {error}."))
+    fs::read_to_string(root().join(path))
+        .map_err(|error| format!("{path} cannot be read: {error}."))
 }
 
 /// Scripts that few visits ask for: how their names begin, and where they are.
-pub const RARE: [(&str, &str); 3] =
-    [("pictures", "src/app/pictures.js"), ("embed", "src/app/embed.js"), ("offline", "src/app/offline.js")];
+pub const RARE: [(&str, &str); 3] = [
+    ("pictures", "src/app/pictures.js"),
+    ("embed", "src/app/embed.js"),
+    ("offline", "src/app/offline.js"),
+];
 
 /// The part that the start script asks for ahead of the program, where a link needs it.
 const LATER: &str = "headroom-part-later-";
@@ -106,7 +128,10 @@ const START: &str = "src/app/start.js";
 /// The start script with the names of the files it loads.
 fn start_script(script: &str, names: &[String; 4]) -> Outcome<String> {
     let places = ["./bindings.js", "./program.packed", "./unpack.js", "./later.wasm"];
-    places.into_iter().zip(names).try_fold(script.to_owned(), |script, (place, name)| named(&script, place, name))
+    places
+        .into_iter()
+        .zip(names)
+        .try_fold(script.to_owned(), |script, (place, name)| named(&script, place, name))
 }
 
 /// The start script with one file's name in its place.
@@ -121,10 +146,12 @@ fn named(script: &str, place: &str, name: &str) -> Outcome<String> {
 /// The page with our start script in place of Trunk's inline one, which the content security policy would not run. A script before it
 /// waits for the style sheets, and the browser looks no further meanwhile: so the script is asked for ahead of both.
 fn with_start_script(html: &str, name: &str) -> Outcome<String> {
-    let inline =
-        html.split_once("<script type=\"module\">").and_then(|(before, rest)| Some((before, rest.split_once("</script>")?.1)));
+    let inline = html
+        .split_once("<script type=\"module\">")
+        .and_then(|(before, rest)| Some((before, rest.split_once("</script>")?.1)));
     let (before, after) = inline.ok_or("dist/index.html holds no start script of Trunk's.")?;
-    let (above, below) = before.split_once("<link").ok_or("dist/index.html names no style sheet.")?;
+    let (above, below) =
+        before.split_once("<link").ok_or("dist/index.html names no style sheet.")?;
     Ok(format!(
         "{above}<link rel=\"modulepreload\" href=\"./{name}\"><link{below}<script type=\"module\" src=\"./{name}\"></script>{after}"
     ))
@@ -132,7 +159,8 @@ fn with_start_script(html: &str, name: &str) -> Outcome<String> {
 
 /// The page without the hints that make the browser load the program before it paints.
 fn without_preloads(html: &str) -> String {
-    let hint = |line: &&str| line.contains("rel=\"modulepreload\"") || line.contains("rel=\"preload\"");
+    let hint =
+        |line: &&str| line.contains("rel=\"modulepreload\"") || line.contains("rel=\"preload\"");
     html.split_inclusive('>').filter(|tag| !hint(tag)).collect()
 }
 
@@ -163,7 +191,8 @@ const OPTIONS: [&str; 11] = [
 /// When wasm-opt fails.
 pub fn optimized(path: &OsStr, wasm: &[u8]) -> Outcome<Vec<u8>> {
     let (from, to) = (Scratch::new("in.wasm"), Scratch::new("out.wasm"));
-    fs::write(&from.0, wasm).map_err(|error| format!("a temporary file cannot be written: {error}."))?;
+    fs::write(&from.0, wasm)
+        .map_err(|error| format!("a temporary file cannot be written: {error}."))?;
     run(program("wasm-opt", &OPTIONS).arg(&from.0).arg("-o").arg(&to.0).env("PATH", path))?;
     fs::read(&to.0).map_err(|error| format!("wasm-opt left nothing to read: {error}."))
 }
@@ -192,7 +221,10 @@ mod tests {
     #[test]
     fn hints_to_load_early_are_dropped() {
         let html = "<head><link rel=\"modulepreload\" href=\"./a.js\"><link rel=\"stylesheet\" href=\"./a.css\">\n<link rel=\"preload\" href=\"./a.wasm\"></head>";
-        assert_eq!(without_preloads(html), "<head><link rel=\"stylesheet\" href=\"./a.css\"></head>");
+        assert_eq!(
+            without_preloads(html),
+            "<head><link rel=\"stylesheet\" href=\"./a.css\"></head>"
+        );
     }
 
     #[test]
@@ -203,7 +235,8 @@ mod tests {
 
     #[test]
     fn our_script_takes_the_place_of_trunks() {
-        let html = "<head><link rel=\"icon\"></head><script type=\"module\">\nimport init</script><p>end";
+        let html =
+            "<head><link rel=\"icon\"></head><script type=\"module\">\nimport init</script><p>end";
         let page = "<head><link rel=\"modulepreload\" href=\"./start-1.js\"><link rel=\"icon\"></head>\
                     <script type=\"module\" src=\"./start-1.js\"></script><p>end";
         assert_eq!(with_start_script(html, "start-1.js").as_deref(), Ok(page));
@@ -219,7 +252,10 @@ mod tests {
             assert_eq!(filled.matches(&format!("\"./{name}\"")).count(), 1, "{name}");
         }
         for (name, path) in RARE {
-            assert!(script.contains(&format!("\"./{name}.js\"")) && root().join(path).is_file(), "{name}");
+            assert!(
+                script.contains(&format!("\"./{name}.js\"")) && root().join(path).is_file(),
+                "{name}"
+            );
         }
         assert!(start_script("", &names).is_err());
     }

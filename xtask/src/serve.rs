@@ -27,7 +27,8 @@ struct Reply {
 /// # Errors
 /// When the listener has no address.
 pub fn serve(folder: &Path, listener: &TcpListener) -> Outcome {
-    let address = listener.local_addr().map_err(|error| format!("the server has no address: {error}."))?;
+    let address =
+        listener.local_addr().map_err(|error| format!("the server has no address: {error}."))?;
     say(&format!("Headroom is at http://{address}/  (stop with Ctrl+C)"));
     for connection in listener.incoming().flatten() {
         let folder = folder.to_path_buf();
@@ -45,8 +46,9 @@ pub fn serve(folder: &Path, listener: &TcpListener) -> Outcome {
 /// When the port, or every port tried, is taken.
 pub fn listen(port: Option<u16>) -> Outcome<TcpListener> {
     if let Some(port) = port {
-        return TcpListener::bind((Ipv4Addr::LOCALHOST, port))
-            .map_err(|error| format!("port {port} cannot be used ({error}): leave out `--port` to take a free one."));
+        return TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| {
+            format!("port {port} cannot be used ({error}): leave out `--port` to take a free one.")
+        });
     }
     (FIRST_PORT..FIRST_PORT + PORTS_TRIED)
         .find_map(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok())
@@ -78,9 +80,15 @@ fn answer(folder: &Path, mut connection: TcpStream) -> std::io::Result<()> {
 }
 
 fn reply_to(folder: &Path, request: &str) -> Reply {
-    let error = |status| Reply { status, content_type: "text/plain; charset=utf-8", body: status.as_bytes().to_vec() };
+    let error = |status| Reply {
+        status,
+        content_type: "text/plain; charset=utf-8",
+        body: status.as_bytes().to_vec(),
+    };
     let mut words = request.split(' ');
-    let (Some(method), Some(target)) = (words.next(), words.next()) else { return error("400 Bad Request") };
+    let (Some(method), Some(target)) = (words.next(), words.next()) else {
+        return error("400 Bad Request");
+    };
     if !matches!(method, "GET" | "HEAD") {
         return error("405 Method Not Allowed");
     }
@@ -137,7 +145,15 @@ mod tests {
     fn requests_stay_below_the_folder() {
         assert_eq!(path_below("/a/b%20c.js?v=1"), Some(PathBuf::from("a/b c.js")));
         assert_eq!(path_below("/"), Some(PathBuf::new()));
-        for outside in ["/../secret", "/a/../../secret", "/%2e%2e/secret", "//etc/passwd", "/%2fetc/passwd", "/%zz", "secret"] {
+        for outside in [
+            "/../secret",
+            "/a/../../secret",
+            "/%2e%2e/secret",
+            "//etc/passwd",
+            "/%2fetc/passwd",
+            "/%zz",
+            "secret",
+        ] {
             assert_eq!(path_below(outside), None, "{outside}");
         }
     }

@@ -47,7 +47,9 @@ pub fn ask(name: &str, arguments: &[&str]) -> Option<String> {
 /// The first of these programs that is on `PATH`.
 pub fn find(names: &[&str]) -> Option<PathBuf> {
     let folders = env::var_os("PATH").unwrap_or_default();
-    names.iter().find_map(|name| env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file()))
+    names.iter().find_map(|name| {
+        env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())
+    })
 }
 
 fn line_of(command: &Command) -> String {

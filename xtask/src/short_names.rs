@@ -25,10 +25,16 @@ pub enum Script {
 ///
 /// # Errors
 /// When Binaryen's wasm-opt or terser fails, or a name is left that the program no longer has.
-pub fn with_short_names(path: &OsStr, (bindings, kind): (&str, Script), wasm: &[u8]) -> Outcome<(String, Vec<u8>)> {
+pub fn with_short_names(
+    path: &OsStr,
+    (bindings, kind): (&str, Script),
+    wasm: &[u8],
+) -> Outcome<(String, Vec<u8>)> {
     let [from, to, map] = ["from.wasm", "to.wasm", "names.json"].map(Scratch::new);
-    fs::write(&from.0, wasm).map_err(|error| format!("a temporary file cannot be written: {error}."))?;
-    let names = fs::File::create(&map.0).map_err(|error| format!("a temporary file cannot be written: {error}."))?;
+    fs::write(&from.0, wasm)
+        .map_err(|error| format!("a temporary file cannot be written: {error}."))?;
+    let names = fs::File::create(&map.0)
+        .map_err(|error| format!("a temporary file cannot be written: {error}."))?;
     let mut command = program("wasm-opt", &["--minify-imports-and-exports-and-modules"]);
     run(command.arg(&from.0).arg("-o").arg(&to.0).env("PATH", path).stdout(names))?;
     let unread = |error: std::io::Error| format!("wasm-opt left nothing to read: {error}.");
@@ -43,7 +49,8 @@ pub fn with_short_names(path: &OsStr, (bindings, kind): (&str, Script), wasm: &[
 /// When terser fails.
 pub fn minified(path: &OsStr, script: &str, kind: Script) -> Outcome<String> {
     let [from, to] = ["from.js", "to.js"].map(Scratch::new);
-    fs::write(&from.0, script).map_err(|error| format!("a temporary file cannot be written: {error}."))?;
+    fs::write(&from.0, script)
+        .map_err(|error| format!("a temporary file cannot be written: {error}."))?;
     let mut command = program("terser", &["--compress", "passes=3,ecma=2020", "--mangle"]);
     let command = if kind == Script::Module { command.arg("--module") } else { &mut command };
     let command = command.arg("--output");
@@ -68,10 +75,14 @@ impl Names {
     fn read(list: &str) -> Outcome<Self> {
         let unknown = || format!("wasm-opt lists new names in another form: {list:.200}");
         let list: Value = serde_json::from_str(list).map_err(|_| unknown())?;
-        let (mut names, one) =
-            (Self { modules: HashMap::new(), imports: HashMap::new(), exports: HashMap::new() }, "a".to_owned());
+        let (mut names, one) = (
+            Self { modules: HashMap::new(), imports: HashMap::new(), exports: HashMap::new() },
+            "a".to_owned(),
+        );
         let rows = |key: &str| list.get(key).and_then(Value::as_array).ok_or_else(unknown);
-        let word = |row: &Value, at: usize| row.get(at).and_then(Value::as_str).map(str::to_owned).ok_or_else(unknown);
+        let word = |row: &Value, at: usize| {
+            row.get(at).and_then(Value::as_str).map(str::to_owned).ok_or_else(unknown)
+        };
         for row in rows("imports")? {
             names.modules.insert(word(row, 0)?, one.clone());
             names.imports.insert(word(row, 1)?, word(row, 2)?);
@@ -104,8 +115,15 @@ impl Names {
         for (old, new) in &self.modules {
             renamed = renamed.replace(&format!("\"{old}\""), &format!("\"{new}\""));
         }
-        match self.imports.keys().chain(self.modules.keys()).find(|old| renamed.contains(old.as_str())) {
-            Some(old) => Err(format!("the page's script still says {old}, which its program no longer does.")),
+        match self
+            .imports
+            .keys()
+            .chain(self.modules.keys())
+            .find(|old| renamed.contains(old.as_str()))
+        {
+            Some(old) => Err(format!(
+                "the page's script still says {old}, which its program no longer does."
+            )),
             None => Ok(renamed),
         }
     }

@@ -30,13 +30,19 @@ pub fn build(path: &OsStr) -> Outcome {
     page::fetch_crates()?;
     say("Building the program that holds all others (release; the first time takes some minutes)");
     let target = "wasm32-unknown-unknown";
-    run(&mut program("cargo", &["build", "--release", "--locked", "--offline", "--target", target, "--bin", NAME]))?;
-    let folder = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    run(&mut program(
+        "cargo",
+        &["build", "--release", "--locked", "--offline", "--target", target, "--bin", NAME],
+    ))?;
+    let folder =
+        env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let linked = folder.join(target).join("release").join(format!("{NAME}.wasm"));
     let (bindings, wasm) = bound(path, &linked)?;
-    let (bindings, wasm) = with_short_names(path, (&bare(&bindings), Script::Plain), &optimized(path, &wasm)?)?;
+    let (bindings, wasm) =
+        with_short_names(path, (&bare(&bindings), Script::Plain), &optimized(path, &wasm)?)?;
     let packed = unpack::tightly_packed(&wasm)?;
-    let unpacker = format!("const unlzma = (() => {{\n{}return unlzma;\n}})();\n", bare(&unpack::script()?));
+    let unpacker =
+        format!("const unlzma = (() => {{\n{}return unlzma;\n}})();\n", bare(&unpack::script()?));
     let html = assembled(&read_source("index.html")?, [&unpacker, &bindings], &packed)?;
     let dist = root().join("dist");
     fs::create_dir_all(&dist)
@@ -48,8 +54,10 @@ pub fn build(path: &OsStr) -> Outcome {
 /// wasm-bindgen's script and program, as a script without modules runs them: here and in a worker.
 fn bound(path: &OsStr, linked: &Path) -> Outcome<(String, Vec<u8>)> {
     let folder = env::temp_dir().join(format!("headroom-bound-{}", std::process::id()));
-    let mut command =
-        program("wasm-bindgen", &["--target", "no-modules", "--no-typescript", "--out-name", "single", "--out-dir"]);
+    let mut command = program(
+        "wasm-bindgen",
+        &["--target", "no-modules", "--no-typescript", "--out-name", "single", "--out-dir"],
+    );
     run(command.arg(&folder).arg(linked).env("PATH", path))?;
     let read = fs::read_to_string(folder.join("single.js"))
         .and_then(|script| Ok((script, fs::read(folder.join("single_bg.wasm"))?)))
@@ -69,7 +77,8 @@ fn assembled(page: &str, [unpack, bindings]: [&str; 2], packed: &[u8]) -> Outcom
     style.push_str("a[href^=\"./README.md\"], a[href^=\"./docs/\"] {\ndisplay: none;\n}\n");
     let icon = STANDARD.encode(read_source(icon.as_deref().unwrap_or("style/icon.svg"))?);
     let guard = bare(&read_source("src/app/guard.js")?);
-    let pictures = bare(&read_source("src/app/pictures.js")?).replace("export async function", "async function");
+    let pictures = bare(&read_source("src/app/pictures.js")?)
+        .replace("export async function", "async function");
     let embed = bare(&read_source("src/app/embed.js")?);
     let start = format!(
         "{pictures}if (\"embed\" in document.documentElement.dataset) {{\n{embed}}}\n{}",
@@ -77,7 +86,8 @@ fn assembled(page: &str, [unpack, bindings]: [&str; 2], packed: &[u8]) -> Outcom
     );
     for text in [guard.as_str(), unpack, bindings, &start, &style] {
         if text.contains("</") {
-            return Err("a script or style sheet holds `</`, which would end it inside the page.".to_owned());
+            return Err("a script or style sheet holds `</`, which would end it inside the page."
+                .to_owned());
         }
     }
     let policy = format!(
@@ -88,7 +98,9 @@ fn assembled(page: &str, [unpack, bindings]: [&str; 2], packed: &[u8]) -> Outcom
         integrity(start.as_bytes()),
         integrity(style.as_bytes())
     );
-    let mut above = format!("<link rel=\"icon\" type=\"image/svg+xml\" href=\"data:image/svg+xml;base64,{icon}\">");
+    let mut above = format!(
+        "<link rel=\"icon\" type=\"image/svg+xml\" href=\"data:image/svg+xml;base64,{icon}\">"
+    );
     let _ = write!(above, "<style>{style}</style><script>{guard}</script></head>");
     let below = format!(
         "<script id=\"unpack\">{unpack}</script><script id=\"bindings\">{bindings}</script><script id=\"program\" type=\"text/plain\">{}</script><script>{start}</script></body>",
@@ -110,7 +122,11 @@ fn as_text(bytes: &[u8]) -> String {
 fn without_files(page: &str) -> (String, Vec<String>, Option<String>) {
     let (mut rest, mut sheets, mut icon) = (String::new(), Vec::new(), None);
     for line in page.lines() {
-        let href = || line.split_once("href=\"").and_then(|(_, rest)| rest.split_once('"')).map(|(href, _)| href.to_owned());
+        let href = || {
+            line.split_once("href=\"")
+                .and_then(|(_, rest)| rest.split_once('"'))
+                .map(|(href, _)| href.to_owned())
+        };
         if line.contains("data-trunk") {
             if line.contains("rel=\"css\"") {
                 sheets.extend(href());
@@ -131,7 +147,8 @@ fn without_files(page: &str) -> (String, Vec<String>, Option<String>) {
 /// The page with another content security policy.
 fn with_policy(page: &str, policy: &str) -> Outcome<String> {
     const START: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"";
-    let parts = page.split_once(START).and_then(|(before, rest)| Some((before, rest.split_once('"')?.1)));
+    let parts =
+        page.split_once(START).and_then(|(before, rest)| Some((before, rest.split_once('"')?.1)));
     let (before, after) = parts.ok_or("index.html has no content security policy.")?;
     Ok(format!("{before}{START}{policy}\"{after}"))
 }
@@ -165,20 +182,41 @@ mod tests {
             let bytes: Vec<u8> = (0..length).map(|at| (at * 31 % 251) as u8).collect();
             let text = as_text(&bytes);
             assert!(!text.contains(['<', '"', '\n']));
-            let read: Vec<u8> = DecodeGenericIterator::<XmlFriendly, _>::new(text.bytes()).collect();
+            let read: Vec<u8> =
+                DecodeGenericIterator::<XmlFriendly, _>::new(text.bytes()).collect();
             assert_eq!(read, bytes);
         }
     }
 
     #[test]
     fn the_policy_allows_what_stands_there_and_nothing_else() {
-        let html = assembled(&read_source("index.html").unwrap(), ["let unlzma;\n", "let wasm_bindgen;\n"], b"program").unwrap();
-        let policy = html.split("Content-Security-Policy\" content=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
-        let inside = |opening: &str, closing: &str| html.split(opening).nth(1).unwrap().split(closing).next().unwrap().to_owned();
+        let html = assembled(
+            &read_source("index.html").unwrap(),
+            ["let unlzma;\n", "let wasm_bindgen;\n"],
+            b"program",
+        )
+        .unwrap();
+        let policy = html
+            .split("Content-Security-Policy\" content=\"")
+            .nth(1)
+            .unwrap()
+            .split('"')
+            .next()
+            .unwrap()
+            .to_owned();
+        let inside = |opening: &str, closing: &str| {
+            html.split(opening).nth(1).unwrap().split(closing).next().unwrap().to_owned()
+        };
         assert!(policy.contains(&integrity(inside("<style>", "</style>").as_bytes())));
-        for script in html.split("<script").skip(1).filter(|script| !script.starts_with(" id=\"program\"")) {
+        for script in
+            html.split("<script").skip(1).filter(|script| !script.starts_with(" id=\"program\""))
+        {
             let text = script.split_once('>').unwrap().1.split("</script>").next().unwrap();
-            assert!(policy.contains(&integrity(text.as_bytes())), "{}", &text[..60.min(text.len())]);
+            assert!(
+                policy.contains(&integrity(text.as_bytes())),
+                "{}",
+                &text[..60.min(text.len())]
+            );
         }
         assert!(!policy.contains("unsafe-inline") && !policy.contains("'self'"), "{policy}");
     }

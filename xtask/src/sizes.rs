@@ -46,7 +46,8 @@ pub fn check(dist: &Path) -> Outcome {
     }
     let wasm = gzip_total(&files, PACKED);
     let all = gzip_total(&files, "");
-    for (what, size, bar) in [("WebAssembly", wasm, WASM_BAR), ("First load", all, FIRST_LOAD_BAR)] {
+    for (what, size, bar) in [("WebAssembly", wasm, WASM_BAR), ("First load", all, FIRST_LOAD_BAR)]
+    {
         let verdict = if size <= bar { "within" } else { "ABOVE" };
         println!("{what}: {}, {verdict} its budget of {}.", kilobytes(size), kilobytes(bar));
     }
@@ -56,7 +57,10 @@ pub fn check(dist: &Path) -> Outcome {
 /// Checks that the page's two sizes after gzip are within their budgets.
 fn judge(wasm: usize, all: usize) -> Outcome {
     if wasm == 0 {
-        return Err("dist/ holds no WebAssembly: index.html needs a `<link data-trunk rel=\"rust\">`.".to_owned());
+        return Err(
+            "dist/ holds no WebAssembly: index.html needs a `<link data-trunk rel=\"rust\">`."
+                .to_owned(),
+        );
     }
     if wasm > WASM_BAR || all > FIRST_LOAD_BAR {
         return Err("the page is larger than its budget: see the sizes above.".to_owned());
@@ -73,7 +77,10 @@ pub fn check_single(program: usize, file: usize) -> Outcome {
     println!("{:>12}  program, packed", kilobytes(program));
     println!("{:>12}  dist/headroom.html", kilobytes(file));
     if file > SINGLE_BAR {
-        return Err(format!("the single file is larger than its budget of {}.", kilobytes(SINGLE_BAR)));
+        return Err(format!(
+            "the single file is larger than its budget of {}.",
+            kilobytes(SINGLE_BAR)
+        ));
     }
     println!("Single file: within its budget of {}.", kilobytes(SINGLE_BAR));
     Ok(())
@@ -87,7 +94,11 @@ const ASIDE: [&str; 4] = ["og.png", "touch.png", "icon-512.png", "manifest.webma
 /// nothing asks for it at the start.
 fn comes_later(name: &str) -> bool {
     let rare = RARE.into_iter().map(|(script, _)| script);
-    [WORKER, LATER, PART].into_iter().chain(rare).chain(ASIDE).any(|second| name.starts_with(second))
+    [WORKER, LATER, PART]
+        .into_iter()
+        .chain(rare)
+        .chain(ASIDE)
+        .any(|second| name.starts_with(second))
 }
 
 /// The files that come later.
@@ -124,7 +135,8 @@ fn first_load(dist: &Path) -> std::io::Result<Vec<Size>> {
                 folders.push(path);
                 continue;
             }
-            let name = path.strip_prefix(dist).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+            let name =
+                path.strip_prefix(dist).unwrap_or(&path).to_string_lossy().replace('\\', "/");
             if name == "index.html" || html.contains(&name) && !comes_later(&name) {
                 let content = fs::read(&path)?;
                 files.push(Size { name, raw: content.len(), gzip: gzip_length(&content)? });
@@ -190,13 +202,18 @@ mod tests {
         ] {
             fs::write(dist.join(name), text).unwrap();
         }
-        let mut names: Vec<String> = first_load(&dist).unwrap().into_iter().map(|file| file.name).collect();
+        let mut names: Vec<String> =
+            first_load(&dist).unwrap().into_iter().map(|file| file.name).collect();
         names.sort();
-        let mut later: Vec<String> = later_files(&dist).unwrap().into_iter().map(|file| file.name).collect();
+        let mut later: Vec<String> =
+            later_files(&dist).unwrap().into_iter().map(|file| file.name).collect();
         later.sort();
         fs::remove_dir_all(&dist).unwrap();
         assert_eq!(names, ["a.js", "art/icon.svg", "b.packed", "index.html", "start-1.js"]);
-        assert_eq!(later, ["headroom-part-later-1.wasm", "headroom-worker-1.js", "headroom-worker-1_bg.wasm"]);
+        assert_eq!(
+            later,
+            ["headroom-part-later-1.wasm", "headroom-worker-1.js", "headroom-worker-1_bg.wasm"]
+        );
     }
 
     #[test]

@@ -57,7 +57,10 @@ impl<'a> Sorter<'a> {
     fn number(&mut self) -> Option<(&'a [u8], usize)> {
         let length = self.rest.iter().position(|byte| byte & 0x80 == 0)? + 1;
         let bytes = self.taken(length)?;
-        let number = bytes.iter().rev().fold(0, |number: usize, byte| number << 7 | usize::from(byte & 0x7f));
+        let number = bytes
+            .iter()
+            .rev()
+            .fold(0, |number: usize, byte| number << 7 | usize::from(byte & 0x7f));
         Some((bytes, number))
     }
 
@@ -107,7 +110,8 @@ impl<'a> Sorter<'a> {
                 0x0b => depth -= 1,
                 _ => {}
             }
-            (0..operands(instruction)?).try_for_each(|at| self.moved(usize::from(instruction) + at * SECOND).map(drop))?;
+            (0..operands(instruction)?)
+                .try_for_each(|at| self.moved(usize::from(instruction) + at * SECOND).map(drop))?;
             self.further(instruction)?;
         }
         Some(())
@@ -119,7 +123,9 @@ impl<'a> Sorter<'a> {
 /// # Errors
 /// When it is no program, or has an instruction that is not known here.
 pub fn sorted(program: &[u8]) -> Outcome<Vec<u8>> {
-    sort(program).ok_or_else(|| "the program has an instruction that xtask/src/sorted.rs does not know.".to_owned())
+    sort(program).ok_or_else(|| {
+        "the program has an instruction that xtask/src/sorted.rs does not know.".to_owned()
+    })
 }
 
 fn sort(program: &[u8]) -> Option<Vec<u8>> {
@@ -138,7 +144,8 @@ fn sort(program: &[u8]) -> Option<Vec<u8>> {
     let before = &program[..program.len() - sorter.rest.len()];
     (0..functions).try_for_each(|_| sorter.function())?;
     let parts = [before, sorter.rest].into_iter().chain(sorter.piles.iter().map(Vec::as_slice));
-    let lengths = parts.clone().map(|part| u32::try_from(part.len()).ok()).collect::<Option<Vec<u32>>>()?;
+    let lengths =
+        parts.clone().map(|part| u32::try_from(part.len()).ok()).collect::<Option<Vec<u32>>>()?;
     let mut bytes: Vec<u8> = lengths.iter().flat_map(|length| length.to_le_bytes()).collect();
     parts.for_each(|part| bytes.extend(part));
     Some(bytes)
@@ -146,7 +153,9 @@ fn sort(program: &[u8]) -> Option<Vec<u8>> {
 
 /// The script that puts them back; it knows the operands of each instruction from here.
 pub fn unsorted() -> String {
-    let letter = |instruction: u8| char::from(b'0' + u8::try_from(operands(instruction).unwrap_or(0)).unwrap_or(0));
+    let letter = |instruction: u8| {
+        char::from(b'0' + u8::try_from(operands(instruction).unwrap_or(0)).unwrap_or(0))
+    };
     let operands: String = (0..=u8::MAX).map(letter).collect();
     let behind: String = (0..).map_while(behind_prefix).map(|count| count.to_string()).collect();
     [
@@ -215,9 +224,9 @@ mod tests {
 
     /// A program whose one function has operands of every kind: one section before the code, one behind.
     const PROGRAM: &[u8] = &[
-        0, b'a', b's', b'm', 1, 0, 0, 0, 1, 2, 3, 4, 10, 47, 1, 45, 1, 2, 0x7f, 0x02, 0x40, 0x03, 0x7f, 0x41, 0x80, 0x01, 0x42,
-        5, 0x43, 1, 2, 3, 4, 0x44, 1, 2, 3, 4, 5, 6, 7, 8, 0x28, 2, 16, 0x20, 1, 0x10, 7, 0x0e, 1, 0, 1, 0xfc, 10, 0, 0, 0xfc, 1,
-        0x0b, 0x0b, 0x0b, 11, 1, 9,
+        0, b'a', b's', b'm', 1, 0, 0, 0, 1, 2, 3, 4, 10, 47, 1, 45, 1, 2, 0x7f, 0x02, 0x40, 0x03,
+        0x7f, 0x41, 0x80, 0x01, 0x42, 5, 0x43, 1, 2, 3, 4, 0x44, 1, 2, 3, 4, 5, 6, 7, 8, 0x28, 2,
+        16, 0x20, 1, 0x10, 7, 0x0e, 1, 0, 1, 0xfc, 10, 0, 0, 0xfc, 1, 0x0b, 0x0b, 0x0b, 11, 1, 9,
     ];
 
     #[test]
@@ -229,7 +238,12 @@ mod tests {
         fs::write(&script.0, text).unwrap();
         let told = Command::new("node").arg(&script.0).arg(&bytes.0).output().unwrap();
         let expected: Vec<String> = PROGRAM.iter().map(ToString::to_string).collect();
-        assert_eq!(String::from_utf8_lossy(&told.stdout).trim(), expected.join(" "), "{}", String::from_utf8_lossy(&told.stderr));
+        assert_eq!(
+            String::from_utf8_lossy(&told.stdout).trim(),
+            expected.join(" "),
+            "{}",
+            String::from_utf8_lossy(&told.stderr)
+        );
     }
 
     #[test]

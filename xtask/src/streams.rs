@@ -26,7 +26,8 @@ pub fn without_streams(path: &OsStr, bindings: &str, wasm: &[u8]) -> Outcome<(St
     // wasm-metadce lists everything that it takes out.
     metadce.arg(&graph.0).arg(&from.0).arg("-o").arg(&to.0).env("PATH", path).stdout(Stdio::null());
     run(&mut metadce)?;
-    let wasm = fs::read(&to.0).map_err(|error| format!("wasm-metadce left nothing to read: {error}."))?;
+    let wasm =
+        fs::read(&to.0).map_err(|error| format!("wasm-metadce left nothing to read: {error}."))?;
     Ok((bindings, wasm))
 }
 
@@ -49,8 +50,12 @@ fn without_classes(bindings: &str) -> String {
 
 /// The names of what the script calls in the program.
 fn called(bindings: &str) -> Vec<&str> {
-    let end = |text: &str| text.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(text.len());
-    let mut names: Vec<&str> = bindings.split("wasm.").skip(1).map(|rest| &rest[..end(rest)]).collect();
+    let end = |text: &str| {
+        text.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
+            .unwrap_or(text.len())
+    };
+    let mut names: Vec<&str> =
+        bindings.split("wasm.").skip(1).map(|rest| &rest[..end(rest)]).collect();
     names.sort_unstable();
     names.dedup();
     names
@@ -77,6 +82,9 @@ mod tests {
         let kept = without_classes(script);
         assert_eq!(kept, "function a() {\n    wasm.a_1(wasm.memory);\n}\nexport { a };\n");
         assert_eq!(called(&kept), ["a_1", "memory"]);
-        assert_eq!(graph_of(&["a_1"]), r#"[{"name":"page","root":true,"reaches":["a_1"]},{"name":"a_1","export":"a_1"}]"#);
+        assert_eq!(
+            graph_of(&["a_1"]),
+            r#"[{"name":"page","root":true,"reaches":["a_1"]},{"name":"a_1","export":"a_1"}]"#
+        );
     }
 }

@@ -11,7 +11,8 @@ use crate::shell::Outcome;
 pub const LATER: &str = "later-";
 
 /// The sheets that are joined in it. Its rules stand behind all others: none of the other sheets may go against those of these.
-const COME_LATER: [&str; 7] = ["methods-", "step-", "explain-", "planner-", "dialogs-", "print-", "present-"];
+const COME_LATER: [&str; 7] =
+    ["methods-", "step-", "explain-", "planner-", "dialogs-", "print-", "present-"];
 
 /// Joins the style sheets that index.html names, in their order, but for the one that comes later, which is named in a `<meta>`.
 ///
@@ -19,16 +20,26 @@ const COME_LATER: [&str; 7] = ["methods-", "step-", "explain-", "planner-", "dia
 /// When a file cannot be read or written, or when index.html names none.
 pub fn join(dist: &Path) -> Outcome {
     let path = dist.join("index.html");
-    let mut html = fs::read_to_string(&path).map_err(|error| format!("dist/index.html cannot be read: {error}."))?;
+    let mut html = fs::read_to_string(&path)
+        .map_err(|error| format!("dist/index.html cannot be read: {error}."))?;
     let names = taken_out(&mut html);
-    let (Some((place, _)), unwritable) = (names.first(), |error| format!("dist/ cannot be written: {error}.")) else {
+    let (Some((place, _)), unwritable) =
+        (names.first(), |error| format!("dist/ cannot be written: {error}."))
+    else {
         return Err("index.html names no style sheet.".to_owned());
     };
     let (mut all, mut rest) = (String::new(), String::new());
     for (_, name) in &names {
         let sheet = dist.join(name);
-        let text = pressed(&fs::read_to_string(&sheet).map_err(|error| format!("dist/{name} cannot be read: {error}."))?);
-        let joined = if COME_LATER.iter().any(|sheet| name.starts_with(sheet)) { &mut rest } else { &mut all };
+        let text = pressed(
+            &fs::read_to_string(&sheet)
+                .map_err(|error| format!("dist/{name} cannot be read: {error}."))?,
+        );
+        let joined = if COME_LATER.iter().any(|sheet| name.starts_with(sheet)) {
+            &mut rest
+        } else {
+            &mut all
+        };
         joined.push_str(&text);
         fs::remove_file(sheet).map_err(unwritable)?;
     }
@@ -47,7 +58,8 @@ pub fn join(dist: &Path) -> Outcome {
 pub fn pressed(sheet: &str) -> String {
     let mut parts = sheet.split("/*");
     let first = parts.next().unwrap_or_default().to_owned();
-    let bare = parts.fold(first, |bare, part| bare + part.split_once("*/").map_or("", |(_, rest)| rest));
+    let bare =
+        parts.fold(first, |bare, part| bare + part.split_once("*/").map_or("", |(_, rest)| rest));
     let mut short = String::with_capacity(bare.len());
     for line in bare.lines().map(str::trim).filter(|line| !line.is_empty()) {
         if line == "}" && short.ends_with(';') {
@@ -89,9 +101,12 @@ mod tests {
         let dist = std::env::temp_dir().join(format!("headroom-styles-{}", std::process::id()));
         fs::create_dir_all(&dist).unwrap();
         let html = "<head><link rel=\"stylesheet\" href=\"./a-1.css\" data-integrity=\"none\"/>\n<link rel=\"stylesheet\" href=\"./b-2.css\"><link rel=\"stylesheet\" href=\"./present-3.css\">\n</head>";
-        for (name, text) in
-            [("index.html", html), ("a-1.css", "/* first\n */\n  a{}"), ("b-2.css", "b{}"), ("present-3.css", "c{}")]
-        {
+        for (name, text) in [
+            ("index.html", html),
+            ("a-1.css", "/* first\n */\n  a{}"),
+            ("b-2.css", "b{}"),
+            ("present-3.css", "c{}"),
+        ] {
             fs::write(dist.join(name), text).unwrap();
         }
         let outcome = join(&dist);
@@ -108,7 +123,10 @@ mod tests {
         assert_eq!(outcome, Ok(()));
         assert_eq!(text.as_deref(), Some("a{}b{}"));
         assert_eq!(html.matches("stylesheet").count(), 1);
-        assert!(html.contains(&sheets[0]) && !html.contains("a-1.css") && !html.contains("b-2.css"), "{html}");
+        assert!(
+            html.contains(&sheets[0]) && !html.contains("a-1.css") && !html.contains("b-2.css"),
+            "{html}"
+        );
         assert_eq!(again, Ok(()), "one is one");
         assert_eq!(html.matches("<meta name=\"later-style\" content=\"./later-").count(), 1);
         assert_eq!(files, 3);

@@ -64,15 +64,17 @@ pub fn rust_components() -> Outcome {
 }
 
 fn node_and_npm() -> Outcome {
-    const HOW: &str =
-        "install Node.js 20 or newer, npm comes with it (nodejs.org, or `apt-get install nodejs npm` from Debian 13 on)";
+    const HOW: &str = "install Node.js 20 or newer, npm comes with it (nodejs.org, or `apt-get install nodejs npm` from Debian 13 on)";
     let Some(node) = ask("node", &["--version"]) else {
-        return Err(format!("Node.js is missing (wasm-opt and the browser tests run on it): {HOW}."));
+        return Err(format!(
+            "Node.js is missing (wasm-opt and the browser tests run on it): {HOW}."
+        ));
     };
     if find(&["npm"]).is_none() {
         return Err(format!("npm is missing: {HOW}."));
     }
-    let major = node.trim_start_matches('v').split('.').next().and_then(|major| major.parse::<u32>().ok());
+    let major =
+        node.trim_start_matches('v').split('.').next().and_then(|major| major.parse::<u32>().ok());
     if major.is_some_and(|major| major < NODE_MAJOR) {
         return Err(format!("Node.js {node} is too old: {HOW}."));
     }
@@ -109,15 +111,28 @@ fn cache_folder() -> Outcome<PathBuf> {
 }
 
 /// The folder with the tool's programs; installs that version of the crate when the folder does not have it yet.
-fn installed(cache: &Path, tool: &str, krate: &str, version: &str, locked: bool) -> Outcome<PathBuf> {
+fn installed(
+    cache: &Path,
+    tool: &str,
+    krate: &str,
+    version: &str,
+    locked: bool,
+) -> Outcome<PathBuf> {
     let folder = cache.join(format!("{tool}-{version}"));
     let programs = folder.join("bin");
     if programs.join(tool).is_file() {
         return Ok(programs);
     }
     say(&format!("Installing {tool} {version} into {} (once; some minutes)", folder.display()));
-    let mut install = program("cargo", &["install", krate, "--version", version, "--no-default-features", "--root"]);
-    install.arg(&folder).envs(QUICK_RELEASE).env_remove("CARGO_TARGET_DIR").current_dir(env::temp_dir());
+    let mut install = program(
+        "cargo",
+        &["install", krate, "--version", version, "--no-default-features", "--root"],
+    );
+    install
+        .arg(&folder)
+        .envs(QUICK_RELEASE)
+        .env_remove("CARGO_TARGET_DIR")
+        .current_dir(env::temp_dir());
     if locked {
         install.arg("--locked");
     }
@@ -128,8 +143,11 @@ fn installed(cache: &Path, tool: &str, krate: &str, version: &str, locked: bool)
 /// The version of wasm-bindgen in the lock file: the command must be exactly that one.
 fn wasm_bindgen_version(lock: &str) -> Outcome<String> {
     let mut lines = lock.lines().skip_while(|line| *line != "name = \"wasm-bindgen\"").skip(1);
-    let version = lines.next().and_then(|line| line.strip_prefix("version = \"")?.strip_suffix('"'));
-    version.map(str::to_owned).ok_or_else(|| "Cargo.lock names no version of wasm-bindgen.".to_owned())
+    let version =
+        lines.next().and_then(|line| line.strip_prefix("version = \"")?.strip_suffix('"'));
+    version
+        .map(str::to_owned)
+        .ok_or_else(|| "Cargo.lock names no version of wasm-bindgen.".to_owned())
 }
 
 /// Installs the packages of tests/e2e when they are missing or the lock file has changed since.
@@ -140,9 +158,12 @@ fn npm_packages() -> Outcome {
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == lock) {
         return Ok(());
     }
-    say("Installing the npm packages of tests/e2e (wasm-opt, terser, lzma1, the browser's driver, axe)");
+    say(
+        "Installing the npm packages of tests/e2e (wasm-opt, terser, lzma1, the browser's driver, axe)",
+    );
     run(program("npm", &["ci", "--no-audit", "--no-fund"]).current_dir(&folder))?;
-    fs::write(&stamp, lock).map_err(|error| format!("{} cannot be written: {error}.", stamp.display()))
+    fs::write(&stamp, lock)
+        .map_err(|error| format!("{} cannot be written: {error}.", stamp.display()))
 }
 
 fn read(path: &Path) -> Outcome<String> {

@@ -19,9 +19,15 @@ fn chosen(event: &Event) -> Option<(HtmlInputElement, Vec<File>)> {
 
 /// True if more than one text was chosen: several files, or one with weights.
 pub fn are_of_a_model(event: &Event) -> bool {
-    let names: Vec<String> =
-        chosen(event).into_iter().flat_map(|(_, files)| files).map(|file| file.name().to_ascii_lowercase()).collect();
-    names.len() > 1 || names.iter().any(|name| [".gguf", ".safetensors"].iter().any(|ending| name.ends_with(ending)))
+    let names: Vec<String> = chosen(event)
+        .into_iter()
+        .flat_map(|(_, files)| files)
+        .map(|file| file.name().to_ascii_lowercase())
+        .collect();
+    names.len() > 1
+        || names
+            .iter()
+            .any(|name| [".gguf", ".safetensors"].iter().any(|ending| name.ends_with(ending)))
 }
 
 /// The files that have been read so far, by name, and who waits for all of them.
@@ -43,8 +49,16 @@ fn is_wanted(name: &str) -> bool {
 
 /// True for JSON that settings of a run are kept in; a model's folder has others, about words and generation.
 fn is_settings(name: &str) -> bool {
-    let of_model =
-        ["tokenizer", "generation", "preprocessor", "processor", "special_tokens", "added_tokens", "vocab", "chat_template"];
+    let of_model = [
+        "tokenizer",
+        "generation",
+        "preprocessor",
+        "processor",
+        "special_tokens",
+        "added_tokens",
+        "vocab",
+        "chat_template",
+    ];
     name.strip_suffix(".json").is_some_and(|stem| !of_model.iter().any(|word| stem.contains(word)))
 }
 
@@ -86,11 +100,14 @@ where
     if now.left > 0 {
         return;
     }
-    let all: Option<Vec<_>> = now.starts.drain(..).map(|(name, start)| Some((name, start?))).collect();
+    let all: Option<Vec<_>> =
+        now.starts.drain(..).map(|(name, start)| Some((name, start?))).collect();
     let done = now.done.take();
     drop(now);
     if let Some(done) = done {
-        done(all.ok_or_else(|| "The browser could not read these files. Try to choose them again.".to_owned()));
+        done(all.ok_or_else(|| {
+            "The browser could not read these files. Try to choose them again.".to_owned()
+        }));
     }
 }
 
@@ -102,7 +119,9 @@ fn read_start(file: &File, most: f64, done: impl FnOnce(Option<String>) + 'stati
     gloo_events::EventListener::once(&reader, "loadend", move |_| {
         // `data:application/octet-stream;base64,…`; of an empty file nothing behind the comma, or no comma.
         let address = result.result().ok().and_then(|address| address.as_string());
-        done(address.map(|address| address.split_once(',').map(|(_, bytes)| bytes.to_owned()).unwrap_or_default()));
+        done(address.map(|address| {
+            address.split_once(',').map(|(_, bytes)| bytes.to_owned()).unwrap_or_default()
+        }));
     })
     .forget();
     let _ = reader.read_as_data_url(&start); // what fails ends with the event, too

@@ -23,8 +23,15 @@ impl Document for Json {
     fn whole(&self, key: &str) -> Option<u64> {
         // Up to this every whole number is one of the browser's.
         const LARGEST: f64 = 9_007_199_254_740_991.0;
-        let number = self.get(key)?.as_f64().filter(|number| number.fract() == 0.0 && (0.0..=LARGEST).contains(number))?;
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole, and checked to be in range")]
+        let number = self
+            .get(key)?
+            .as_f64()
+            .filter(|number| number.fract() == 0.0 && (0.0..=LARGEST).contains(number))?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "whole, and checked to be in range"
+        )]
         Some(number as u64)
     }
 

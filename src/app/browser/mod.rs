@@ -22,16 +22,19 @@ use web_sys::{HtmlElement, KeyboardEvent};
 pub use self::files::{are_of_a_model, read_beginnings};
 pub use self::json::Json;
 pub use self::parts::{
-    announce, fill_inputs, keep_dialogs, keep_link, keep_painted, keep_standing, keep_title, keep_worded, link_rests, on_rest,
-    place_cursor, put, show,
+    announce, fill_inputs, keep_dialogs, keep_link, keep_painted, keep_standing, keep_title,
+    keep_worded, link_rests, on_rest, place_cursor, put, show,
 };
 pub use self::patch::patch_inside;
 pub use self::sight::{follow_sections, is_in_sight, keep_below, land_on, observe};
 pub use self::stage::{
-    all, attribute, forget_story, has_modifier, is_wide, keep_story, mark, marked, set_hidden, set_story_aside, set_text,
-    show_step, steps_that_ask, stories, targets, unfold, unfold_for,
+    all, attribute, forget_story, has_modifier, is_wide, keep_story, mark, marked, set_hidden,
+    set_story_aside, set_text, show_step, steps_that_ask, stories, targets, unfold, unfold_for,
 };
-pub use self::storage::{forget, is_dark, new_id, on_storage_change, save, saved, saved_theme, set_theme, stored, switch_theme};
+pub use self::storage::{
+    forget, is_dark, new_id, on_storage_change, save, saved, saved_theme, set_theme, stored,
+    switch_theme,
+};
 use crate::scenario::codec::{encode_all, with_page_parts};
 use crate::view::history::Snapshot;
 
@@ -54,7 +57,9 @@ thread_local! {
 }
 
 /// The tone that sounded until now, with its timer; another one takes its place.
-pub fn replace_tone(tone: Option<(web_sys::AudioContext, Timeout)>) -> Option<(web_sys::AudioContext, Timeout)> {
+pub fn replace_tone(
+    tone: Option<(web_sys::AudioContext, Timeout)>,
+) -> Option<(web_sys::AudioContext, Timeout)> {
     LEAF.with(|leaf| leaf.tone.replace(tone))
 }
 
@@ -69,7 +74,11 @@ pub fn now_ms() -> f64 {
 pub fn clock_ms() -> u64 {
     let now = js_sys::Date::now();
     // A date before the year 300 000 fits in a u64 and is exact as a float.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the exact, positive range")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped to the exact, positive range"
+    )]
     let whole = now.clamp(0.0, 9.0e15) as u64;
     whole
 }
@@ -158,8 +167,9 @@ fn write_link(link: &str) {
     if same {
         return;
     }
-    let written =
-        window().history().and_then(|history| history.replace_state_with_url(&JsValue::NULL, "", Some(&format!("#{link}"))));
+    let written = window().history().and_then(|history| {
+        history.replace_state_with_url(&JsValue::NULL, "", Some(&format!("#{link}")))
+    });
     if written.is_ok() {
         LEAF.with(|leaf| leaf.written_link.replace(link.clone()));
     }
@@ -212,7 +222,8 @@ pub fn around_print(before: impl Fn() + 'static, after: impl Fn() + 'static) {
 pub fn size_of(id: &str) -> Option<(u16, u16)> {
     let area = document().get_element_by_id(id)?.get_bounding_client_rect();
     let whole = |length: f64| format!("{length:.0}").parse::<u16>().ok();
-    Some((whole(area.width())?, whole(area.height())?)).filter(|(width, height)| *width > 0 && *height > 0)
+    Some((whole(area.width())?, whole(area.height())?))
+        .filter(|(width, height)| *width > 0 && *height > 0)
 }
 
 /// Calls back when the window has another size and has rested.
@@ -228,7 +239,9 @@ pub fn on_resize(changed: impl Fn() + Clone + 'static) {
 /// Moves the focus to the element with that id.
 pub fn focus(id: &str) {
     sight::go_on();
-    if let Some(element) = document().get_element_by_id(id).and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
+    if let Some(element) =
+        document().get_element_by_id(id).and_then(|element| element.dyn_into::<HtmlElement>().ok())
+    {
         let _ = element.focus();
     }
 }
@@ -238,10 +251,16 @@ pub fn focus(id: &str) {
 pub fn reveal(id: &str) {
     let html = |element: Element| element.dyn_into::<HtmlElement>().ok();
     let entry = document().get_element_by_id(id).and_then(html);
-    let list = entry.as_ref().and_then(|entry| entry.closest("[role=listbox]").ok().flatten()).and_then(html);
+    let list = entry
+        .as_ref()
+        .and_then(|entry| entry.closest("[role=listbox]").ok().flatten())
+        .and_then(html);
     let (Some(entry), Some(list)) = (entry, list) else { return };
     fit(&list);
-    let heading = entry.previous_element_sibling().filter(|before| !before.has_attribute("data-pick")).and_then(html);
+    let heading = entry
+        .previous_element_sibling()
+        .filter(|before| !before.has_attribute("data-pick"))
+        .and_then(html);
     let top = heading.map_or_else(|| entry.offset_top(), |heading| heading.offset_top());
     let bottom = entry.offset_top().saturating_add(entry.offset_height());
     if top < list.scroll_top() {
@@ -256,20 +275,27 @@ pub fn reveal(id: &str) {
 fn fit(list: &HtmlElement) {
     const LEAST: f64 = 220.0;
     let room = || {
-        let window = window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(f64::MAX);
-        let panel = list.closest(".controls").ok().flatten().map_or(f64::MAX, |panel| panel.get_bounding_client_rect().bottom());
+        let window =
+            window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(f64::MAX);
+        let panel = list
+            .closest(".controls")
+            .ok()
+            .flatten()
+            .map_or(f64::MAX, |panel| panel.get_bounding_client_rect().bottom());
         window.min(panel) - list.get_bounding_client_rect().top() - 8.0
     };
     let places = list.parent_element().zip(list.closest(".controls").ok().flatten());
     if let Some((field, panel)) = places.filter(|_| room() < LEAST) {
         // The panel first: where it scrolls by itself, the page need not move.
-        let above = field.get_bounding_client_rect().top() - panel.get_bounding_client_rect().top() - 40.0;
+        let above =
+            field.get_bounding_client_rect().top() - panel.get_bounding_client_rect().top() - 40.0;
         panel.scroll_by_with_x_and_y(0.0, above);
         if room() < LEAST {
             field.scroll_into_view_with_bool(true);
         }
     }
-    let _ = list.style().set_property("max-height", &format!("{:.0}px", room().clamp(LEAST, 420.0)));
+    let _ =
+        list.style().set_property("max-height", &format!("{:.0}px", room().clamp(LEAST, 420.0)));
 }
 
 fn area(id: &str) -> Option<web_sys::HtmlTextAreaElement> {
@@ -297,7 +323,8 @@ pub fn print() {
 /// Calls back for every event of that kind on the page, also for those that do not bubble.
 pub fn on(kind: &'static str, handle: impl Fn(&Event) + 'static) {
     let options = EventListenerOptions { phase: EventListenerPhase::Capture, passive: false };
-    EventListener::new_with_options(&document(), kind, options, move |event| handle(event)).forget();
+    EventListener::new_with_options(&document(), kind, options, move |event| handle(event))
+        .forget();
 }
 
 /// The element that an event is about, or the one around it, that has that attribute.
@@ -344,26 +371,38 @@ pub fn is_checked(event: &Event) -> bool {
 
 /// Selects everything in the input that an event is about.
 pub fn select_all(event: &Event) {
-    if let Some(input) = event.target().and_then(|target| target.dyn_into::<web_sys::HtmlInputElement>().ok()) {
+    if let Some(input) =
+        event.target().and_then(|target| target.dyn_into::<web_sys::HtmlInputElement>().ok())
+    {
         input.select();
     }
 }
 
 /// The text of the input with that id.
 pub fn value_in(id: &str) -> String {
-    let input = document().get_element_by_id(id).and_then(|element| element.dyn_into::<web_sys::HtmlInputElement>().ok());
+    let input = document()
+        .get_element_by_id(id)
+        .and_then(|element| element.dyn_into::<web_sys::HtmlInputElement>().ok());
     input.map(|input| input.value()).unwrap_or_default()
 }
 
 /// The values of the inputs inside the element with that id: a line `name=value` for each, of boxes for the ticked ones.
 pub fn typed_in(id: &str) -> String {
-    let Ok(inputs) = document().query_selector_all(&format!("#{id} [name]")) else { return String::new() };
+    let Ok(inputs) = document().query_selector_all(&format!("#{id} [name]")) else {
+        return String::new();
+    };
     let mut lines = String::new();
-    for input in (0..inputs.length()).filter_map(|index| inputs.get(index)?.dyn_into::<Element>().ok()) {
-        let of = |name: &str| js_sys::Reflect::get(&input, &JsValue::from_str(name)).unwrap_or_default();
+    for input in
+        (0..inputs.length()).filter_map(|index| inputs.get(index)?.dyn_into::<Element>().ok())
+    {
+        let of =
+            |name: &str| js_sys::Reflect::get(&input, &JsValue::from_str(name)).unwrap_or_default();
         let is_box = matches!(input.get_attribute("type").as_deref(), Some("checkbox" | "radio"));
         if !is_box || of("checked").is_truthy() {
-            let (name, value) = (input.get_attribute("name").unwrap_or_default(), of("value").as_string().unwrap_or_default());
+            let (name, value) = (
+                input.get_attribute("name").unwrap_or_default(),
+                of("value").as_string().unwrap_or_default(),
+            );
             for part in [&name, "=", &value.replace('\n', " "), "\n"] {
                 lines.push_str(part);
             }
@@ -386,7 +425,9 @@ pub fn pointer_share(element: &Element, event: &Event) -> Option<f64> {
 
 /// True if the pointer was pressed on this element and not released since.
 pub fn is_captured(element: &Element, event: &Event) -> bool {
-    event.dyn_ref::<web_sys::PointerEvent>().is_some_and(|event| element.has_pointer_capture(event.pointer_id()))
+    event
+        .dyn_ref::<web_sys::PointerEvent>()
+        .is_some_and(|event| element.has_pointer_capture(event.pointer_id()))
 }
 
 /// Keeps pointer events on this element until the button is released.
@@ -400,12 +441,15 @@ pub fn capture_pointer(element: &Element, event: &Event) {
 
 /// Calls back with what a promise gives, or nothing where it fails.
 fn settled(promise: js_sys::Promise, done: Box<dyn FnOnce(Option<JsValue>)>) {
-    wasm_bindgen_futures::spawn_local(async move { done(wasm_bindgen_futures::JsFuture::from(promise).await.ok()) });
+    wasm_bindgen_futures::spawn_local(async move {
+        done(wasm_bindgen_futures::JsFuture::from(promise).await.ok())
+    });
 }
 
 /// Copies text; tells whether that worked.
 pub fn copy(text: &str, done: impl FnOnce(bool) + 'static) {
-    let clipboard = js_sys::Reflect::get(&window().navigator(), &JsValue::from_str("clipboard")).unwrap_or(JsValue::UNDEFINED);
+    let clipboard = js_sys::Reflect::get(&window().navigator(), &JsValue::from_str("clipboard"))
+        .unwrap_or(JsValue::UNDEFINED);
     if clipboard.is_undefined() {
         done(false);
         return;
@@ -436,16 +480,25 @@ fn try_download(name: &str, mime: &str, text: &str) -> Result<(), JsValue> {
 }
 
 /// The file chosen in an input, unless it is larger than `most` megabytes.
-fn chosen(event: &web_sys::Event, most: f64) -> Option<Result<(web_sys::HtmlInputElement, web_sys::File), String>> {
+fn chosen(
+    event: &web_sys::Event,
+    most: f64,
+) -> Option<Result<(web_sys::HtmlInputElement, web_sys::File), String>> {
     let input: web_sys::HtmlInputElement = event.target()?.dyn_into().ok()?;
     let file = input.files()?.get(0)?;
-    let too_large = || format!("This file is larger than {most} MB, so it is not one of ours. Choose a smaller file.");
+    let too_large = || {
+        format!(
+            "This file is larger than {most} MB, so it is not one of ours. Choose a smaller file."
+        )
+    };
     Some(if file.size() > most * 1.0e6 { Err(too_large()) } else { Ok((input, file)) })
 }
 
 /// True if the file chosen in an input is a pickle, by its name.
 pub fn is_pickle(event: &web_sys::Event) -> bool {
-    let name = chosen(event, f64::INFINITY).and_then(Result::ok).map(|(_, file)| file.name().to_ascii_lowercase());
+    let name = chosen(event, f64::INFINITY)
+        .and_then(Result::ok)
+        .map(|(_, file)| file.name().to_ascii_lowercase());
     name.is_some_and(|name| [".pickle", ".pkl"].iter().any(|ending| name.ends_with(ending)))
 }
 
@@ -462,7 +515,11 @@ pub fn read_bytes(event: &web_sys::Event, done: impl FnOnce(Result<String, Strin
     gloo_events::EventListener::once(&reader, "loadend", move |_| {
         // `data:application/octet-stream;base64,…`
         let address = result.result().ok().and_then(|address| address.as_string());
-        done(address.and_then(|address| Some(address.split_once(',')?.1.to_owned())).ok_or_else(unread));
+        done(
+            address
+                .and_then(|address| Some(address.split_once(',')?.1.to_owned()))
+                .ok_or_else(unread),
+        );
     })
     .forget();
     let _ = reader.read_as_data_url(&file); // what fails ends with the event, too
@@ -482,7 +539,9 @@ pub fn read_file(event: &web_sys::Event, done: impl FnOnce(Result<String, String
         promise.unchecked_into(),
         Box::new(|text| {
             let text = text.and_then(|text| text.as_string());
-            done(text.ok_or_else(|| "The browser could not read this file. Try to choose it again.".to_owned()));
+            done(text.ok_or_else(|| {
+                "The browser could not read this file. Try to choose it again.".to_owned()
+            }));
         }),
     );
 }

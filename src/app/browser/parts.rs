@@ -10,7 +10,9 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, HtmlDialogElement, HtmlElement};
 
 use super::patch::{patch, shown};
-use super::{LEAF, after, document, fragment_of, link_is_written, mark, now_ms, sight, window, write_link};
+use super::{
+    LEAF, after, document, fragment_of, link_is_written, mark, now_ms, sight, window, write_link,
+};
 use crate::app::state::State;
 use crate::view::answers::Standing;
 use crate::view::markup::Html;
@@ -117,7 +119,9 @@ fn after_paint(action: impl FnOnce() + 'static) {
 /// Puts what should stand in the inputs below an element into them. It is a property of theirs, which HTML cannot change.
 pub fn fill_inputs(element: &Element) {
     let Ok(inputs) = element.query_selector_all("[data-now]") else { return };
-    for input in (0..inputs.length()).filter_map(|index| inputs.get(index)?.dyn_into::<Element>().ok()) {
+    for input in
+        (0..inputs.length()).filter_map(|index| inputs.get(index)?.dyn_into::<Element>().ok())
+    {
         let now = JsValue::from_str(&input.get_attribute("data-now").unwrap_or_default());
         let (name, now) = match input.get_attribute("type").as_deref() {
             Some("checkbox") => ("checked", JsValue::from_bool(now == "true")),
@@ -140,7 +144,9 @@ pub fn place_cursor(name: &'static str, left: Box<dyn Fn() -> Option<f64>>) {
         if last.replace(left) == left {
             return;
         }
-        let Some(line) = place(name).and_then(|line| line.dyn_into::<HtmlElement>().ok()) else { return };
+        let Some(line) = place(name).and_then(|line| line.dyn_into::<HtmlElement>().ok()) else {
+            return;
+        };
         line.set_hidden(left.is_none());
         if let Some(left) = left {
             let _ = line.style().set_property("left", &format!("{left:.2}%"));
@@ -216,7 +222,9 @@ pub fn keep_dialogs(id: Box<dyn Fn() -> String>) {
         }
         last.replace(id.clone());
         let Ok(all) = document().query_selector_all("dialog") else { return };
-        for dialog in (0..all.length()).filter_map(|index| all.get(index)?.dyn_into::<HtmlDialogElement>().ok()) {
+        for dialog in (0..all.length())
+            .filter_map(|index| all.get(index)?.dyn_into::<HtmlDialogElement>().ok())
+        {
             let wanted = dialog.id() == id;
             if wanted && !dialog.open() {
                 let _ = dialog.show_modal();
@@ -263,7 +271,12 @@ pub(super) struct Rests {
 
 impl Rests {
     pub(super) const fn new() -> Self {
-        Self { far: Rest::of(REST_MS), link: Rest::of(LINK_REST_MS), voice: Rest::of(SAY_MS), is_painting: Cell::new(false) }
+        Self {
+            far: Rest::of(REST_MS),
+            link: Rest::of(LINK_REST_MS),
+            voice: Rest::of(SAY_MS),
+            is_painting: Cell::new(false),
+        }
     }
 }
 
@@ -279,7 +292,12 @@ fn with<T>(which: Which, act: impl FnOnce(&Rest) -> T) -> T {
 
 impl Rest {
     const fn of(ms: u32) -> Self {
-        Self { ms, due: Cell::new(None), timer: RefCell::new(None), actions: RefCell::new(Vec::new()) }
+        Self {
+            ms,
+            due: Cell::new(None),
+            timer: RefCell::new(None),
+            actions: RefCell::new(Vec::new()),
+        }
     }
 
     /// Adds an action; the first one makes what is tracked, the same for all of them, begin the rest.

@@ -30,7 +30,12 @@ pub(super) struct Sight {
 
 impl Sight {
     pub(super) const fn new() -> Self {
-        Self { below: RefCell::new(None), waiting: RefCell::new(None), landing: Cell::new(0), listens: Cell::new(false) }
+        Self {
+            below: RefCell::new(None),
+            waiting: RefCell::new(None),
+            landing: Cell::new(0),
+            listens: Cell::new(false),
+        }
     }
 }
 
@@ -44,7 +49,11 @@ const LOOKS: u32 = 60;
 
 /// True if any of the element with that id is in the window.
 pub fn is_in_sight(id: &str) -> bool {
-    let Some(place) = document().get_element_by_id(id).map(|element| element.get_bounding_client_rect()) else { return false };
+    let Some(place) =
+        document().get_element_by_id(id).map(|element| element.get_bounding_client_rect())
+    else {
+        return false;
+    };
     let height = window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(0.0);
     place.width() > 0.0 && place.bottom() > 0.0 && place.top() < height
 }
@@ -54,7 +63,11 @@ pub fn is_in_sight(id: &str) -> bool {
 /// # Errors
 ///
 /// In a browser that cannot tell.
-pub fn observe(place: &Element, margin: &str, mut seen: impl FnMut(IntersectionObserverEntry) + 'static) -> Result<(), JsValue> {
+pub fn observe(
+    place: &Element,
+    margin: &str,
+    mut seen: impl FnMut(IntersectionObserverEntry) + 'static,
+) -> Result<(), JsValue> {
     let seen = Closure::<dyn FnMut(js_sys::Array)>::new(move |entries: js_sys::Array| {
         if let Some(entry) = entries.iter().last().and_then(|entry| entry.dyn_into().ok()) {
             seen(entry);
@@ -85,7 +98,9 @@ pub fn keep_below() {
 /// From now on the bar of sections marks the one that is read: that which crosses the upper third of the window.
 pub fn follow_sections() {
     for section in Section::ALL {
-        let place = document().get_element_by_id(section.id()).and_then(|place| place.closest("section").ok().flatten());
+        let place = document()
+            .get_element_by_id(section.id())
+            .and_then(|place| place.closest("section").ok().flatten());
         if let Some(place) = place {
             let seen = move |entry: IntersectionObserverEntry| {
                 if entry.is_intersecting() {
@@ -101,7 +116,8 @@ pub fn follow_sections() {
 fn mark_section(section: Section) {
     let Ok(items) = document().query_selector_all(".sections__item") else { return };
     let action = Action::GoTo(section).write();
-    for item in (0..items.length()).filter_map(|index| items.get(index)?.dyn_into::<Element>().ok()) {
+    for item in (0..items.length()).filter_map(|index| items.get(index)?.dyn_into::<Element>().ok())
+    {
         let _ = if item.get_attribute("data-do").as_ref() == Some(&action) {
             item.set_attribute("aria-current", "true")
         } else {
@@ -113,7 +129,9 @@ fn mark_section(section: Section) {
 /// The part below the window waits from now on.
 pub fn wait() {
     let Some(below) = with(|sight| sight.below.borrow().clone()) else { return };
-    if !below.contains(document().active_element().as_deref()) && below.set_attribute(WAITS, "").is_ok() {
+    if !below.contains(document().active_element().as_deref())
+        && below.set_attribute(WAITS, "").is_ok()
+    {
         with(|sight| sight.waiting.replace(Some(below)));
     }
 }
@@ -129,7 +147,8 @@ pub fn go_on() {
 /// the reader does something.
 pub fn land_on(id: &str) {
     focus(id);
-    let section = document().get_element_by_id(id).and_then(|place| place.closest("section").ok().flatten());
+    let section =
+        document().get_element_by_id(id).and_then(|place| place.closest("section").ok().flatten());
     let Some(section) = section else { return };
     let number = end_landing();
     if !with(|sight| sight.listens.replace(true)) {

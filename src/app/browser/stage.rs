@@ -100,7 +100,9 @@ pub fn unfold_for(keys: &str) {
 
 /// True if a key was pressed together with Ctrl, Alt or Cmd.
 pub fn has_modifier(event: &Event) -> bool {
-    event.dyn_ref::<KeyboardEvent>().is_some_and(|event| event.ctrl_key() || event.alt_key() || event.meta_key())
+    event
+        .dyn_ref::<KeyboardEvent>()
+        .is_some_and(|event| event.ctrl_key() || event.alt_key() || event.meta_key())
 }
 
 /// True if an event is about an element of that kind, or one inside it.
@@ -116,7 +118,9 @@ pub fn stories() -> Vec<(String, String)> {
     let mut keys = keys_of(&storage, RECORD);
     keys.retain(|key| key.contains(":story:") || key.contains(":sheet:"));
     sort_short(&mut keys, |a, b| a < b);
-    let of = |key: &String| Some((key.strip_prefix(RECORD)?.to_owned(), storage.get_item(key).ok().flatten()?));
+    let of = |key: &String| {
+        Some((key.strip_prefix(RECORD)?.to_owned(), storage.get_item(key).ok().flatten()?))
+    };
     keys.iter().filter_map(of).collect()
 }
 

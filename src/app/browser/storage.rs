@@ -24,7 +24,13 @@ pub fn saved_theme() -> Option<String> {
 /// True if the page is dark now.
 pub fn is_dark() -> bool {
     saved_theme().map_or_else(
-        || window().match_media("(prefers-color-scheme: dark)").ok().flatten().is_some_and(|query| query.matches()),
+        || {
+            window()
+                .match_media("(prefers-color-scheme: dark)")
+                .ok()
+                .flatten()
+                .is_some_and(|query| query.matches())
+        },
         |theme| theme == "dark",
     )
 }
@@ -110,7 +116,8 @@ pub fn save(record: &SavedScenario) -> Result<(), String> {
 /// # Errors
 /// A sentence for the reader: nothing was stored.
 pub(super) fn keep(key: &str, text: &str) -> Result<(), String> {
-    const FORBIDDEN: &str = "This browser does not let the page store anything. Download it, or keep the link.";
+    const FORBIDDEN: &str =
+        "This browser does not let the page store anything. Download it, or keep the link.";
     const FULL: &str = "The browser's storage is full, so this was not saved. Download it, or delete something that was saved.";
     let storage = storage().ok_or(FORBIDDEN)?;
     storage.set_item(key, text).map_err(|_| FULL)?;
@@ -131,7 +138,11 @@ pub fn forget(id: &str) {
 
 /// A new id that no other tab has: the time, and 32 random bits for two tabs saving in the same millisecond.
 pub fn new_id() -> String {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "random() is at least 0 and below 1")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "random() is at least 0 and below 1"
+    )]
     let random = (js_sys::Math::random() * 4_294_967_296.0) as u32;
     records::new_id(clock_ms(), random)
 }

@@ -19,7 +19,10 @@ pub fn text_of(file: &str, most: u64, holds: &str) -> Result<String, String> {
         fs::File::open(file).and_then(|file| file.take(most).read_to_end(&mut bytes))
     };
     read.map_err(|error| {
-        format!("{} cannot be read: {error}; name a file with {holds}, or pipe it in and write -", name_of(file))
+        format!(
+            "{} cannot be read: {error}; name a file with {holds}, or pipe it in and write -",
+            name_of(file)
+        )
     })?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

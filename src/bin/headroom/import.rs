@@ -45,8 +45,10 @@ pub fn run(paths: &[String], counts: Option<&str>) -> Result<String, String> {
     let mut found = BTreeMap::new();
     let mut text = String::new();
     for path in files(paths)? {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let content = fs::read_to_string(&path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+        let name =
+            path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let content = fs::read_to_string(&path)
+            .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
         let (outcome, line) = outcome(&content, counts.get(&name).copied());
         *found.entry(outcome).or_insert(0_u64) += 1;
         // Writing into a String cannot fail.
@@ -71,8 +73,10 @@ fn of_one_model(path: &Path) -> Result<Option<Vec<PathBuf>>, String> {
     if !path.is_dir() {
         return Ok(Some(vec![path.to_path_buf()]));
     }
-    let entries = fs::read_dir(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-    let mut files: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+    let entries = fs::read_dir(path)
+        .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+    let mut files: Vec<PathBuf> =
+        entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
     files.retain(|file| file.is_file() && checkpoint::is_of_a_model(&name_of(file)));
     files.sort();
     Ok((!files.is_empty()).then_some(files))
@@ -86,11 +90,24 @@ fn name_of(path: &Path) -> String {
 fn one_model(files: &[PathBuf]) -> Result<String, String> {
     let starts = files.iter().map(|path| beginning(path)).collect::<Result<Vec<_>, _>>()?;
     let names: Vec<String> = files.iter().map(|path| name_of(path)).collect();
-    let parts: Vec<Part<'_>> = names.iter().zip(&starts).map(|(name, start)| Part { name, start }).collect();
+    let parts: Vec<Part<'_>> =
+        names.iter().zip(&starts).map(|(name, start)| Part { name, start }).collect();
     let found = checkpoint::read(&parts).map_err(|error| error.to_string())?;
     let mut lines = vec![understood(&found.imported)];
-    lines.extend(found.imported.left_out.iter().map(|left| format!("left out: {} ({})", left.part, left.key)));
-    lines.extend(found.imported.upper_bounds.iter().map(|note| format!("counted as more than it is: {note}")));
+    lines.extend(
+        found
+            .imported
+            .left_out
+            .iter()
+            .map(|left| format!("left out: {} ({})", left.part, left.key)),
+    );
+    lines.extend(
+        found
+            .imported
+            .upper_bounds
+            .iter()
+            .map(|note| format!("counted as more than it is: {note}")),
+    );
     lines.extend(found.compared());
     lines.push(String::new());
     lines.extend(found.imported.report.iter().map(|row| {
@@ -139,8 +156,10 @@ fn files(paths: &[String]) -> Result<Vec<PathBuf>, String> {
             all.push(path.to_path_buf());
             continue;
         }
-        let entries = fs::read_dir(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-        let mut inside: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+        let entries = fs::read_dir(path)
+            .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+        let mut inside: Vec<PathBuf> =
+            entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
         inside.retain(|file| file.extension().is_some_and(|ending| ending == "json"));
         inside.sort();
         all.extend(inside);
@@ -150,7 +169,8 @@ fn files(paths: &[String]) -> Result<Vec<PathBuf>, String> {
 
 /// Parameters of the part for text, and of the whole model, by the file's name.
 fn exact_counts(path: &str) -> Result<BTreeMap<String, [u64; 2]>, String> {
-    let text = fs::read_to_string(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
+    let text =
+        fs::read_to_string(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
     let mut counts = BTreeMap::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let row: Value = serde_json::from_str(line).map_err(|error| format!("{path}: {error}"))?;
@@ -168,9 +188,11 @@ fn outcome(text: &str, exact: Option<[u64; 2]>) -> (Outcome, String) {
         Err(problem) => return (Outcome::Refused, problem.to_string()),
     };
     let count = parameters_of(&imported.config);
-    let exact = exact.map(|[text, whole]| if imported.config.tower.is_some() { whole } else { text });
+    let exact =
+        exact.map(|[text, whole]| if imported.config.tower.is_some() { whole } else { text });
     let doubts = doubts(&imported);
-    let agrees = exact.map(|exact| count.abs_diff(exact).saturating_mul(1000) <= exact.saturating_mul(TOLERANCE));
+    let agrees = exact
+        .map(|exact| count.abs_diff(exact).saturating_mul(1000) <= exact.saturating_mul(TOLERANCE));
     let outcome = match (doubts.is_empty(), agrees) {
         (false, _) => Outcome::Flagged,
         (true, Some(true)) => Outcome::Exact,

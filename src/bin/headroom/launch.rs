@@ -19,14 +19,19 @@ pub type Outcome = Result<(String, ExitCode), Vec<String>>;
 /// Reads a command or file together with the files that it refers to, and gives its link, its
 /// report and its answer. `-` reads standard input.
 pub fn read_files(files: &[String], present: &Scenario, as_json: bool) -> Outcome {
-    let text_of = |file: &String| text_of(file, MOST_BYTES, "the command").map_err(|sentence| vec![sentence]);
+    let text_of =
+        |file: &String| text_of(file, MOST_BYTES, "the command").map_err(|sentence| vec![sentence]);
     let texts = files.iter().map(text_of).collect::<Result<Vec<_>, _>>()?;
-    let pasted = files.iter().zip(&texts).map(|(file, text)| Pasted { name: if file == "-" { "" } else { file }, text });
+    let pasted = files
+        .iter()
+        .zip(&texts)
+        .map(|(file, text)| Pasted { name: if file == "-" { "" } else { file }, text });
     let pasted: Vec<Pasted<'_>> = pasted.collect();
     let understood = understood(&pasted, present)?;
     let report = report(&understood)?;
     let code = if report.runs() { ExitCode::SUCCESS } else { ExitCode::from(1) };
-    let text = if as_json { answer(&understood)?.to_string() } else { as_text(&understood, &report) };
+    let text =
+        if as_json { answer(&understood)?.to_string() } else { as_text(&understood, &report) };
     Ok((text, code))
 }
 
@@ -52,18 +57,26 @@ pub fn formats() -> String {
 fn row(row: &Row) -> String {
     let place = row.place.map_or_else(String::new, |place| format!("line {}", place.line));
     let value = row.value.replace('\n', " ");
-    format!("  {:<19} {:<10} {} = {}  {}", row.way.word(), place, row.flag, value, row.note).trim_end().to_owned()
+    format!("  {:<19} {:<10} {} = {}  {}", row.way.word(), place, row.flag, value, row.note)
+        .trim_end()
+        .to_owned()
 }
 
 fn as_text(understood: &Understood, report: &Report) -> String {
     let link = codec::encode(&understood.scenario);
     let answer = report.text(&understood.notices);
-    let Some(launched) = &understood.launched else { return format!("{link}\n\n{}", answer.trim_end()) };
+    let Some(launched) = &understood.launched else {
+        return format!("{link}\n\n{}", answer.trim_end());
+    };
     let rows: Vec<String> = in_order(launched).into_iter().map(row).collect();
     let remedies: Vec<String> = remedies(&launched.scenario, launched.format)
         .iter()
         .map(|remedy| format!("  {}: {}", remedy.title, remedy.in_words()))
         .collect();
-    let helps = if remedies.is_empty() { String::new() } else { format!("\n\nTo make it fit\n{}", remedies.join("\n")) };
+    let helps = if remedies.is_empty() {
+        String::new()
+    } else {
+        format!("\n\nTo make it fit\n{}", remedies.join("\n"))
+    };
     format!("{link}\n{}\n{}\n\n{}{helps}", summary(launched), rows.join("\n"), answer.trim_end())
 }

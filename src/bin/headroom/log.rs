@@ -19,19 +19,33 @@ pub fn run(file: &str, job: &Job, as_json: bool, notices: &[String]) -> Result<S
     })?;
     if log.trains != job.training().is_some() {
         let (of, other) = if log.trains { ("training", "serving") } else { ("server", "training") };
-        return Err(format!("the log is of a {of}, the link of a {other}: name the link of the run that printed the log"));
+        return Err(format!(
+            "the log is of a {of}, the link of a {other}: name the link of the run that printed the log"
+        ));
     }
     let compared = beside(&log, job, &estimate(job));
     if as_json {
         let row = |row: &Compared| json!({ "figure": row.figure.label(), "measured": row.measured, "estimated": row.estimated, "line": row.line });
         let rows: Vec<_> = compared.iter().map(row).collect();
-        return Ok(json!({ "program": log.program, "notes": notices, "compared": rows }).to_string());
+        return Ok(
+            json!({ "program": log.program, "notes": notices, "compared": rows }).to_string()
+        );
     }
     let row = |row: &Compared| {
-        let error = row.error().map_or_else(String::new, |error| format!("{:+.1} %", error * 100.0));
-        format!("{:<32} line {:<6} {:>18.2} {:>18.2} {error:>10}", row.figure.label(), row.line, row.measured, row.estimated)
+        let error =
+            row.error().map_or_else(String::new, |error| format!("{:+.1} %", error * 100.0));
+        format!(
+            "{:<32} line {:<6} {:>18.2} {:>18.2} {error:>10}",
+            row.figure.label(),
+            row.line,
+            row.measured,
+            row.estimated
+        )
     };
-    let head = format!("{:<32} {:<11} {:>18} {:>18} {:>10}", log.program, "", "measured", "estimated", "difference");
+    let head = format!(
+        "{:<32} {:<11} {:>18} {:>18} {:>10}",
+        log.program, "", "measured", "estimated", "difference"
+    );
     let notes = notices.iter().map(|notice| format!("note: {notice}"));
     Ok(notes.chain([head]).chain(compared.iter().map(row)).collect::<Vec<_>>().join("\n"))
 }

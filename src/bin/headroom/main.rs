@@ -111,15 +111,18 @@ exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answe
             "write" => return write_arguments(parser),
             "log" => {
                 let missing = "name a file with the log, or - for what is piped in, and the link of the server that printed it";
-                return file_and_link(parser, missing).map(|(file, arguments)| Task::Log { file, arguments });
+                return file_and_link(parser, missing)
+                    .map(|(file, arguments)| Task::Log { file, arguments });
             }
             "oom" => {
                 let missing = "name a file with the message, or - for what is piped in, and the link of the job that printed it";
-                return file_and_link(parser, missing).map(|(file, arguments)| Task::Oom { file, arguments });
+                return file_and_link(parser, missing)
+                    .map(|(file, arguments)| Task::Oom { file, arguments });
             }
             "snapshot" => {
                 let missing = "name a file that torch.cuda.memory._dump_snapshot wrote, and the link of the job that wrote it";
-                return file_and_link(parser, missing).map(|(file, arguments)| Task::Snapshot { file, arguments });
+                return file_and_link(parser, missing)
+                    .map(|(file, arguments)| Task::Snapshot { file, arguments });
             }
             _ => {}
         }
@@ -134,7 +137,11 @@ exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answe
                 Short('h') | Long("help") => return Ok(Task::Help),
                 Long("inputs") => return Ok(Task::Inputs),
                 Long("json") => json = true,
-                Long("export") => export = Some(form(&parser.value().map_err(|error| error.to_string())?.to_string_lossy())?),
+                Long("export") => {
+                    export = Some(form(
+                        &parser.value().map_err(|error| error.to_string())?.to_string_lossy(),
+                    )?)
+                }
                 Long("figures") => figures = true,
                 Long("gib") => unit = Some(MemoryUnit::Gib),
                 Long("gb") => unit = Some(MemoryUnit::Gb),
@@ -143,7 +150,8 @@ exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answe
                 other => return Err(other.unexpected().to_string()),
             }
         }
-        let link = link.ok_or("name a link or the part after its #, for example 'v1&m=llama3-70b&n=64'")?;
+        let link =
+            link.ok_or("name a link or the part after its #, for example 'v1&m=llama3-70b&n=64'")?;
         let arguments = Arguments { link, json, export, figures, unit };
         if lists {
             return Ok(Task::Fits(arguments));
@@ -151,13 +159,16 @@ exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answe
         match (explains, paths.is_empty()) {
             (false, _) => Ok(Task::Estimate(arguments)),
             (true, false) => Ok(Task::Explain { arguments, paths }),
-            (true, true) => Err("name what to explain, for example total or ledger/Activations".to_owned()),
+            (true, true) => {
+                Err("name what to explain, for example total or ledger/Activations".to_owned())
+            }
         }
     }
 
     fn form(word: &str) -> Result<export::Form, String> {
         let words = export::Form::ALL.map(export::Form::word).join(", ");
-        export::Form::of(word).ok_or_else(|| format!("--export knows no `{word}`: there are {words}"))
+        export::Form::of(word)
+            .ok_or_else(|| format!("--export knows no `{word}`: there are {words}"))
     }
 
     /// Reads the arguments behind the word `import`.
@@ -168,7 +179,13 @@ exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answe
             match argument {
                 Short('h') | Long("help") => return Ok(Task::Help),
                 Long("counts") => {
-                    counts = Some(parser.value().map_err(|error| error.to_string())?.to_string_lossy().into_owned());
+                    counts = Some(
+                        parser
+                            .value()
+                            .map_err(|error| error.to_string())?
+                            .to_string_lossy()
+                            .into_owned(),
+                    );
                 }
                 Value(path) => files.push(path.to_string_lossy().into_owned()),
                 other => return Err(other.unexpected().to_string()),
@@ -186,7 +203,15 @@ exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answe
             match argument {
                 Short('h') | Long("help") => return Ok(Task::Help),
                 Long("json") => json = true,
-                Long("onto") => onto = Some(parser.value().map_err(|error| error.to_string())?.to_string_lossy().into_owned()),
+                Long("onto") => {
+                    onto = Some(
+                        parser
+                            .value()
+                            .map_err(|error| error.to_string())?
+                            .to_string_lossy()
+                            .into_owned(),
+                    )
+                }
                 Value(path) => files.push(path.to_string_lossy().into_owned()),
                 other => return Err(other.unexpected().to_string()),
             }
@@ -206,7 +231,15 @@ exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answe
         while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
             match argument {
                 Short('h') | Long("help") => return Ok(Task::Help),
-                Long("as") => tool = Some(parser.value().map_err(|error| error.to_string())?.to_string_lossy().into_owned()),
+                Long("as") => {
+                    tool = Some(
+                        parser
+                            .value()
+                            .map_err(|error| error.to_string())?
+                            .to_string_lossy()
+                            .into_owned(),
+                    )
+                }
                 Value(word) if words.len() < 2 => words.push(word.to_string_lossy().into_owned()),
                 other => return Err(other.unexpected().to_string()),
             }
@@ -214,12 +247,18 @@ exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answe
         match (words.pop().filter(|_| !words.is_empty()), tool) {
             (Some(link), Some(tool)) => Ok(Task::Write { link, tool }),
             (None, None) => Ok(Task::Formats),
-            _ => Err("name the link and, behind --as, the tool; headroom write alone lists the tools".to_owned()),
+            _ => Err(
+                "name the link and, behind --as, the tool; headroom write alone lists the tools"
+                    .to_owned(),
+            ),
         }
     }
 
     /// A word, a file and a link.
-    fn file_and_link(mut parser: lexopt::Parser, missing: &str) -> Result<(String, Arguments), String> {
+    fn file_and_link(
+        mut parser: lexopt::Parser,
+        missing: &str,
+    ) -> Result<(String, Arguments), String> {
         use lexopt::Arg::{Long, Value};
         let (mut words, mut json) = (Vec::new(), false);
         while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
@@ -270,7 +309,11 @@ exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answe
             Ok(Task::Fits(arguments)) => match scenario_of(&arguments.link) {
                 Ok(scenario) => {
                     let fits = by_size(what_fits(&scenario));
-                    print(&if arguments.json { as_json(&fits).to_string() } else { as_text(&fits, &scenario) })
+                    print(&if arguments.json {
+                        as_json(&fits).to_string()
+                    } else {
+                        as_text(&fits, &scenario)
+                    })
                 }
                 Err(sentences) => bad_input(&sentences),
             },
@@ -282,15 +325,33 @@ exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answe
     }
 
     #[expect(clippy::disallowed_methods, reason = "this program never runs in a browser")]
-    fn exported(form: export::Form, arguments: &Arguments, decoded: &Decoded) -> Result<String, String> {
+    fn exported(
+        form: export::Form,
+        arguments: &Arguments,
+        decoded: &Decoded,
+    ) -> Result<String, String> {
         let mut scenario = decoded.scenario.clone();
         if let Some(unit) = arguments.unit {
             scenario.set(FieldId::MemoryUnit, Value::choice(unit));
         }
-        let address = arguments.link.split_once('#').map(|(address, _)| address.to_owned()).unwrap_or_default();
+        let address = arguments
+            .link
+            .split_once('#')
+            .map(|(address, _)| address.to_owned())
+            .unwrap_or_default();
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let clock_ms = u64::try_from(since.as_millis()).unwrap_or_default();
-        file(form, &Luggage { scenario, compare: decoded.compare.clone(), address, clock_ms, log: true, ..Luggage::default() })
+        file(
+            form,
+            &Luggage {
+                scenario,
+                compare: decoded.compare.clone(),
+                address,
+                clock_ms,
+                log: true,
+                ..Luggage::default()
+            },
+        )
     }
 
     /// Every figure that applies, a line each: name, exact value (`none` where there is none),
@@ -299,8 +360,14 @@ exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answe
         let Ok(facts) = Facts::of(scenario) else { return ExitCode::from(2) };
         let line = |figure: &Figure| {
             let amount = (figure.of)(&facts)?;
-            let exact = amount.number().map_or_else(|| "none".to_owned(), |number| number.to_string());
-            Some(format!("{}\t{exact}\t{}\t{}", figure.id, figure.show(amount, &facts), figure.label))
+            let exact =
+                amount.number().map_or_else(|| "none".to_owned(), |number| number.to_string());
+            Some(format!(
+                "{}\t{exact}\t{}\t{}",
+                figure.id,
+                figure.show(amount, &facts),
+                figure.label
+            ))
         };
         print(&FIGURES.iter().filter_map(line).collect::<Vec<_>>().join("\n"))
     }
@@ -308,7 +375,10 @@ exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answe
     /// The scenario of a link and its job. Where there is none, the reason is printed and the exit
     /// code returned.
     fn job_of(arguments: &Arguments) -> Result<(Decoded, Job), ExitCode> {
-        let fragment = arguments.link.split_once('#').map_or(arguments.link.as_str(), |(_, fragment)| fragment);
+        let fragment = arguments
+            .link
+            .split_once('#')
+            .map_or(arguments.link.as_str(), |(_, fragment)| fragment);
         let decoded = codec::decode(fragment);
         if decoded.failed {
             return Err(bad_input(&decoded.notices));
@@ -316,7 +386,9 @@ exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answe
         match decoded.scenario.resolve() {
             Ok(job) => Ok((decoded, job)),
             Err(errors) => {
-                let problems = errors.iter().map(|error| format!("{}: {}", field(error.field).label, error.message));
+                let problems = errors
+                    .iter()
+                    .map(|error| format!("{}: {}", field(error.field).label, error.message));
                 Err(bad_input(&decoded.notices.iter().cloned().chain(problems).collect::<Vec<_>>()))
             }
         }
@@ -342,7 +414,9 @@ exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answe
         let unit = arguments.unit.unwrap_or_else(|| decoded.scenario.memory_unit());
         match explained(&job, paths, unit) {
             Ok(texts) => print(&texts.join("\n\n")),
-            Err(path) => bad_input(&[format!("There is no figure {path} here; headroom --help lists the paths.")]),
+            Err(path) => bad_input(&[format!(
+                "There is no figure {path} here; headroom --help lists the paths."
+            )]),
         }
     }
 
@@ -369,7 +443,8 @@ exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answe
         if arguments.figures {
             return figures(&decoded.scenario);
         }
-        let report = Report::of(&decoded.scenario, &job, arguments.unit).with_device(&decoded.scenario, &job);
+        let report = Report::of(&decoded.scenario, &job, arguments.unit)
+            .with_device(&decoded.scenario, &job);
         let text = match arguments.export {
             Some(form) => match exported(form, arguments, &decoded) {
                 Ok(text) => text,

@@ -17,7 +17,10 @@ pub fn run(file: &str, job: &Job, as_json: bool, notices: &[String]) -> Result<S
     let messages = read(&text).map_err(|unread| format!("{}: {unread}", name_of(file)))?;
     let found = diagnosis::of_each(job, &messages);
     if as_json {
-        return Ok(json!({ "notes": notices, "messages": found.iter().map(as_value).collect::<Vec<_>>() }).to_string());
+        return Ok(
+            json!({ "notes": notices, "messages": found.iter().map(as_value).collect::<Vec<_>>() })
+                .to_string(),
+        );
     }
     let notes = notices.iter().map(|notice| format!("note: {notice}\n\n"));
     Ok(notes.chain([found.iter().map(as_text).collect::<Vec<_>>().join("\n\n")]).collect())
@@ -26,7 +29,8 @@ pub fn run(file: &str, job: &Job, as_json: bool, notices: &[String]) -> Result<S
 /// One diagnosis as paragraphs.
 fn as_text(found: &Diagnosis) -> String {
     let listed = |title: &str, sentences: Vec<String>| {
-        let lines: Vec<String> = sentences.into_iter().map(|sentence| format!("  {sentence}")).collect();
+        let lines: Vec<String> =
+            sentences.into_iter().map(|sentence| format!("  {sentence}")).collect();
         if lines.is_empty() { None } else { Some(format!("{title}\n{}", lines.join("\n"))) }
     };
     let parts = [
@@ -42,11 +46,21 @@ fn as_text(found: &Diagnosis) -> String {
 
 /// The amounts as lines of three columns; none where the message states none.
 fn table(amounts: &[AmountBeside]) -> Vec<String> {
-    let show = |measure: Option<ShownAmount>| measure.map_or_else(|| "-".to_owned(), |measure| measure.to_string());
+    let show = |measure: Option<ShownAmount>| {
+        measure.map_or_else(|| "-".to_owned(), |measure| measure.to_string())
+    };
     let head = [String::new(), "message".to_owned(), "estimate".to_owned()];
-    let rows = amounts.iter().map(|row| [row.label.to_owned(), show(row.message), show(row.estimate)]);
-    let rows: Vec<[String; 3]> = std::iter::once(head).chain(rows).filter(|_| !amounts.is_empty()).collect();
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let rows =
+        amounts.iter().map(|row| [row.label.to_owned(), show(row.message), show(row.estimate)]);
+    let rows: Vec<[String; 3]> =
+        std::iter::once(head).chain(rows).filter(|_| !amounts.is_empty()).collect();
+    let width = |column: usize| {
+        rows.iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| cell.chars().count())
+            .max()
+            .unwrap_or(0)
+    };
     let [label, message, estimate] = [0, 1, 2].map(width);
     rows.iter().map(|[a, b, c]| format!("{a:<label$}  {b:>message$}  {c:>estimate$}")).collect()
 }

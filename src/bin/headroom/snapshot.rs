@@ -32,17 +32,28 @@ fn content(file: &str) -> Result<Vec<u8>, String> {
 
 fn as_text(found: &SnapshotBeside, job: &Job) -> String {
     let show = |bytes| MemoryUnit::Gib.show(bytes);
-    let mut lines = vec![found.heading(), String::new(), format!("{:<24}{:>14}{:>14}", "", "measured", "estimated")];
-    lines.extend(
-        found.amounts().iter().map(|row| format!("{:<24}{:>14}{:>14}", row.label, show(row.measured), show(row.predicted))),
-    );
+    let mut lines = vec![
+        found.heading(),
+        String::new(),
+        format!("{:<24}{:>14}{:>14}", "", "measured", "estimated"),
+    ];
+    lines.extend(found.amounts().iter().map(|row| {
+        format!("{:<24}{:>14}{:>14}", row.label, show(row.measured), show(row.predicted))
+    }));
     lines.push(String::new());
     lines.extend(found.sentences(job.cluster().overheads.expandable_segments));
     lines.extend(found.furthest_in_words());
     if !found.differences.is_empty() {
         lines.extend([String::new(), "Largest differences at the peak".to_owned()]);
-        let line =
-            |one: &Difference| format!("  {:>10}  {} of {}: {}", show(one.bytes()), one.excess(), show(one.block), one.origin());
+        let line = |one: &Difference| {
+            format!(
+                "  {:>10}  {} of {}: {}",
+                show(one.bytes()),
+                one.excess(),
+                show(one.block),
+                one.origin()
+            )
+        };
         lines.extend(found.differences.iter().map(line));
         lines.extend(found.rest_in_words().map(|rest| format!("  {rest}")));
     }

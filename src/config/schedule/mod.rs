@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 pub use play::{Played, Timed};
 
 /// How micro-batches take turns on the stages of a pipeline.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum PipelineSchedule {
     /// All forward passes, then all backward passes.
@@ -176,7 +178,12 @@ pub struct PassTimes {
 impl PassTimes {
     /// Returns passes that gain nothing by running together, in any unit of time.
     pub const fn new(forward: f64, backward_input: f64, backward_weight: f64) -> Self {
-        Self { forward, backward_input, backward_weight, overlapped: forward + backward_input + backward_weight }
+        Self {
+            forward,
+            backward_input,
+            backward_weight,
+            overlapped: forward + backward_input + backward_weight,
+        }
     }
 
     /// Returns the time of all passes of one micro-batch through one chunk.
@@ -209,7 +216,9 @@ impl Pipeline {
     /// Returns the place of a rank's chunk in the model, counted from 0 at the embedding.
     pub const fn position(&self, rank: u64, chunk: u64) -> u64 {
         match self.schedule {
-            PipelineSchedule::DualPipe if chunk > 0 => self.ranks.saturating_sub(rank).saturating_sub(1),
+            PipelineSchedule::DualPipe if chunk > 0 => {
+                self.ranks.saturating_sub(rank).saturating_sub(1)
+            }
             PipelineSchedule::DualPipe => rank,
             _ => chunk.saturating_mul(self.ranks).saturating_add(rank),
         }
@@ -227,7 +236,8 @@ impl Pipeline {
     /// A micro-batch that waits for its backward for weights counts whole, as in Qi et al. 2023,
     /// table 1 with `M_B = M_W`.
     pub fn in_flight(&self, rank: u64) -> u64 {
-        let (p, m, behind) = (self.ranks, self.micro_batches, self.ranks.saturating_sub(rank).saturating_sub(1));
+        let (p, m, behind) =
+            (self.ranks, self.micro_batches, self.ranks.saturating_sub(rank).saturating_sub(1));
         match self.schedule {
             PipelineSchedule::GPipe => m,
             PipelineSchedule::OneForwardOneBackward => m.min(behind.saturating_add(1)),
@@ -236,7 +246,9 @@ impl Pipeline {
                 if p == 1 {
                     return self.chunks.min(all);
                 }
-                let ahead = behind.saturating_mul(2).saturating_add((self.chunks - 1).saturating_mul(self.group));
+                let ahead = behind
+                    .saturating_mul(2)
+                    .saturating_add((self.chunks - 1).saturating_mul(self.group));
                 all.min(ahead.saturating_add(1))
             }
             PipelineSchedule::ZeroBubbleH1 => m.min(p),
@@ -261,13 +273,17 @@ impl Pipeline {
         let behind = crate::units::to_f64(self.ranks.saturating_sub(1));
         let PassTimes { forward, backward_input, backward_weight, .. } = *times;
         // Weight passes that fill the wait, beyond those that come right after their backward.
-        let filled = |most: u64| crate::units::to_f64(self.micro_batches.min(most).saturating_sub(1)) * backward_weight;
+        let filled = |most: u64| {
+            crate::units::to_f64(self.micro_batches.min(most).saturating_sub(1)) * backward_weight
+        };
         let wait = behind * (forward + backward_input);
         match self.schedule {
-            PipelineSchedule::GPipe | PipelineSchedule::OneForwardOneBackward | PipelineSchedule::Interleaved => {
-                behind * times.all()
+            PipelineSchedule::GPipe
+            | PipelineSchedule::OneForwardOneBackward
+            | PipelineSchedule::Interleaved => behind * times.all(),
+            PipelineSchedule::ZeroBubbleH1 => {
+                (wait - filled(self.ranks)).max(behind * backward_input)
             }
-            PipelineSchedule::ZeroBubbleH1 => (wait - filled(self.ranks)).max(behind * backward_input),
             PipelineSchedule::ZeroBubbleH2 => {
                 let full = wait - filled(self.ranks.saturating_mul(2).saturating_sub(1));
                 full.max(behind * (backward_input - forward)).max(0.0)
@@ -299,7 +315,9 @@ impl Pipeline {
             PipelineSchedule::GPipe => u64::MAX,
             PipelineSchedule::OneForwardOneBackward => twice(self.ranks),
             PipelineSchedule::Interleaved => twice(self.ranks.max(self.group)),
-            PipelineSchedule::ZeroBubbleH1 | PipelineSchedule::ZeroBubbleH2 => twice(twice(self.ranks)),
+            PipelineSchedule::ZeroBubbleH1 | PipelineSchedule::ZeroBubbleH2 => {
+                twice(twice(self.ranks))
+            }
             PipelineSchedule::DualPipe => twice(self.ranks).saturating_add(3),
         };
         Self { micro_batches: self.micro_batches.min(most), ..self }

@@ -12,10 +12,14 @@ impl Pipeline {
     pub fn order(&self, rank: u64) -> Vec<Slot> {
         match self.schedule {
             PipelineSchedule::GPipe => self.gpipe(rank),
-            PipelineSchedule::OneForwardOneBackward | PipelineSchedule::Interleaved => self.one_by_one(rank),
+            PipelineSchedule::OneForwardOneBackward | PipelineSchedule::Interleaved => {
+                self.one_by_one(rank)
+            }
             // The two numbers: micro-batches that go ahead, and micro-batches for which the
             // backward for weights waits.
-            PipelineSchedule::ZeroBubbleH1 => self.zero_bubble(rank, (self.ranks.saturating_sub(rank), rank)),
+            PipelineSchedule::ZeroBubbleH1 => {
+                self.zero_bubble(rank, (self.ranks.saturating_sub(rank), rank))
+            }
             PipelineSchedule::ZeroBubbleH2 => {
                 let ahead = self.ranks.saturating_sub(rank).saturating_mul(2).saturating_sub(1);
                 self.zero_bubble(rank, (ahead, rank.saturating_mul(2)))
@@ -25,16 +29,23 @@ impl Pipeline {
     }
 
     fn gpipe(&self, rank: u64) -> Vec<Slot> {
-        let pass = |work| move |micro_batch| Slot { rank, chunk: 0, micro_batch, work, with_next: false };
-        (0..self.micro_batches).map(pass(Work::Forward)).chain((0..self.micro_batches).map(pass(Work::Backward))).collect()
+        let pass =
+            |work| move |micro_batch| Slot { rank, chunk: 0, micro_batch, work, with_next: false };
+        (0..self.micro_batches)
+            .map(pass(Work::Forward))
+            .chain((0..self.micro_batches).map(pass(Work::Backward)))
+            .collect()
     }
 
     /// One forward, one backward: `p − i − 1` micro-batches ahead; interleaved `2(p − i − 1) + (v − 1)·g` chunks ahead, in groups of
     /// g micro-batches per chunk. Backward takes the chunks in reverse.
     fn one_by_one(&self, rank: u64) -> Vec<Slot> {
         let behind = self.ranks.saturating_sub(rank).saturating_sub(1);
-        let pass = |work, (chunk, micro_batch)| Slot { rank, chunk, micro_batch, work, with_next: false };
-        let back = |(chunk, micro_batch): (u64, u64)| (self.chunks.saturating_sub(chunk).saturating_sub(1), micro_batch);
+        let pass =
+            |work, (chunk, micro_batch)| Slot { rank, chunk, micro_batch, work, with_next: false };
+        let back = |(chunk, micro_batch): (u64, u64)| {
+            (self.chunks.saturating_sub(chunk).saturating_sub(1), micro_batch)
+        };
         let forward = |at| pass(Work::Forward, at);
         let backward = |at| pass(Work::Backward, back(at));
         if self.ranks == 1 {
@@ -80,7 +91,8 @@ impl Pipeline {
     fn zero_bubble(&self, rank: u64, (ahead, late): (u64, u64)) -> Vec<Slot> {
         let m = self.micro_batches;
         let pass = |work, micro_batch| Slot { rank, chunk: 0, micro_batch, work, with_next: false };
-        let mut slots: Vec<Slot> = (0..ahead.min(m)).map(|micro_batch| pass(Work::Forward, micro_batch)).collect();
+        let mut slots: Vec<Slot> =
+            (0..ahead.min(m)).map(|micro_batch| pass(Work::Forward, micro_batch)).collect();
         for micro_batch in 0..m {
             slots.push(pass(Work::BackwardInput, micro_batch));
             if let Some(waiting) = micro_batch.checked_sub(late) {
@@ -91,7 +103,9 @@ impl Pipeline {
                 slots.push(pass(Work::Forward, next));
             }
         }
-        slots.extend((m.saturating_sub(late)..m).map(|micro_batch| pass(Work::BackwardWeight, micro_batch)));
+        slots.extend(
+            (m.saturating_sub(late)..m).map(|micro_batch| pass(Work::BackwardWeight, micro_batch)),
+        );
         slots
     }
 }

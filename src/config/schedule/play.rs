@@ -47,8 +47,9 @@ impl Pipeline {
     /// behind; messages take no time.
     pub fn play(&self, times: &PassTimes) -> Played {
         let mut ends: BTreeMap<Key, f64> = BTreeMap::new();
-        let mut ranks: Vec<Rank> =
-            (0..self.ranks).map(|rank| Rank { order: self.order(rank), at: 0, time: 0.0, work: 0.0 }).collect();
+        let mut ranks: Vec<Rank> = (0..self.ranks)
+            .map(|rank| Rank { order: self.order(rank), at: 0, time: 0.0, work: 0.0 })
+            .collect();
         let mut slots = Vec::new();
         let mut moved = true;
         while moved {
@@ -69,14 +70,21 @@ impl Pipeline {
             let last = slots.iter().rfind(own).map_or(0.0, |timed| timed.end);
             last - first - work
         };
-        let bubble = (0..).zip(&ranks).map(|(rank, played)| idle(rank, played.work)).fold(0.0, f64::max);
+        let bubble =
+            (0..).zip(&ranks).map(|(rank, played)| idle(rank, played.work)).fold(0.0, f64::max);
         let end = ranks.iter().map(|rank| rank.time).fold(0.0, f64::max);
         Played { slots, end, bubble }
     }
 
     /// Runs a rank's next pass, or the next two if they run together; `false` if the rank must wait
     /// or has finished.
-    fn advance(&self, rank: &mut Rank, times: &PassTimes, ends: &mut BTreeMap<Key, f64>, slots: &mut Vec<Timed>) -> bool {
+    fn advance(
+        &self,
+        rank: &mut Rank,
+        times: &PassTimes,
+        ends: &mut BTreeMap<Key, f64>,
+        slots: &mut Vec<Timed>,
+    ) -> bool {
         let Some(first) = rank.order.get(rank.at) else { return false };
         let count = if first.with_next { 2 } else { 1 };
         let pass: Vec<Slot> = rank.order.iter().skip(rank.at).take(count).copied().collect();

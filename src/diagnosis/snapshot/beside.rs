@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use super::{Courses, Live, Snapshot};
 use crate::config::Job;
-use crate::estimator::{AtPeak, DeviceMemory, NotReplayed, TensorsAlike, device_memory, tensors_at_peak};
+use crate::estimator::{
+    AtPeak, DeviceMemory, NotReplayed, TensorsAlike, device_memory, tensors_at_peak,
+};
 use crate::hardware::allocator::Settings;
 use crate::units::Bytes;
 
@@ -76,14 +78,26 @@ pub fn beside(measured: Snapshot, job: &Job) -> Result<SnapshotBeside, NotReplay
     measured.at_peak.iter().for_each(|live| add_measured(&mut sizes, live));
     predicted.at_peak.tensors.iter().for_each(|tensors| add_predicted(&mut sizes, tensors));
     let alike = sizes.values().map(|size| size.block * size.measured.min(size.predicted)).sum();
-    let mut differences: Vec<Difference> = sizes.into_values().filter(|size| size.measured != size.predicted).collect();
+    let mut differences: Vec<Difference> =
+        sizes.into_values().filter(|size| size.measured != size.predicted).collect();
     differences.sort_by_key(|size| std::cmp::Reverse(size.bytes()));
     let others = differences.split_off(differences.len().min(MOST));
     let more = |on_measured: bool| {
-        others.iter().filter(|size| (size.measured > size.predicted) == on_measured).map(Difference::bytes).sum()
+        others
+            .iter()
+            .filter(|size| (size.measured > size.predicted) == on_measured)
+            .map(Difference::bytes)
+            .sum()
     };
     let courses = Courses::of(&measured.course, &predicted.at_peak.course);
-    Ok(SnapshotBeside { measured, predicted, courses, alike, differences, rest: [more(true), more(false)] })
+    Ok(SnapshotBeside {
+        measured,
+        predicted,
+        courses,
+        alike,
+        differences,
+        rest: [more(true), more(false)],
+    })
 }
 
 /// The entry for tensors whose block is as large as that of `bytes` bytes.

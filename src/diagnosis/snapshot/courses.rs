@@ -41,7 +41,9 @@ impl Courses {
     /// Returns the last step of a replay and an equally long part of the record around its last
     /// peak, bytes at each moment; `None` where one of the two is empty.
     pub fn of(measured: &[Bytes], predicted: &[HeldAfter]) -> Option<Self> {
-        let peak_of = |held: &mut dyn Iterator<Item = Bytes>| held.enumerate().max_by_key(|(_, held)| *held).map(|(at, _)| at);
+        let peak_of = |held: &mut dyn Iterator<Item = Bytes>| {
+            held.enumerate().max_by_key(|(_, held)| *held).map(|(at, _)| at)
+        };
         let peak = peak_of(&mut predicted.iter().map(|moment| moment.held))?;
         let place = peak_of(&mut measured.iter().copied())?;
         let before = peak.min(place);
@@ -54,12 +56,23 @@ impl Courses {
         let points: Vec<Furthest> = both()
             .filter_map(|(measured, predicted)| {
                 let moment = highest(predicted)?;
-                Some(Furthest { measured: measured.iter().copied().max()?, predicted: moment.held, op: moment.op })
+                Some(Furthest {
+                    measured: measured.iter().copied().max()?,
+                    predicted: moment.held,
+                    op: moment.op,
+                })
             })
             .collect();
-        let furthest = *points.iter().max_by_key(|point| point.measured.0.abs_diff(point.predicted.0))?;
+        let furthest =
+            *points.iter().max_by_key(|point| point.measured.0.abs_diff(point.predicted.0))?;
         let measured = points.iter().map(|point| point.measured).collect();
-        Some(Self { each, before, measured, predicted: points.iter().map(|point| point.predicted).collect(), furthest })
+        Some(Self {
+            each,
+            before,
+            measured,
+            predicted: points.iter().map(|point| point.predicted).collect(),
+            furthest,
+        })
     }
 }
 
@@ -70,7 +83,12 @@ mod tests {
     use crate::units::Bytes;
 
     fn step(held: &[u64]) -> Vec<HeldAfter> {
-        held.iter().map(|held| HeldAfter { held: Bytes(*held), op: if *held > 5 { "large" } else { "small" } }).collect()
+        held.iter()
+            .map(|held| HeldAfter {
+                held: Bytes(*held),
+                op: if *held > 5 { "large" } else { "small" },
+            })
+            .collect()
     }
 
     fn bytes(held: &[u64]) -> Vec<Bytes> {
@@ -82,14 +100,17 @@ mod tests {
         // The record holds the end of a step, a step, and the beginning of the next.
         let measured = bytes(&[4, 1, 2, 3, 9, 4, 1, 2]);
         let found = Courses::of(&measured, &step(&[1, 2, 3, 8, 4]));
-        let found = found.as_ref().map(|found| (&*found.measured, &*found.predicted, found.before, found.each));
+        let found = found
+            .as_ref()
+            .map(|found| (&*found.measured, &*found.predicted, found.before, found.each));
         assert_eq!(found, Some((&bytes(&[1, 2, 3, 9, 4])[..], &bytes(&[1, 2, 3, 8, 4])[..], 3, 1)));
     }
 
     #[test]
     fn a_record_of_part_of_a_step_is_set_beside_that_part() {
         let found = Courses::of(&bytes(&[3, 9]), &step(&[1, 2, 3, 8, 4]));
-        let found = found.as_ref().map(|found| (found.measured.len(), found.furthest.op, found.before));
+        let found =
+            found.as_ref().map(|found| (found.measured.len(), found.furthest.op, found.before));
         assert_eq!(found, Some((2, "large", 1)));
     }
 
@@ -101,10 +122,13 @@ mod tests {
 
     #[test]
     fn long_steps_are_thinned_to_their_highest_moments() {
-        let long: Vec<u64> = (0..10_000).map(|at| if at == 7_000 { 99_999 } else { at % 1000 }).collect();
+        let long: Vec<u64> =
+            (0..10_000).map(|at| if at == 7_000 { 99_999 } else { at % 1000 }).collect();
         let found = Courses::of(&bytes(&long), &step(&long));
         assert!(found.is_some_and(|found| {
-            found.measured.len() <= 240 && found.measured == found.predicted && found.measured.contains(&Bytes(99_999))
+            found.measured.len() <= 240
+                && found.measured == found.predicted
+                && found.measured.contains(&Bytes(99_999))
         }));
     }
 }

@@ -52,12 +52,18 @@ pub(super) struct Entry {
 pub(super) fn read(file: &[u8]) -> Result<Dumped, SnapshotError> {
     let value = pickle::read(file).map_err(SnapshotError::NoSnapshot)?;
     let segments = value.get("segments").filter(|segments| matches!(segments, Value::List(_)));
-    let segments = segments.ok_or_else(|| SnapshotError::NoSnapshot("it lists no segments".to_owned()))?;
+    let segments =
+        segments.ok_or_else(|| SnapshotError::NoSnapshot("it lists no segments".to_owned()))?;
     let traces = value.get("device_traces").map_or_else(Vec::new, |traces| traces.list());
-    let settings = value.get("allocator_settings").and_then(|settings| settings.get("PYTORCH_CUDA_ALLOC_CONF")?.text());
+    let settings = value
+        .get("allocator_settings")
+        .and_then(|settings| settings.get("PYTORCH_CUDA_ALLOC_CONF")?.text());
     Ok(Dumped {
         segments: segments.list().iter().filter_map(segment).collect(),
-        device_traces: traces.iter().map(|entries| entries.list().iter().filter_map(entry).collect()).collect(),
+        device_traces: traces
+            .iter()
+            .map(|entries| entries.list().iter().filter_map(entry).collect())
+            .collect(),
         conf: settings.map_or_else(String::new, |text| text.to_string()),
     })
 }
@@ -100,7 +106,9 @@ fn place(frames: &Value) -> Option<String> {
     let frames = frames.list();
     let file = |frame: &Value| frame.get("filename").and_then(|name| name.text());
     // PyTorch's own frames lie in its folder, or are C++.
-    let is_outside = |frame: &&Value| file(frame).is_some_and(|name| name.ends_with(".py") && !name.contains("/torch/"));
+    let is_outside = |frame: &&Value| {
+        file(frame).is_some_and(|name| name.ends_with(".py") && !name.contains("/torch/"))
+    };
     let frame = frames.iter().find(is_outside).or_else(|| frames.first())?;
     let (name, path) = (frame.get("name")?.text()?, file(frame)?);
     let file = path.rsplit(['/', '\\']).next().unwrap_or_default();

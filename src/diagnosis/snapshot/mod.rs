@@ -53,7 +53,9 @@ pub enum SnapshotError {
     )]
     TooLarge,
     /// The file is no pickle, or a pickle of something else.
-    #[error("This is no memory snapshot of PyTorch: {0}. torch.cuda.memory._dump_snapshot(\"snapshot.pickle\") writes one.")]
+    #[error(
+        "This is no memory snapshot of PyTorch: {0}. torch.cuda.memory._dump_snapshot(\"snapshot.pickle\") writes one."
+    )]
     NoSnapshot(String),
     /// The file has no record of allocations and releases.
     #[error(

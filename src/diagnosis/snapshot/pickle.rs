@@ -105,7 +105,8 @@ impl Container {
 /// # Errors
 /// A clause that says what it is instead.
 pub(super) fn read(file: &[u8]) -> Result<Value, String> {
-    let mut machine = Machine { rest: file, stack: Vec::new(), marks: Vec::new(), memo: HashMap::new() };
+    let mut machine =
+        Machine { rest: file, stack: Vec::new(), marks: Vec::new(), memo: HashMap::new() };
     loop {
         let code = machine.byte()?;
         if code == b'.' {
@@ -142,7 +143,11 @@ impl<'f> Machine<'f> {
             b'c' | 0x93 | b'R' | b'b' | b'o' | b'i' | 0x81 | 0x92 => {
                 return Err("the pickle asks for code to be run, which is not done here".to_owned());
             }
-            other => return Err(format!("the pickle holds something else than plain data (code {other:#04x})")),
+            other => {
+                return Err(format!(
+                    "the pickle holds something else than plain data (code {other:#04x})"
+                ));
+            }
         }
         Ok(())
     }
@@ -178,7 +183,8 @@ impl<'f> Machine<'f> {
     }
 
     fn last(&mut self, count: usize) -> Result<Vec<Value>, String> {
-        let from = self.stack.len().checked_sub(count).ok_or("the pickle takes more than it holds")?;
+        let from =
+            self.stack.len().checked_sub(count).ok_or("the pickle takes more than it holds")?;
         Ok(self.stack.split_off(from))
     }
 
@@ -199,7 +205,11 @@ impl<'f> Machine<'f> {
         let unused = u32::try_from(64 - 8 * bytes).unwrap_or(0);
         let signed = matches!(code, b'J' | 0x8a) && bytes > 0;
         let number = number.cast_signed();
-        self.stack.push(Value::Integer(if signed { number.unbounded_shl(unused).unbounded_shr(unused) } else { number }));
+        self.stack.push(Value::Integer(if signed {
+            number.unbounded_shl(unused).unbounded_shr(unused)
+        } else {
+            number
+        }));
         Ok(())
     }
 
@@ -237,7 +247,11 @@ impl<'f> Machine<'f> {
             _ => self.above_mark()?,
         };
         let container = Container::of(values)?;
-        self.stack.push(if matches!(code, b'}' | b'd') { Value::Dict(container) } else { Value::List(container) });
+        self.stack.push(if matches!(code, b'}' | b'd') {
+            Value::Dict(container)
+        } else {
+            Value::List(container)
+        });
         Ok(())
     }
 
@@ -248,7 +262,11 @@ impl<'f> Machine<'f> {
             b's' => self.last(2)?,
             _ => self.above_mark()?,
         };
-        let below = self.stack.last().and_then(Value::container).ok_or("the pickle adds to what is no list")?;
+        let below = self
+            .stack
+            .last()
+            .and_then(Value::container)
+            .ok_or("the pickle adds to what is no list")?;
         below.extend(values)
     }
 
@@ -259,7 +277,8 @@ impl<'f> Machine<'f> {
             _ => u64::try_from(self.memo.len()).unwrap_or(u64::MAX),
         };
         if matches!(code, b'h' | b'j') {
-            let value = self.memo.get(&number).ok_or("the pickle refers to what it has not made")?;
+            let value =
+                self.memo.get(&number).ok_or("the pickle refers to what it has not made")?;
             self.stack.push(value.clone());
         } else {
             let top = self.stack.last().ok_or("the pickle takes more than it holds")?;

@@ -50,7 +50,8 @@ fn step(entry: &Entry) -> Step<'_> {
 /// Reads the record of the GPU with the longest one.
 pub(super) fn of(dumped: &Dumped) -> Result<Snapshot, SnapshotError> {
     let longest = dumped.device_traces.iter().enumerate().max_by_key(|(_, entries)| entries.len());
-    let (device, entries) = longest.filter(|(_, entries)| !entries.is_empty()).ok_or(SnapshotError::NoRecord)?;
+    let (device, entries) =
+        longest.filter(|(_, entries)| !entries.is_empty()).ok_or(SnapshotError::NoRecord)?;
     let device = u64::try_from(device).unwrap_or(u64::MAX);
     let (mut tensors, reserved) = at_end(dumped, device);
     let mut held = Held { allocated: sum(&tensors), reserved };
@@ -65,7 +66,10 @@ pub(super) fn of(dumped: &Dumped) -> Result<Snapshot, SnapshotError> {
         if held.allocated > most.allocated {
             peak = at + 1;
         }
-        most = Held { allocated: most.allocated.max(held.allocated), reserved: most.reserved.max(held.reserved) };
+        most = Held {
+            allocated: most.allocated.max(held.allocated),
+            reserved: most.reserved.max(held.reserved),
+        };
         if matches!(step(entry), Step::Taken(..) | Step::Freed(_)) {
             course.push(Bytes(held.allocated));
         }
@@ -117,7 +121,8 @@ fn undo(entries: &[Entry], tensors: &mut Tensors, held: &mut Held) {
         match step(entry) {
             Step::Taken(address, _) => {
                 let gone = tensors.remove(&address);
-                held.allocated = held.allocated.saturating_sub(gone.map_or(0, |live| block(live.bytes.0)));
+                held.allocated =
+                    held.allocated.saturating_sub(gone.map_or(0, |live| block(live.bytes.0)));
             }
             Step::Freed(address) => {
                 held.allocated = held.allocated.saturating_add(block(entry.size));
@@ -139,7 +144,8 @@ fn follow(entry: &Entry, tensors: &mut Tensors, held: &mut Held) {
         }
         Step::Freed(address) => {
             let gone = tensors.remove(&address);
-            held.allocated = held.allocated.saturating_sub(gone.map_or(0, |live| block(live.bytes.0)));
+            held.allocated =
+                held.allocated.saturating_sub(gone.map_or(0, |live| block(live.bytes.0)));
         }
         Step::Reserved(bytes) => held.reserved = held.reserved.saturating_add(bytes),
         Step::GivenBack(bytes) => held.reserved = held.reserved.saturating_sub(bytes),

@@ -22,15 +22,26 @@ impl SnapshotBeside {
     pub const fn amounts(&self) -> [AmountOfBoth; 2] {
         let (measured, predicted) = (&self.measured, &self.predicted.memory);
         [
-            AmountOfBoth { label: "Allocated by tensors", measured: measured.allocated, predicted: predicted.allocated },
-            AmountOfBoth { label: "Reserved by PyTorch", measured: measured.reserved, predicted: predicted.reserved },
+            AmountOfBoth {
+                label: "Allocated by tensors",
+                measured: measured.allocated,
+                predicted: predicted.allocated,
+            },
+            AmountOfBoth {
+                label: "Reserved by PyTorch",
+                measured: measured.reserved,
+                predicted: predicted.reserved,
+            },
         ]
     }
 
     /// Returns the record in one sentence.
     pub fn heading(&self) -> String {
         let device = self.measured.device;
-        format!("Memory snapshot of GPU {device}: {} entries.", whole(u64::try_from(self.measured.entries).unwrap_or(u64::MAX)))
+        format!(
+            "Memory snapshot of GPU {device}: {} entries.",
+            whole(u64::try_from(self.measured.entries).unwrap_or(u64::MAX))
+        )
     }
 
     /// Returns sentences on the share of the measured memory that is explained, and on reasons why
@@ -98,8 +109,13 @@ impl Difference {
     /// snapshot.
     pub fn origin(&self) -> String {
         let names = self.names.iter().map(|[op, name]| format!("{name} ({op})")).take(MOST_NAMES);
-        let places = self.places.iter().map(|place| format!("asked for by {place}")).take(MOST_NAMES);
+        let places =
+            self.places.iter().map(|place| format!("asked for by {place}")).take(MOST_NAMES);
         let known: Vec<String> = names.chain(places).collect();
-        if known.is_empty() { "unknown: the snapshot has no stacks of that time".to_owned() } else { known.join("; ") }
+        if known.is_empty() {
+            "unknown: the snapshot has no stacks of that time".to_owned()
+        } else {
+            known.join("; ")
+        }
     }
 }

@@ -40,15 +40,24 @@ pub(super) fn runs(job: &Job, run: &TrainingRun) -> bool {
     let layout = job.layout();
     let whole = layout.t() == 1 && layout.p() == 1 && layout.cp() == 1;
     let own_loss = run.loss == Loss::OfStack;
-    let plain = run.tuning.is_full() && run.packed_text().is_none() && run.evaluation.is_none() && !run.compile;
+    let plain = run.tuning.is_full()
+        && run.packed_text().is_none()
+        && run.evaluation.is_none()
+        && !run.compile;
     whole && own_loss && plain && run.stack.is_played() && !run.stack.modules().is_own_model
 }
 
 /// True for a training that an encoder beside a decoder is modelled in.
 pub(super) fn run_beside(job: &Job, run: &TrainingRun) -> bool {
     let sharding = job.layout().sharding;
-    let gathers = sharding.gathers.as_ref().is_some_and(|gathers| gathers.into == GatheredInto::BufferAndTensors);
-    let shares = !gathers && (sharding.shards_optimizer() || sharding.shards_gradients() || sharding.shards_parameters());
+    let gathers = sharding
+        .gathers
+        .as_ref()
+        .is_some_and(|gathers| gathers.into == GatheredInto::BufferAndTensors);
+    let shares = !gathers
+        && (sharding.shards_optimizer()
+            || sharding.shards_gradients()
+            || sharding.shards_parameters());
     let standard = job.layout().ep() == 1 && run.tuning.objective.sequences() == 1;
     runs(job, run) && standard && !shares
 }

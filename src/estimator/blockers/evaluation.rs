@@ -1,13 +1,18 @@
 //! Rules that keep evaluations between steps from being played.
 
-use super::{EVALUATION_AWAY, EVALUATION_GATHERED, EVALUATION_LOSS, EVALUATION_SPLIT, EVALUATION_TUNED};
+use super::{
+    EVALUATION_AWAY, EVALUATION_GATHERED, EVALUATION_LOSS, EVALUATION_SPLIT, EVALUATION_TUNED,
+};
 use crate::config::{Job, Loss, Objective, TrainingPrecision, TrainingRun};
 use crate::estimator::companions;
 use crate::sharding::{Buckets, FrameworkRule};
 use crate::stacks::NotWith;
 
 /// The rule that keeps the evaluations of a training from being played; `None` where they are played, or where there are none.
-pub(in crate::estimator) fn refused(job: &Job, run: &TrainingRun) -> Option<&'static FrameworkRule> {
+pub(in crate::estimator) fn refused(
+    job: &Job,
+    run: &TrainingRun,
+) -> Option<&'static FrameworkRule> {
     run.evaluation?;
     let layout = job.layout();
     let split = layout.t() > 1 || layout.p() > 1 || layout.cp() > 1 || layout.ep() > 1;

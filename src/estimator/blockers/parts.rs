@@ -1,9 +1,12 @@
 //! Parts of models that some trainings are not modelled with.
 
 use super::{
-    FrameworkRule, INDEXED_BY_MASKS, LAYERS_ELSEWHERE, STATES_OTHERWISE, STREAMS_IN_STAGES, STREAMS_TUNED, encoders, towers,
+    FrameworkRule, INDEXED_BY_MASKS, LAYERS_ELSEWHERE, STATES_OTHERWISE, STREAMS_IN_STAGES,
+    STREAMS_TUNED, encoders, towers,
 };
-use crate::config::{AttentionKernel, EmbeddedParts, Job, Objective, Recompute, TaskKind, TrainingRun};
+use crate::config::{
+    AttentionKernel, EmbeddedParts, Job, Objective, Recompute, TaskKind, TrainingRun,
+};
 
 rules! {
     /// Blocks that layers share, in other runs.
@@ -26,17 +29,27 @@ pub(super) fn forbidden(job: &Job, run: &TrainingRun, forbid: &mut Forbid<'_>) {
     forbid(indexed && run.attention == AttentionKernel::Flash, &|| Some(&INDEXED_BY_MASKS));
     forbid(is_encoder && !encoders::runs(job, run), &|| Some(&encoders::ENCODER_ELSEWHERE));
     forbid(is_encoder && !encoders::runs_again(job, run), &|| Some(&encoders::ENCODER_RUNS_ONCE));
-    forbid(is_encoder && !model.family.modules().encoder.trains, &|| Some(&encoders::ENCODER_COUNTED));
+    forbid(is_encoder && !model.family.modules().encoder.trains, &|| {
+        Some(&encoders::ENCODER_COUNTED)
+    });
     forbid(model.task.is_some() && !encoders::runs(job, run), &|| Some(&encoders::TASK_ELSEWHERE));
-    forbid(model.task.is_some_and(|task| task.kind == TaskKind::States), &|| Some(&encoders::NO_TASK));
-    forbid(model.source.is_some() && !encoders::run_beside(job, run), &|| Some(&encoders::SOURCE_ELSEWHERE));
+    forbid(model.task.is_some_and(|task| task.kind == TaskKind::States), &|| {
+        Some(&encoders::NO_TASK)
+    });
+    forbid(model.source.is_some() && !encoders::run_beside(job, run), &|| {
+        Some(&encoders::SOURCE_ELSEWHERE)
+    });
     let written = run.attention == AttentionKernel::Standard && run.recompute == Recompute::None;
     let biased = model.family.modules().encoder.embedding == EmbeddedParts::WithBiases;
     forbid(model.source.is_some() && biased && !written, &|| Some(&encoders::SOURCE_BIASED));
-    forbid(model.source.is_some() && !model.family.modules().encoder.trains, &|| Some(&encoders::SOURCE_COUNTED));
+    forbid(model.source.is_some() && !model.family.modules().encoder.trains, &|| {
+        Some(&encoders::SOURCE_COUNTED)
+    });
     let shares = model.shared.is_some();
     forbid(shares && (layout.p() > 1 || !run.stack.is_played()), &|| Some(&SHARED_ELSEWHERE));
-    forbid((shares || model.shares_blocks()) && layout.sharding.shards_parameters(), &|| Some(&SHARED_IN_SHARDS));
+    forbid((shares || model.shares_blocks()) && layout.sharding.shards_parameters(), &|| {
+        Some(&SHARED_IN_SHARDS)
+    });
     forbid(model.tower.is_some() && !towers::are_held(job, run), &|| Some(&towers::NOT_HELD));
     forbid(!towers::see(job, run), &|| Some(&towers::ELSEWHERE));
     let tuned = run.tuning.freezes_model() || run.tuning.objective != Objective::NextToken;

@@ -25,7 +25,9 @@ rules! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Unseen {
     /// The model has no tower.
-    #[error("no vision tower is counted in this model, so that it takes no images; set “Images per sequence” to 0")]
+    #[error(
+        "no vision tower is counted in this model, so that it takes no images; set “Images per sequence” to 0"
+    )]
     NoTower,
     /// The run of its tower, or of its projector, is not described.
     #[error(
@@ -57,16 +59,21 @@ pub(super) fn are_held(job: &Job, run: &TrainingRun) -> bool {
     let layout = job.layout();
     let whole = layout.t() == 1 && layout.p() == 1 && layout.cp() == 1 && layout.ep() == 1;
     let into_buffers = |gathers: &Gathers| gathers.into == GatheredInto::BufferAndTensors;
-    let by_itself = layout.shards() == 1 || layout.sharding.gathers.as_ref().is_some_and(into_buffers);
+    let by_itself =
+        layout.shards() == 1 || layout.sharding.gathers.as_ref().is_some_and(into_buffers);
     whole && by_itself && run.stack.is_played() && !run.stack.modules().is_own_model
 }
 
 /// True for a training in which images are modelled, if there are any.
 pub(super) fn see(job: &Job, run: &TrainingRun) -> bool {
     let sharding = &job.layout().sharding;
-    let groups = sharding.gathers.as_ref().is_some_and(|gathers| gathers.into == GatheredInto::BufferAndTensors);
+    let groups = sharding
+        .gathers
+        .as_ref()
+        .is_some_and(|gathers| gathers.into == GatheredInto::BufferAndTensors);
     let replicated = (!sharding.shards_optimizer() || groups) && !job.layout().offload.any();
-    let plain = !run.compile && run.recompute != Recompute::Selective && run.packed_text().is_none();
+    let plain =
+        !run.compile && run.recompute != Recompute::Selective && run.packed_text().is_none();
     run.images.per_sequence == 0 || (are_held(job, run) && replicated && plain)
 }
 
@@ -90,7 +97,10 @@ pub(super) fn unseen(job: &Job) -> Option<Unseen> {
     let Some(seen) = tower.seen(images) else {
         let projector = tower.projector.model_type;
         let own = tower.modules.model_type;
-        return Some(Unseen::NotDescribed { tower: own, projector: if projector.is_empty() { own } else { projector } });
+        return Some(Unseen::NotDescribed {
+            tower: own,
+            projector: if projector.is_empty() { own } else { projector },
+        });
     };
     let too_long = images.per_sequence.saturating_mul(seen.tokens) > length;
     too_long.then_some(Unseen::TooLong { images: images.per_sequence, tokens: seen.tokens, length })

@@ -2,19 +2,24 @@
 //! backward.
 
 use super::{
-    ADAPTED_EXPERTS_APART, ADAPTED_EXPERTS_SPLIT, ADAPTED_LATENT, ADAPTED_OTHERWISE, ADAPTED_SHARED, AUTOCAST_SHARED, Blocker,
-    EXPERTS_ADAPTED_IN_HALVES, EXPERTS_ADAPTED_PLAINLY, EXPERTS_ADAPTED_SHARED, GRADIENTS_KEPT, LOSS_OF_TORCHTITAN,
-    NOTHING_LEARNS, PACKED_ELSEWHERE, PACKED_SCORES, PREFIX_ELSEWHERE, PREFIX_RECOMPUTED, SAVED_SHARED, SAVED_TIED,
-    STATES_ADAPTED, STEPS_IN_BACKWARD, TUNING_ELSEWHERE, TUNING_MEGATRON, TUNING_SPLIT, UPCAST_SHARED,
+    ADAPTED_EXPERTS_APART, ADAPTED_EXPERTS_SPLIT, ADAPTED_LATENT, ADAPTED_OTHERWISE,
+    ADAPTED_SHARED, AUTOCAST_SHARED, Blocker, EXPERTS_ADAPTED_IN_HALVES, EXPERTS_ADAPTED_PLAINLY,
+    EXPERTS_ADAPTED_SHARED, GRADIENTS_KEPT, LOSS_OF_TORCHTITAN, NOTHING_LEARNS, PACKED_ELSEWHERE,
+    PACKED_SCORES, PREFIX_ELSEWHERE, PREFIX_RECOMPUTED, SAVED_SHARED, SAVED_TIED, STATES_ADAPTED,
+    STEPS_IN_BACKWARD, TUNING_ELSEWHERE, TUNING_MEGATRON, TUNING_SPLIT, UPCAST_SHARED,
 };
-use crate::config::{AttentionKernel, Job, Method, Objective, Recompute, Targets, TrainingPrecision, TrainingRun};
+use crate::config::{
+    AttentionKernel, Job, Method, Objective, Recompute, Targets, TrainingPrecision, TrainingRun,
+};
 use crate::sharding::{CarriedOutBy, FrameworkRule, GatheredInto, With};
 use crate::stacks::GroupsOfEnds;
 
 /// True if the order of a step whose optimizer runs within backward is known.
 fn may_step_in_backward(job: &Job, run: &TrainingRun) -> bool {
     let recipe = run.recipe();
-    let plain = recipe.master.is_none() && recipe.gradient_copy.is_none() && recipe.gradient == recipe.parameter;
+    let plain = recipe.master.is_none()
+        && recipe.gradient_copy.is_none()
+        && recipe.gradient == recipe.parameter;
     let alone = job.layout().world_size() == 1 && job.gradient_accumulation_steps() == 1;
     let fused = run.optimizer_implementation.is_one_kernel();
     run.stack.is_played() && plain && alone && fused && !job.layout().offload.any()
@@ -24,8 +29,12 @@ fn may_step_in_backward(job: &Job, run: &TrainingRun) -> bool {
 /// `zero_grad`, not a library.
 fn may_keep_gradients(job: &Job, run: &TrainingRun) -> bool {
     let layout = job.layout();
-    let by_engine = run.stack.is_played() && layout.shards() > 1 && layout.sharding.buckets.is_of_stated_size();
-    let plain = !run.optimizer_in_backward && !layout.reduce_once && !layout.offload.any() && layout.p() == 1;
+    let by_engine =
+        run.stack.is_played() && layout.shards() > 1 && layout.sharding.buckets.is_of_stated_size();
+    let plain = !run.optimizer_in_backward
+        && !layout.reduce_once
+        && !layout.offload.any()
+        && layout.p() == 1;
     run.stack.is_played() && !by_engine && plain
 }
 
@@ -34,14 +43,25 @@ fn may_keep_gradients(job: &Job, run: &TrainingRun) -> bool {
 fn may_chunk_loss(job: &Job, run: &TrainingRun) -> bool {
     let (layout, model) = (job.layout(), job.model());
     let is_gathered = run.precision == TrainingPrecision::FsdpMixed || layout.shards() > 1;
-    let is_fsdp2 = layout.sharding.gathers.as_ref().is_some_and(|gathers| gathers.into == GatheredInto::BufferAndTensors);
+    let is_fsdp2 = layout
+        .sharding
+        .gathers
+        .as_ref()
+        .is_some_and(|gathers| gathers.into == GatheredInto::BufferAndTensors);
     let by_torchtitan = run.stack.groups_of_ends == GroupsOfEnds::Apart && !run.compile;
-    let plain = !model.tie_word_embeddings && !layout.reduce_once && run.zero_grad_to_none && !layout.offload.any();
+    let plain = !model.tie_word_embeddings
+        && !layout.reduce_once
+        && run.zero_grad_to_none
+        && !layout.offload.any();
     by_torchtitan && is_fsdp2 && is_gathered && plain && run.loss.divides(run.seq_length)
 }
 
 /// Settings that Megatron-LM's adapters are not modelled with.
-fn under_megatron(job: &Job, run: &TrainingRun, mut forbid: impl FnMut(bool, &'static FrameworkRule)) {
+fn under_megatron(
+    job: &Job,
+    run: &TrainingRun,
+    mut forbid: impl FnMut(bool, &'static FrameworkRule),
+) {
     let (layout, tuning) = (job.layout(), &run.tuning);
     let is_lora = tuning.method == Method::Lora
         && !tuning.copies_ends()
@@ -52,7 +72,10 @@ fn under_megatron(job: &Job, run: &TrainingRun, mut forbid: impl FnMut(bool, &'s
     }
     forbid(!run.megatron.transformer_engine, &ADAPTED_OTHERWISE);
     forbid(job.model().mla.is_some(), &ADAPTED_LATENT);
-    forbid(layout.sharding.shards_gradients() && layout.shards().saturating_mul(layout.cp()) > 1, &ADAPTED_SHARED);
+    forbid(
+        layout.sharding.shards_gradients() && layout.shards().saturating_mul(layout.cp()) > 1,
+        &ADAPTED_SHARED,
+    );
     let inner = Targets::GATE.and(Targets::UP).and(Targets::DOWN);
     let experts = job.model().moe.is_some() && tuning.target_modules.meets(inner);
     forbid(experts && layout.etp() > 1, &ADAPTED_EXPERTS_SPLIT);
@@ -89,17 +112,28 @@ pub(super) fn add(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let inner = Targets::GATE.and(Targets::UP).and(Targets::DOWN);
     let experts = job.model().moe.is_some() && !elsewhere && tuning.method.adapts_linears();
     let modules = job.model().family.modules();
-    let wrapped = experts && modules.peft_finds_experts && tuning.target_modules.meets(inner.and(Targets::OTHERS));
-    let half = tuning.target_modules.meets(Targets::GATE) != tuning.target_modules.meets(Targets::UP);
+    let wrapped = experts
+        && modules.peft_finds_experts
+        && tuning.target_modules.meets(inner.and(Targets::OTHERS));
+    let half =
+        tuning.target_modules.meets(Targets::GATE) != tuning.target_modules.meets(Targets::UP);
     forbid(wrapped && half, &EXPERTS_ADAPTED_IN_HALVES);
     forbid(wrapped && (tuning.method == Method::Dora || tuning.dropout), &EXPERTS_ADAPTED_PLAINLY);
-    forbid(wrapped && layout.shards() > 1 && layout.sharding.shards_optimizer(), &EXPERTS_ADAPTED_SHARED);
     forbid(
-        modules.peft_spares_states && tuning.method.adapts_linears() && tuning.target_modules.meets(Targets::OTHERS),
+        wrapped && layout.shards() > 1 && layout.sharding.shards_optimizer(),
+        &EXPERTS_ADAPTED_SHARED,
+    );
+    forbid(
+        modules.peft_spares_states
+            && tuning.method.adapts_linears()
+            && tuning.target_modules.meets(Targets::OTHERS),
         &STATES_ADAPTED,
     );
     forbid(tuning.copies_ends() && job.model().tie_word_embeddings, &SAVED_TIED);
-    forbid(tuning.copies_ends() && layout.shards() > 1 && layout.sharding.shards_optimizer(), &SAVED_SHARED);
+    forbid(
+        tuning.copies_ends() && layout.shards() > 1 && layout.sharding.shards_optimizer(),
+        &SAVED_SHARED,
+    );
     let prefix = tuning.method == Method::Prefix;
     let takes_none = !modules.takes_prefix || job.model().mla.is_some();
     forbid(prefix && run.recompute != Recompute::None, &PREFIX_RECOMPUTED);

@@ -103,7 +103,8 @@ impl Trained {
         let (loss, sequences) = (run.loss.kernel(run.stack).bend()?, job.micro_batch_size());
         let window = job.model().sliding_window.unwrap_or(0);
         let last_bend = loss.div_ceil(sequences).max(window);
-        let first_bend = [loss / sequences, window].into_iter().filter(|bend| *bend > 0).min().unwrap_or(0);
+        let first_bend =
+            [loss / sequences, window].into_iter().filter(|bend| *bend > 0).min().unwrap_or(0);
         let grid = Grid::past(last_bend, Self::step(job));
         // The law is confirmed where it is asked about most: around the job's own length.
         let further = (job.seq_length().saturating_sub(grid.first) / grid.step).max(3);
@@ -125,7 +126,8 @@ impl Trained {
     fn before(&self, job: &Job) -> Option<&Laws> {
         let laws = || {
             let grid = Grid::past(0, Self::step(job));
-            let further = (self.first_bend / grid.step).checked_sub(1).filter(|further| *further > 3)?;
+            let further =
+                (self.first_bend / grid.step).checked_sub(1).filter(|further| *further > 3)?;
             Laws::of(job, grid, further)
         };
         self.before.get_or_init(laws).as_ref()
@@ -153,11 +155,17 @@ impl Laws {
             return None;
         }
         let mut highest = Highest::default();
-        for (order, (((one, two), three), confirming)) in one.iter().zip(&two).zip(&three).zip(&confirming).enumerate() {
-            let values = |kind: usize| [one[kind], two[kind], three[kind]].map(|bytes| i128::from(bytes.0));
+        for (order, (((one, two), three), confirming)) in
+            one.iter().zip(&two).zip(&three).zip(&confirming).enumerate()
+        {
+            let values =
+                |kind: usize| [one[kind], two[kind], three[kind]].map(|bytes| i128::from(bytes.0));
             let holds: [Law<3>; 7] = array::from_fn(|kind| Law::through(values(kind)));
             let height = holds.iter().fold(Law::ZERO, |sum, law| sum + *law);
-            let holds_there = holds.iter().zip(confirming).all(|(law, bytes)| law.at(further.into()) == i128::from(bytes.0));
+            let holds_there = holds
+                .iter()
+                .zip(confirming)
+                .all(|(law, bytes)| law.at(further.into()) == i128::from(bytes.0));
             if height.at(further.into()).max(height.at(2)) >= limit || !holds_there {
                 return None;
             }

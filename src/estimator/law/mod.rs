@@ -55,7 +55,8 @@ impl<const N: usize> Law<N> {
     /// True if it is nowhere below another, and above it everywhere if it is not the `earlier` of the two. This compares differences one by
     /// one: every factor of a difference is at least 0, and that of the first is 1.
     fn covers(&self, other: &Self, earlier: bool) -> bool {
-        self.0.iter().zip(&other.0).all(|(own, others)| own >= others) && (earlier || self.0.first() > other.0.first())
+        self.0.iter().zip(&other.0).all(|(own, others)| own >= others)
+            && (earlier || self.0.first() > other.0.first())
     }
 }
 
@@ -104,7 +105,9 @@ impl<const N: usize, T> Default for Highest<N, T> {
 impl<const N: usize, T> Highest<N, T> {
     /// Keeps a moment unless another covers it, and no longer those that it covers.
     pub fn keep(&mut self, moment: Top<N, T>) {
-        let covers = |one: &Top<N, T>, other: &Top<N, T>| one.height.covers(&other.height, one.order <= other.order);
+        let covers = |one: &Top<N, T>, other: &Top<N, T>| {
+            one.height.covers(&other.height, one.order <= other.order)
+        };
         if !self.0.iter().any(|known| covers(known, &moment)) {
             self.0.retain(|known| !covers(&moment, known));
             self.0.push(moment);
@@ -124,7 +127,11 @@ impl<const N: usize, T> Highest<N, T> {
     /// The highest at `k` steps past the first argument, and how high it is.
     pub fn at(&self, k: i128) -> Option<(i128, &Top<N, T>)> {
         let all = self.0.iter().map(|top| (top.height.at(k), top));
-        all.reduce(|best, other| if (other.0, best.1.order) > (best.0, other.1.order) { other } else { best })
+        all.reduce(
+            |best, other| {
+                if (other.0, best.1.order) > (best.0, other.1.order) { other } else { best }
+            },
+        )
     }
 }
 
@@ -148,7 +155,10 @@ impl Grid {
 
     /// How many steps that argument is past the first; `None` where it lies before it or between two.
     fn steps(self, argument: u64) -> Option<u64> {
-        argument.checked_sub(self.first).filter(|past| past.is_multiple_of(self.step)).map(|past| past / self.step)
+        argument
+            .checked_sub(self.first)
+            .filter(|past| past.is_multiple_of(self.step))
+            .map(|past| past / self.step)
     }
 }
 
@@ -161,7 +171,9 @@ mod tests {
         let value = |k: i128| 7 + 5 * k + 3 * k * k;
         let law = Law::through([0, 1, 2].map(value));
         assert!((0..100).all(|k| law.at(k) == value(k)));
-        assert!((0..100).all(|k| (law * 3 + Law::through([1, 2, 3])).at(k) == 3 * value(k) + k + 1));
+        assert!(
+            (0..100).all(|k| (law * 3 + Law::through([1, 2, 3])).at(k) == 3 * value(k) + k + 1)
+        );
     }
 
     #[test]
@@ -175,7 +187,11 @@ mod tests {
             let heights = lines.map(|line| Law::through(line).at(k));
             let most = heights.into_iter().max().expect("lines");
             let first = heights.iter().position(|height| *height == most).expect("one of them");
-            assert_eq!(highest.at(k).map(|(height, top)| (height, top.order)), Some((most, first)), "{k}");
+            assert_eq!(
+                highest.at(k).map(|(height, top)| (height, top.order)),
+                Some((most, first)),
+                "{k}"
+            );
         }
         assert!(highest.iter().count() < lines.len());
     }
@@ -184,6 +200,9 @@ mod tests {
     fn a_grid_begins_beyond_the_bend() {
         let grid = Grid::past(100, 16);
         assert_eq!((grid.argument(0), grid.argument(2)), (112, 144));
-        assert_eq!([96, 112, 120, 144].map(|length| grid.steps(length)), [None, Some(0), None, Some(2)]);
+        assert_eq!(
+            [96, 112, 120, 144].map(|length| grid.steps(length)),
+            [None, Some(0), None, Some(2)]
+        );
     }
 }

@@ -32,13 +32,22 @@ impl Requests {
         let list = ops::without_products(&with);
         let parameters = Rc::new(stage::Parameters::of(job, &list));
         let weights = |stage: Stage| {
-            let scope = Scope { job, list: &list, stage, parameters: Rc::clone(&parameters), detail: false };
+            let scope = Scope {
+                job,
+                list: &list,
+                stage,
+                parameters: Rc::clone(&parameters),
+                detail: false,
+            };
             let lines = states::lines(&scope);
             (scope.stage, lines)
         };
         let (step, further) = (list.at(&with.lengths()), further(&with));
         let is_confirmed = step.at(&further.lengths()) == without_parameters(&further);
-        Some(Self { stages: stage::stages(job).into_iter().map(weights).collect(), step: is_confirmed.then_some(step) })
+        Some(Self {
+            stages: stage::stages(job).into_iter().map(weights).collect(),
+            step: is_confirmed.then_some(step),
+        })
     }
 
     /// Returns memory at the peak by kind, bytes, in the order of
@@ -53,7 +62,8 @@ impl Requests {
         let of_stage = |(stage, weights): &(Stage, Vec<LineItem>)| {
             let (stage, parameters) = (stage.clone(), Rc::clone(&uncounted));
             let scope = Scope { job, list: &list, stage, parameters, detail: false };
-            Ledger { lines: listed::with_weights(&scope, Moment::Prefill, weights.clone()) }.by_kind()
+            Ledger { lines: listed::with_weights(&scope, Moment::Prefill, weights.clone()) }
+                .by_kind()
         };
         fullest(self.stages.iter().map(of_stage))
     }

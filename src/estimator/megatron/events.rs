@@ -13,7 +13,11 @@ pub(in crate::estimator) fn events(job: &Job, run: &TrainingRun) -> Vec<Event> {
     let model = rank_model(job, run);
     let index = peak(job, run, None, false).stage;
     let scope = Scope { job, run, model: &model, stage: schedule::stage(job, run, index) };
-    let line = |line: LineItem| Event { op: line.label, name: line.label, bytes: i128::from(line.bytes.0) };
+    let line = |line: LineItem| Event {
+        op: line.label,
+        name: line.label,
+        bytes: i128::from(line.bytes.0),
+    };
     let mut events: Vec<Event> = scope.resident(false).into_iter().map(line).collect();
     for pass in schedule::passes(&job.pipeline(), index) {
         for _ in 0..pass.times {
@@ -28,7 +32,8 @@ impl Scope<'_> {
     fn pass_events(&self, pass: Pass, events: &mut Vec<Event>) {
         let Some(places) = self.stage.chunks.get(pass.chunk) else { return };
         let with_head = self.stage.head == Some(pass.chunk);
-        let embedding = self.model.embedding.iter().filter(|_| self.stage.embedding == Some(pass.chunk));
+        let embedding =
+            self.model.embedding.iter().filter(|_| self.stage.embedding == Some(pass.chunk));
         match pass.work {
             Work::Forward => {
                 embedding.for_each(|step| saved_events(step, |_| true, true, events));
@@ -38,10 +43,15 @@ impl Scope<'_> {
                         Covered::First => is_input(tensor),
                         Covered::With => false,
                     };
-                    self.steps(place.kind).iter().for_each(|step| saved_events(step, kept, true, events));
+                    self.steps(place.kind)
+                        .iter()
+                        .for_each(|step| saved_events(step, kept, true, events));
                 }
                 if with_head {
-                    self.model.head.iter().for_each(|step| saved_events(step, |_| true, true, events));
+                    self.model
+                        .head
+                        .iter()
+                        .for_each(|step| saved_events(step, |_| true, true, events));
                 }
             }
             Work::Backward | Work::BackwardInput => {
@@ -50,12 +60,18 @@ impl Scope<'_> {
                     steps_backward(&self.model.head, |_| true, false, events);
                 }
                 self.blocks_backward(places, split, events);
-                embedding.filter(|_| !split).for_each(|step| saved_events(step, |_| true, false, events));
+                embedding
+                    .filter(|_| !split)
+                    .for_each(|step| saved_events(step, |_| true, false, events));
             }
             Work::BackwardWeight => {
                 for place in places {
-                    let waits = |tensor: &Tensor| place.covered != Covered::No || survives(self.run, tensor);
-                    self.steps(place.kind).iter().for_each(|step| saved_events(step, waits, false, events));
+                    let waits = |tensor: &Tensor| {
+                        place.covered != Covered::No || survives(self.run, tensor)
+                    };
+                    self.steps(place.kind)
+                        .iter()
+                        .for_each(|step| saved_events(step, waits, false, events));
                 }
                 embedding.for_each(|step| saved_events(step, |_| true, false, events));
             }
@@ -69,10 +85,17 @@ impl Scope<'_> {
             let group = places.get(first..end).unwrap_or_default();
             for place in group.iter().filter(|_| recomputed) {
                 let again = |tensor: &Tensor| place.covered == Covered::With || !is_input(tensor);
-                self.steps(place.kind).iter().for_each(|step| saved_events(step, again, true, events));
+                self.steps(place.kind)
+                    .iter()
+                    .for_each(|step| saved_events(step, again, true, events));
             }
             for place in group.iter().rev() {
-                steps_backward(self.steps(place.kind), |tensor| recomputed || survives(self.run, tensor), split, events);
+                steps_backward(
+                    self.steps(place.kind),
+                    |tensor| recomputed || survives(self.run, tensor),
+                    split,
+                    events,
+                );
             }
             end = first;
         }
@@ -82,12 +105,21 @@ impl Scope<'_> {
 /// Backward through some operations; modules of which something was dropped are brought back when backward reaches them.
 ///
 /// With `split` what was there stays for the weights' gradients.
-fn steps_backward(steps: &[Step], there: impl Fn(&Tensor) -> bool, split: bool, events: &mut Vec<Event>) {
+fn steps_backward(
+    steps: &[Step],
+    there: impl Fn(&Tensor) -> bool,
+    split: bool,
+    events: &mut Vec<Event>,
+) {
     let mut back = Module::Rest;
     for (place, step) in steps.iter().enumerate().rev() {
         if step.module != back {
             back = step.module;
-            for again in steps.iter().take(place + 1).filter(|again| again.module == back && back != Module::Rest) {
+            for again in steps
+                .iter()
+                .take(place + 1)
+                .filter(|again| again.module == back && back != Module::Rest)
+            {
                 saved_events(again, |tensor| !there(tensor), true, events);
             }
         }
@@ -105,7 +137,12 @@ fn workspace_events(step: &Step, taken: bool, events: &mut Vec<Event>) {
     tensor_events(step, |tensor| tensor.role == Role::Workspace, taken, events);
 }
 
-fn tensor_events(step: &Step, which: impl Fn(&Tensor) -> bool, taken: bool, events: &mut Vec<Event>) {
+fn tensor_events(
+    step: &Step,
+    which: impl Fn(&Tensor) -> bool,
+    taken: bool,
+    events: &mut Vec<Event>,
+) {
     let tensors = step.op.tensors.iter().filter(|tensor| which(tensor));
     events.extend(tensors.map(|tensor| {
         let bytes = i128::from(tensor.bytes().0);

@@ -67,26 +67,47 @@ impl Moving {
 
     /// Gathered weights and gradients on one rank of a stage with so many blocks and these
     /// parameters, where a block of each kind saves that much.
-    pub fn with(job: &Job, run: &TrainingRun, (weights, layers): (&Weights, PerKind), saved: &[Bytes; 2]) -> Self {
+    pub fn with(
+        job: &Job,
+        run: &TrainingRun,
+        (weights, layers): (&Weights, PerKind),
+        saved: &[Bytes; 2],
+    ) -> Self {
         if !moves(job) {
             return Self::default();
         }
         let recipe = run.recipe();
         let count = layers.dense.saturating_add(layers.experts);
-        let kinds = || Kind::ALL.into_iter().zip(weights.blocks).zip(saved).filter(|((kind, _), _)| layers.of(*kind) > 0);
-        let ((_, block), saved) = kinds().max_by_key(|((_, elements), _)| *elements).unwrap_or(((Kind::Dense, 0), &Bytes::ZERO));
-        let in_blocks =
-            kinds().map(|((kind, elements), _)| elements.saturating_mul(layers.of(kind))).fold(0, u64::saturating_add);
+        let kinds = || {
+            Kind::ALL
+                .into_iter()
+                .zip(weights.blocks)
+                .zip(saved)
+                .filter(|((kind, _), _)| layers.of(*kind) > 0)
+        };
+        let ((_, block), saved) = kinds()
+            .max_by_key(|((_, elements), _)| *elements)
+            .unwrap_or(((Kind::Dense, 0), &Bytes::ZERO));
+        let in_blocks = kinds()
+            .map(|((kind, elements), _)| elements.saturating_mul(layers.of(kind)))
+            .fold(0, u64::saturating_add);
         let ends = weights.all.saturating_sub(in_blocks);
         let unit = UNIT.max((in_blocks / count.max(1)).saturating_mul(2));
-        let gathered = (unit / 2).div_ceil(block.max(1)).clamp(1, count.max(1)).saturating_mul(block);
+        let gathered =
+            (unit / 2).div_ceil(block.max(1)).clamp(1, count.max(1)).saturating_mul(block);
         // Blocks that backward has left have freed their saved tensors. Most is held with a full
         // queue, or with the current block alone.
         let waiting = (unit / block.max(1)).saturating_add(1).clamp(1, count.max(1));
         let saved = saved.0.div_ceil(recipe.gradient.bits().div_ceil(8).max(1));
-        let full = waiting.saturating_mul(block).saturating_sub((waiting - 1).saturating_mul(saved));
+        let full =
+            waiting.saturating_mul(block).saturating_sub((waiting - 1).saturating_mul(saved));
         let part = |elements| if job.layout().sharding.shards_parameters() { elements } else { 0 };
-        Self { ends: part(ends), blocks: part(gathered), gradients: full.max(block), head: weights.head }
+        Self {
+            ends: part(ends),
+            blocks: part(gathered),
+            gradients: full.max(block),
+            head: weights.head,
+        }
     }
 
     /// The lines of a moment.
@@ -113,7 +134,8 @@ impl Moving {
     /// Bytes of a moment: the sum of its lines.
     pub fn bytes(&self, run: &TrainingRun, at: At) -> Bytes {
         let (weights, gradients) = self.elements(at);
-        Elements(weights).stored_as(run.recipe().parameter) + Elements(gradients).stored_as(run.recipe().gradient)
+        Elements(weights).stored_as(run.recipe().parameter)
+            + Elements(gradients).stored_as(run.recipe().gradient)
     }
 
     /// True if anything is gathered or reduced.
@@ -128,10 +150,16 @@ pub(super) fn moves(job: &Job) -> bool {
     layout.sharding.shards_gradients() && layout.shards().saturating_mul(layout.cp()) > 1
 }
 
-fn line((label, note): (&'static str, &'static str), elements: u64, dtype: DType) -> Option<LineItem> {
+fn line(
+    (label, note): (&'static str, &'static str),
+    elements: u64,
+    dtype: DType,
+) -> Option<LineItem> {
     let bytes = Elements(elements).stored_as(dtype);
     let shape = Shape::of([Dim("elements", elements)]);
-    let tensors = vec![TensorLine { op: label, name: "of whole blocks", shape, dtype, count: 1, bytes }];
-    let (kind, source, certainty) = (MemoryKind::Temporary, sources::MEGATRON_FSDP, Certainty::Modelled);
+    let tensors =
+        vec![TensorLine { op: label, name: "of whole blocks", shape, dtype, count: 1, bytes }];
+    let (kind, source, certainty) =
+        (MemoryKind::Temporary, sources::MEGATRON_FSDP, Certainty::Modelled);
     (elements > 0).then_some(LineItem { kind, label, bytes, tensors, note, source, certainty })
 }

@@ -25,11 +25,22 @@ pub(super) fn activations(entries: &[Entry], detail: bool, lines: &mut Vec<LineI
     }
     lines.extend(saved);
     for (why, label, note) in [
-        (Alive::Recomputed, "Recomputed operations", "Brought back for the block that backward is in."),
-        (Alive::Flowing, "Activation gradients", "Gradients on their way through the operation that backward is in."),
+        (
+            Alive::Recomputed,
+            "Recomputed operations",
+            "Brought back for the block that backward is in.",
+        ),
+        (
+            Alive::Flowing,
+            "Activation gradients",
+            "Gradients on their way through the operation that backward is in.",
+        ),
     ] {
         let mut together = line(MemoryKind::Temporary, label, note, sources::PYTORCH_AUTOGRAD);
-        entries.iter().filter(|entry| entry.why == why).for_each(|entry| add(entry, detail, &mut together));
+        entries
+            .iter()
+            .filter(|entry| entry.why == why)
+            .for_each(|entry| add(entry, detail, &mut together));
         if together.bytes > Bytes::ZERO {
             lines.push(together);
         }
@@ -37,7 +48,15 @@ pub(super) fn activations(entries: &[Entry], detail: bool, lines: &mut Vec<LineI
 }
 
 fn line(kind: MemoryKind, label: &'static str, note: &'static str, source: Source) -> LineItem {
-    LineItem { kind, label, bytes: Bytes::ZERO, tensors: Vec::new(), note, source, certainty: Certainty::Modelled }
+    LineItem {
+        kind,
+        label,
+        bytes: Bytes::ZERO,
+        tensors: Vec::new(),
+        note,
+        source,
+        certainty: Certainty::Modelled,
+    }
 }
 
 fn add(entry: &Entry, detail: bool, line: &mut LineItem) {
@@ -69,7 +88,13 @@ impl Stands {
     fn of(scope: &Scope) -> Self {
         let stage = &scope.stage;
         let (dummies, scores) = (dummies(scope), scores(&scope.model.dense));
-        Self { head: stage.ends(), experts: stage.layers().experts > 0, messages: stage.messages, dummies, scores }
+        Self {
+            head: stage.ends(),
+            experts: stage.layers().experts > 0,
+            messages: stage.messages,
+            dummies,
+            scores,
+        }
     }
 }
 
@@ -100,7 +125,8 @@ impl Content {
     pub fn of(job: &Job, run: &TrainingRun) -> Self {
         let (options, layout, model) = (run.megatron, job.layout(), job.model());
         let (s, b) = (run.seq_length.div_ceil(layout.cp()), job.micro_batch_size());
-        let hidden = Elements(s.saturating_mul(b).saturating_mul(model.hidden_size)).stored_as(run.recipe().activation);
+        let hidden = Elements(s.saturating_mul(b).saturating_mul(model.hidden_size))
+            .stored_as(run.recipe().activation);
         let split = layout.sequence_parallel && layout.t() > 1;
         let rows = options.padded_vocab_size(model.vocab_size, layout.t()).div_ceil(layout.t());
         let pairs = run.seq_length.saturating_mul(s).saturating_mul(b);
@@ -108,7 +134,11 @@ impl Content {
             hidden,
             message: if split { Bytes(hidden.0.div_ceil(layout.t())) } else { hidden },
             logits: Bytes(hidden.0 / model.hidden_size.max(1)) * rows,
-            mask: if options.create_attention_mask { Elements(pairs).stored_as(DType::Mask) } else { Bytes::ZERO },
+            mask: if options.create_attention_mask {
+                Elements(pairs).stored_as(DType::Mask)
+            } else {
+                Bytes::ZERO
+            },
             split,
         }
     }
@@ -124,10 +154,16 @@ impl Buffers {
         Self {
             dummies: stands.dummies,
             // A frozen head gathers its input into a tensor that goes again.
-            gathered: only(split && (stands.head && !frozen || !options.transformer_engine), hidden),
+            gathered: only(
+                split && (stands.head && !frozen || !options.transformer_engine),
+                hidden,
+            ),
             scores: only(!options.transformer_engine, stands.scores),
             messages: message * stands.messages,
-            deferred: only(stands.head && !frozen, (hidden + logits) * options.wgrad_deferral_limit),
+            deferred: only(
+                stands.head && !frozen,
+                (hidden + logits) * options.wgrad_deferral_limit,
+            ),
             mask,
             workspaces: workspaces(run, stands),
         }
@@ -135,7 +171,10 @@ impl Buffers {
 
     /// All memory that is not the framework's own, and the framework's own.
     pub fn sums(&self) -> [Bytes; 2] {
-        [self.dummies + self.gathered + self.scores + self.messages + self.deferred + self.mask, self.workspaces]
+        [
+            self.dummies + self.gathered + self.scores + self.messages + self.deferred + self.mask,
+            self.workspaces,
+        ]
     }
 }
 
@@ -176,20 +215,32 @@ pub(super) fn dummies(scope: &Scope) -> Bytes {
     for held in held(scope).iter().filter(|held| held.learns && !is_end(held.op)) {
         let dims: Vec<u64> = held.tensor.shape.dims().map(|dim| dim.1).collect();
         // Biases of grouped experts have two dimensions as well, but get no dummy.
-        let matrix = if held.expert { dims.len() == 3 } else { dims.len() == 2 && held.tensor.name != "router weight" };
+        let matrix = if held.expert {
+            dims.len() == 3
+        } else {
+            dims.len() == 2 && held.tensor.name != "router weight"
+        };
         if let ([.., rows, columns], true) = (dims.as_slice(), matrix)
             && !shapes.contains(&(*rows, *columns))
         {
             shapes.push((*rows, *columns));
         }
     }
-    shapes.into_iter().map(|(rows, columns)| Elements(rows.saturating_mul(columns)).stored_as(scope.run.recipe().parameter)).sum()
+    shapes
+        .into_iter()
+        .map(|(rows, columns)| {
+            Elements(rows.saturating_mul(columns)).stored_as(scope.run.recipe().parameter)
+        })
+        .sum()
 }
 
 /// Megatron-Core's own attention: as large as one block's probabilities.
 pub(super) fn scores(steps: &[Step]) -> Bytes {
     let saved = steps.iter().flat_map(|step| step.op.tensors.iter());
-    saved.filter(|tensor| tensor.role == Role::Saved && tensor.name == "probabilities").map(crate::ops::Tensor::bytes).sum()
+    saved
+        .filter(|tensor| tensor.role == Role::Saved && tensor.name == "probabilities")
+        .map(crate::ops::Tensor::bytes)
+        .sum()
 }
 
 /// Transformer Engine's workspace serves its modules, and the router's product whatever the modules are (`router_gating_linear`).
@@ -201,5 +252,6 @@ fn workspaces(run: &TrainingRun, stands: &Stands) -> Bytes {
     // The output layer, unfused attention and Megatron-Core's own layers multiply through PyTorch, forward and backward.
     let unfused = matches!(run.attention, AttentionKernel::Standard);
     let pytorch = stands.head || !options.transformer_engine || unfused;
-    options.transformer_engine_workspace * engine + options.cublas_workspace * (2 * u64::from(pytorch))
+    options.transformer_engine_workspace * engine
+        + options.cublas_workspace * (2 * u64::from(pytorch))
 }

@@ -116,7 +116,8 @@ pub(super) struct Peak {
 pub(super) fn peak(job: &Job, run: &TrainingRun, only: Option<u64>, detail: bool) -> Peak {
     let model = rank_model(job, run);
     let weight = Weight::of_model(&model, run);
-    let stages = only.map_or_else(|| schedule::stages(job, run), |index| vec![schedule::stage(job, run, index)]);
+    let stages = only
+        .map_or_else(|| schedule::stages(job, run), |index| vec![schedule::stage(job, run, index)]);
     let mut moments: Vec<Moment> = Vec::with_capacity(4);
     let mut highest: Option<(Scope, Held, At, Bytes)> = None;
     for stage in stages {
@@ -175,7 +176,9 @@ pub(super) fn away(job: &Job, run: &TrainingRun, stage: u64) -> Bytes {
     let model = rank_model(job, run);
     let scope = Scope { job, run, model: &model, stage: schedule::stage(job, run, stage) };
     let (sizes, mut most) = (Weight::of_model(&model, run).sizes, Bytes::ZERO);
-    scope.play(|held, _| most = most.max(sizes.of(&held).saturating_sub(sizes.of(&on_device(job, held)))));
+    scope.play(|held, _| {
+        most = most.max(sizes.of(&held).saturating_sub(sizes.of(&on_device(job, held))))
+    });
     most
 }
 
@@ -192,7 +195,16 @@ impl<T: Copy + Add<Output = T> + Mul<u64, Output = T>> Sizes<T> {
 
     /// Bytes that were saved in forward, and bytes that recomputation brought back.
     fn each(&self, held: &Held) -> [T; 2] {
-        let [dense, experts, dense_input, experts_input, dense_again, experts_again, embedding, head] = self.0;
+        let [
+            dense,
+            experts,
+            dense_input,
+            experts_input,
+            dense_again,
+            experts_again,
+            embedding,
+            head,
+        ] = self.0;
         let Held { whole, inputs, again, again_inputs, embeddings, heads } = *held;
         let blocks = dense * whole.dense + experts * whole.experts;
         let saved = blocks + dense_input * inputs.dense + experts_input * inputs.experts;
@@ -231,7 +243,10 @@ impl<'a> Scope<'a> {
         for at in weight.places() {
             // After backward nothing is in flight; what the schedule never comes to is no moment.
             let nothing = (Held::default(), Some(Bytes::ZERO));
-            let (held, Some(beside)) = most.get(slot(at.place())).copied().unwrap_or(nothing) else { continue };
+            let (held, Some(beside)) = most.get(slot(at.place())).copied().unwrap_or(nothing)
+            else {
+                continue;
+            };
             let total = resident + beside + weight.inside(at).into_iter().sum() + moved(at);
             let name = self.name(at);
             match moments.iter_mut().find(|moment| moment.name == name) {
@@ -246,7 +261,11 @@ impl<'a> Scope<'a> {
     }
 
     fn play(&self, show: impl FnMut(Held, Where)) {
-        schedule::play(&self.stage, &schedule::passes(&self.job.pipeline(), self.stage.index), show);
+        schedule::play(
+            &self.stage,
+            &schedule::passes(&self.job.pipeline(), self.stage.index),
+            show,
+        );
     }
 
     fn name(&self, at: At) -> &'static str {
@@ -254,7 +273,9 @@ impl<'a> Scope<'a> {
             At::Head(place) if place + 1 == self.model.head.len() => "when the loss is computed",
             At::Head(_) => "when backward goes through the output head",
             At::Block { recomputed: true, .. } => "when backward recomputes the last block",
-            At::Block { .. } if self.run.recompute == Recompute::Selective => "when backward recomputes the last block",
+            At::Block { .. } if self.run.recompute == Recompute::Selective => {
+                "when backward recomputes the last block"
+            }
             At::Block { .. } => "when backward enters the last block",
             At::Forward => "when forward has ended",
             At::Step => "when the optimizer steps",
@@ -290,9 +311,21 @@ impl<'a> Scope<'a> {
         all(&self.model.embedding, held.embeddings, Alive::Saved, |_| true, &mut found);
         for kind in Kind::ALL {
             let steps = self.steps(kind);
-            all(steps, held.whole.of(kind), Alive::Saved, |tensor| survives(self.run, tensor), &mut found);
+            all(
+                steps,
+                held.whole.of(kind),
+                Alive::Saved,
+                |tensor| survives(self.run, tensor),
+                &mut found,
+            );
             all(steps, held.inputs.of(kind), Alive::Saved, is_input, &mut found);
-            all(steps, held.again.of(kind), Alive::Recomputed, |tensor| !is_input(tensor), &mut found);
+            all(
+                steps,
+                held.again.of(kind),
+                Alive::Recomputed,
+                |tensor| !is_input(tensor),
+                &mut found,
+            );
             all(steps, held.again_inputs.of(kind), Alive::Recomputed, is_input, &mut found);
         }
         all(&self.model.head, held.heads, Alive::Saved, |_| true, &mut found);
@@ -319,17 +352,45 @@ impl<'a> Scope<'a> {
                 // A block kept whole, or brought back whole, waits for its weights' gradients and
                 // is counted with the blocks in flight.
                 if !recomputed && step.module == module && module != Module::Rest {
-                    push(step, 1, Role::Saved, |tensor| !survives(self.run, tensor), Alive::Recomputed, &mut found);
+                    push(
+                        step,
+                        1,
+                        Role::Saved,
+                        |tensor| !survives(self.run, tensor),
+                        Alive::Recomputed,
+                        &mut found,
+                    );
                 }
                 continue;
             }
             if recomputed {
-                push(step, 1, Role::Saved, |tensor| !is_input(tensor), Alive::Recomputed, &mut found);
+                push(
+                    step,
+                    1,
+                    Role::Saved,
+                    |tensor| !is_input(tensor),
+                    Alive::Recomputed,
+                    &mut found,
+                );
                 continue;
             }
-            push(step, 1, Role::Saved, |tensor| survives(self.run, tensor), Alive::Saved, &mut found);
+            push(
+                step,
+                1,
+                Role::Saved,
+                |tensor| survives(self.run, tensor),
+                Alive::Saved,
+                &mut found,
+            );
             if step.module == module && module != Module::Rest {
-                push(step, 1, Role::Saved, |tensor| !survives(self.run, tensor), Alive::Recomputed, &mut found);
+                push(
+                    step,
+                    1,
+                    Role::Saved,
+                    |tensor| !survives(self.run, tensor),
+                    Alive::Recomputed,
+                    &mut found,
+                );
             }
         }
         if let Some(step) = steps.get(place) {
@@ -350,7 +411,10 @@ fn on_device(job: &Job, held: Held) -> Held {
     if !job.layout().offload.activations {
         return held;
     }
-    let one = |blocks: schedule::PerKind| schedule::PerKind { dense: blocks.dense.min(1), experts: blocks.experts.min(1) };
+    let one = |blocks: schedule::PerKind| schedule::PerKind {
+        dense: blocks.dense.min(1),
+        experts: blocks.experts.min(1),
+    };
     Held { whole: one(held.whole), inputs: one(held.inputs), ..held }
 }
 
@@ -359,13 +423,26 @@ fn is_input(tensor: &Tensor) -> bool {
 }
 
 /// Saved tensors of some operations, `count` times.
-fn all<'a>(steps: &'a [Step], count: u64, why: Alive, kept: impl Fn(&Tensor) -> bool, found: &mut Vec<Entry<'a>>) {
+fn all<'a>(
+    steps: &'a [Step],
+    count: u64,
+    why: Alive,
+    kept: impl Fn(&Tensor) -> bool,
+    found: &mut Vec<Entry<'a>>,
+) {
     for step in steps {
         push(step, count, Role::Saved, &kept, why, found);
     }
 }
 
-fn push<'a>(step: &'a Step, count: u64, role: Role, kept: impl Fn(&Tensor) -> bool, why: Alive, found: &mut Vec<Entry<'a>>) {
+fn push<'a>(
+    step: &'a Step,
+    count: u64,
+    role: Role,
+    kept: impl Fn(&Tensor) -> bool,
+    why: Alive,
+    found: &mut Vec<Entry<'a>>,
+) {
     if count > 0 {
         let tensors = step.op.tensors.iter().filter(|tensor| tensor.role == role && kept(tensor));
         found.extend(tensors.map(|tensor| Entry { step, tensor, count, why }));

@@ -1,7 +1,10 @@
 //! Passes that a pipeline stage runs, their order, and the activations that are in flight on the
 //! way.
 
-use crate::config::{Job, Pipeline, PipelineSchedule, PipelineSplit, Recompute, RecomputeMethod, Slot, TrainingRun, Work};
+use crate::config::{
+    Job, Pipeline, PipelineSchedule, PipelineSplit, Recompute, RecomputeMethod, Slot, TrainingRun,
+    Work,
+};
 
 /// A number for blocks with a dense feed-forward layer and one for blocks with experts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -122,7 +125,10 @@ impl Held {
     const fn numbers(&self) -> [u64; 10] {
         let Self { whole, inputs, again, again_inputs, embeddings, heads } = *self;
         let (a, b, c, d) = (whole, inputs, again, again_inputs);
-        [a.dense, a.experts, b.dense, b.experts, c.dense, c.experts, d.dense, d.experts, embeddings, heads]
+        [
+            a.dense, a.experts, b.dense, b.experts, c.dense, c.experts, d.dense, d.experts,
+            embeddings, heads,
+        ]
     }
 }
 
@@ -148,7 +154,8 @@ pub(in crate::estimator) fn stages(job: &Job, run: &TrainingRun) -> Vec<Stage> {
     let waits = job.pipeline().schedule.facts().splits_backward;
     let alike = model.moe.is_none() && job.layout().pipeline_split == PipelineSplit::Even;
     if alike {
-        let mut indices = vec![0, 1, if waits { p.saturating_sub(2) } else { 1 }, p.saturating_sub(1)];
+        let mut indices =
+            vec![0, 1, if waits { p.saturating_sub(2) } else { 1 }, p.saturating_sub(1)];
         indices.retain(|index| *index < p);
         indices.dedup();
         return indices.into_iter().map(|index| stage(job, run, index)).collect();
@@ -157,7 +164,9 @@ pub(in crate::estimator) fn stages(job: &Job, run: &TrainingRun) -> Vec<Stage> {
     for index in 0..p {
         let stage = stage(job, run, index);
         let sort = |stage: &Stage| (stage.embedding, stage.head, stage.messages);
-        let same = |known: &&mut (Stage, Option<Stage>)| known.0.chunks == stage.chunks && sort(&known.0) == sort(&stage);
+        let same = |known: &&mut (Stage, Option<Stage>)| {
+            known.0.chunks == stage.chunks && sort(&known.0) == sort(&stage)
+        };
         match found.iter_mut().find(same) {
             Some(known) if waits => known.1 = Some(stage),
             Some(_) => {}
@@ -170,7 +179,8 @@ pub(in crate::estimator) fn stages(job: &Job, run: &TrainingRun) -> Vec<Stage> {
 /// One stage.
 pub(in crate::estimator) fn stage(job: &Job, run: &TrainingRun, index: u64) -> Stage {
     let pipeline = job.pipeline();
-    let positions: Vec<u64> = (0..pipeline.chunks_on_rank()).map(|chunk| pipeline.position(index, chunk)).collect();
+    let positions: Vec<u64> =
+        (0..pipeline.chunks_on_rank()).map(|chunk| pipeline.position(index, chunk)).collect();
     Stage {
         index,
         embedding: positions.iter().position(|position| *position == 0),
@@ -188,8 +198,12 @@ pub(in crate::estimator) fn stage(job: &Job, run: &TrainingRun, index: u64) -> S
 /// The blocks of the chunk at a position.
 fn places(job: &Job, run: &TrainingRun, position: u64) -> Vec<Place> {
     let blocks = job.layout().blocks_at(job.model().num_hidden_layers, position);
-    let kind = |layer| if job.model().moe_at(layer).is_some() { Kind::Experts } else { Kind::Dense };
-    blocks.zip(0..).map(|(layer, place)| Place { kind: kind(layer), covered: covered(run, place) }).collect()
+    let kind =
+        |layer| if job.model().moe_at(layer).is_some() { Kind::Experts } else { Kind::Dense };
+    blocks
+        .zip(0..)
+        .map(|(layer, place)| Place { kind: kind(layer), covered: covered(run, place) })
+        .collect()
 }
 
 fn covered(run: &TrainingRun, place: u64) -> Covered {
@@ -217,21 +231,33 @@ pub(in crate::estimator) fn passes(pipeline: &Pipeline, index: u64) -> Vec<Pass>
     if pipeline.schedule == PipelineSchedule::GPipe {
         // Backward only gives back the activations that all forward passes have kept.
         let pass = |work, times| Pass { chunk: 0, work, times };
-        return vec![pass(Work::Forward, pipeline.micro_batches), pass(Work::Backward, pipeline.micro_batches)];
+        return vec![
+            pass(Work::Forward, pipeline.micro_batches),
+            pass(Work::Backward, pipeline.micro_batches),
+        ];
     }
-    let pass = |slot: &Slot| Pass { chunk: usize::try_from(slot.chunk).unwrap_or(usize::MAX), work: slot.work, times: 1 };
+    let pass = |slot: &Slot| Pass {
+        chunk: usize::try_from(slot.chunk).unwrap_or(usize::MAX),
+        work: slot.work,
+        times: 1,
+    };
     pipeline.settled().order(index).iter().map(pass).collect()
 }
 
 /// Plays the passes and shows the activations in flight at every moment at which they may be most.
 ///
 /// Where backward for weights is a pass of its own, all that a block saved waits for it; the head's weights do not wait.
-pub(in crate::estimator) fn play(stage: &Stage, passes: &[Pass], mut show: impl FnMut(Held, Where)) {
+pub(in crate::estimator) fn play(
+    stage: &Stage,
+    passes: &[Pass],
+    mut show: impl FnMut(Held, Where),
+) {
     let mut held = Held::default();
     let mut shown = false;
     for pass in passes {
         let Some(places) = stage.chunks.get(pass.chunk) else { continue };
-        let (with_embedding, with_head) = (stage.embedding == Some(pass.chunk), stage.head == Some(pass.chunk));
+        let (with_embedding, with_head) =
+            (stage.embedding == Some(pass.chunk), stage.head == Some(pass.chunk));
         match pass.work {
             Work::Forward => forward(places, (with_embedding, with_head), pass.times, &mut held),
             Work::Backward | Work::BackwardInput => {
@@ -250,7 +276,12 @@ pub(in crate::estimator) fn play(stage: &Stage, passes: &[Pass], mut show: impl 
                     held.embeddings = held.embeddings.saturating_sub(u64::from(with_embedding));
                 }
                 // Of several alike the first holds most.
-                forget(places, (with_embedding, with_head), pass.times.saturating_sub(1), &mut held);
+                forget(
+                    places,
+                    (with_embedding, with_head),
+                    pass.times.saturating_sub(1),
+                    &mut held,
+                );
             }
             Work::BackwardWeight => {
                 backward_for_weights(places, &mut held);
@@ -261,8 +292,14 @@ pub(in crate::estimator) fn play(stage: &Stage, passes: &[Pass], mut show: impl 
 }
 
 /// Adds the activations that `times` forward passes keep.
-pub(super) fn forward(places: &[Place], (embedding, head): (bool, bool), times: u64, held: &mut Held) {
-    let add = |number: &mut u64, of: bool| *number = number.saturating_add(if of { times } else { 0 });
+pub(super) fn forward(
+    places: &[Place],
+    (embedding, head): (bool, bool),
+    times: u64,
+    held: &mut Held,
+) {
+    let add =
+        |number: &mut u64, of: bool| *number = number.saturating_add(if of { times } else { 0 });
     add(&mut held.embeddings, embedding);
     add(&mut held.heads, head);
     for place in places {
@@ -276,7 +313,8 @@ pub(super) fn forward(places: &[Place], (embedding, head): (bool, bool), times: 
 
 /// Takes off the activations that `times` backward passes give back.
 fn forget(places: &[Place], (embedding, head): (bool, bool), times: u64, held: &mut Held) {
-    let take = |number: &mut u64, of: bool| *number = number.saturating_sub(if of { times } else { 0 });
+    let take =
+        |number: &mut u64, of: bool| *number = number.saturating_sub(if of { times } else { 0 });
     take(&mut held.embeddings, embedding);
     take(&mut held.heads, head);
     for place in places {
@@ -290,7 +328,8 @@ fn forget(places: &[Place], (embedding, head): (bool, bool), times: u64, held: &
 
 /// The start of the group of blocks recomputed together that ends at `end`, and whether it is recomputed at all.
 pub(super) fn group(places: &[Place], end: usize) -> (usize, bool) {
-    let first = places.iter().take(end).rposition(|place| place.covered != Covered::With).unwrap_or(0);
+    let first =
+        places.iter().take(end).rposition(|place| place.covered != Covered::With).unwrap_or(0);
     (first, places.get(first).is_some_and(|place| place.covered != Covered::No))
 }
 
@@ -331,7 +370,11 @@ pub(super) fn backward(places: &[Place], held: &mut Held, show: &mut impl FnMut(
 
 /// Backward for inputs alone, from the last block to the first. Activations stay in flight, because
 /// backward for weights still needs them.
-pub(super) fn backward_for_inputs(places: &[Place], held: &mut Held, show: &mut impl FnMut(Held, Where)) {
+pub(super) fn backward_for_inputs(
+    places: &[Place],
+    held: &mut Held,
+    show: &mut impl FnMut(Held, Where),
+) {
     let mut end = places.len();
     while end > 0 {
         let (first, recomputed) = group(places, end);
@@ -371,7 +414,10 @@ mod tests {
     use std::num::NonZeroU64;
 
     use super::{Held, Where, passes, play, stage};
-    use crate::config::{Accelerator, Cluster, Job, ModelConfig, Overheads, ParallelLayout, PeakRates, Run, TrainingRun, Work};
+    use crate::config::{
+        Accelerator, Cluster, Job, ModelConfig, Overheads, ParallelLayout, PeakRates, Run,
+        TrainingRun, Work,
+    };
     use crate::units::Bytes;
 
     fn cluster() -> Cluster {
@@ -397,7 +443,11 @@ mod tests {
             virtual_pipeline_model_parallel_size: degree(chunks),
             ..ParallelLayout::SINGLE
         };
-        let run = TrainingRun { global_batch_size: steps, micro_batch_size: Some(1), ..TrainingRun::plain() };
+        let run = TrainingRun {
+            global_batch_size: steps,
+            micro_batch_size: Some(1),
+            ..TrainingRun::plain()
+        };
         (Job::new(model, Run::Training(run.clone()), layout, cluster()).unwrap(), run)
     }
 
@@ -407,10 +457,14 @@ mod tests {
         let (stage, passes) = (stage(&job, &run, index), passes(&job.pipeline(), index));
         let (mut most, mut left) = (0, Held::default());
         play(&stage, &passes, |held, at| {
-            most = most.max(held.whole.dense + u64::from(at != Where::Forward && at != Where::Head));
+            most =
+                most.max(held.whole.dense + u64::from(at != Where::Forward && at != Where::Head));
             left = held;
         });
-        assert_eq!(passes.iter().filter(|pass| pass.work == Work::Backward).count() * 2, passes.len());
+        assert_eq!(
+            passes.iter().filter(|pass| pass.work == Work::Backward).count() * 2,
+            passes.len()
+        );
         assert_eq!((left.whole.dense, left.heads), (0, 0));
         most
     }

@@ -52,9 +52,19 @@ pub(super) fn held<'a>(scope: &Scope<'a>) -> Vec<Held<'a>> {
         collect(&model.head, 1, false, &mut found);
         if scope.job.model().tie_word_embeddings && !stage.embeds() {
             // A tied head on another stage than the embedding is a copy of it.
-            let copy = model.embedding.iter().flat_map(|step| step.op.tensors.iter().map(move |tensor| (step.op.name, tensor)));
+            let copy = model
+                .embedding
+                .iter()
+                .flat_map(|step| step.op.tensors.iter().map(move |tensor| (step.op.name, tensor)));
             let word = copy.into_iter().find(|(_, tensor)| tensor.role == Role::Parameter);
-            found.extend(word.map(|(op, tensor)| Held { op, tensor, count: 1, expert: false, in_block: false, learns: true }));
+            found.extend(word.map(|(op, tensor)| Held {
+                op,
+                tensor,
+                count: 1,
+                expert: false,
+                in_block: false,
+                learns: true,
+            }));
         }
     }
     for held in found.iter_mut().filter(|_| scope.run.tuning.freezes_model()) {
@@ -109,7 +119,8 @@ pub(super) fn add(scope: &Scope, detail: bool, lines: &mut Vec<LineItem>) {
         lines.push(per_parameter(scope, held.iter().filter(|held| held.learns), &line, detail));
     }
     for state in states {
-        let of = || held.iter().filter(|held| held.learns && state.serves.includes(&held.updated()));
+        let of =
+            || held.iter().filter(|held| held.learns && state.serves.includes(&held.updated()));
         let values = |held: &Held| match state.values {
             StateValues::EveryElement => held.elements(),
             StateValues::OfElements(values) => values(held.elements()),
@@ -137,7 +148,13 @@ impl Line {
     /// The line of a state that every parameter has a value of, in Megatron-LM's buffers.
     fn of(state: &StateSpec, run: &TrainingRun) -> Self {
         let dtype = state.format.dtype(run.recipe().optimizer_state);
-        Self { kind: MemoryKind::OptimizerState, label: state.label, dtype, note: state.note, source: sources::MEGATRON_CORE }
+        Self {
+            kind: MemoryKind::OptimizerState,
+            label: state.label,
+            dtype,
+            note: state.note,
+            source: sources::MEGATRON_CORE,
+        }
     }
 
     /// True if data-parallel ranks share the tensors of this kind out.
@@ -177,17 +194,37 @@ fn own_lines(run: &TrainingRun) -> [Option<Line>; 3] {
     [
         line(MemoryKind::Parameter, weights, recipe.parameter, parameters),
         line(MemoryKind::Gradient, "Main gradients", recipe.gradient, gradients),
-        recipe.master.and_then(|dtype| line(MemoryKind::OptimizerState, "Master weights", dtype, master)),
+        recipe
+            .master
+            .and_then(|dtype| line(MemoryKind::OptimizerState, "Master weights", dtype, master)),
     ]
 }
 
-fn per_parameter<'a>(scope: &Scope, held: impl IntoIterator<Item = &'a Held<'a>>, line: &Line, detail: bool) -> LineItem {
-    let ranks = |expert| if line.is_shared(scope.job.layout().sharding) { copies(scope.job.layout(), expert) } else { 1 };
+fn per_parameter<'a>(
+    scope: &Scope,
+    held: impl IntoIterator<Item = &'a Held<'a>>,
+    line: &Line,
+    detail: bool,
+) -> LineItem {
+    let ranks = |expert| {
+        if line.is_shared(scope.job.layout().sharding) {
+            copies(scope.job.layout(), expert)
+        } else {
+            1
+        }
+    };
     let held: Vec<&Held> = held.into_iter().collect();
-    let sum =
-        |expert: bool| held.iter().filter(|held| held.expert == expert).map(|held| held.elements()).fold(0, u64::saturating_add);
+    let sum = |expert: bool| {
+        held.iter()
+            .filter(|held| held.expert == expert)
+            .map(|held| held.elements())
+            .fold(0, u64::saturating_add)
+    };
     let parts = [false, true].map(|expert| (sum(expert), ranks(expert)));
-    let bytes = parts.iter().map(|&(elements, ranks)| Elements(elements.div_ceil(ranks)).stored_as(line.dtype)).sum();
+    let bytes = parts
+        .iter()
+        .map(|&(elements, ranks)| Elements(elements.div_ceil(ranks)).stored_as(line.dtype))
+        .sum();
     let tensors = if detail { tensor_lines(&held, line.dtype, ranks) } else { Vec::new() };
     let (kind, label, note, source) = (line.kind, line.label, line.note, line.source);
     LineItem { kind, label, bytes, tensors, note, source, certainty: Certainty::Exact }
@@ -198,13 +235,21 @@ fn tensor_lines(held: &[&Held], dtype: DType, ranks: impl Fn(bool) -> u64) -> Ve
     let mut before = [0_u64; 2];
     let line = |held: &&Held| {
         let place = before.get_mut(usize::from(held.expert));
-        let share = |elements: u64| Elements(elements.div_ceil(ranks(held.expert))).stored_as(dtype);
+        let share =
+            |elements: u64| Elements(elements.div_ceil(ranks(held.expert))).stored_as(dtype);
         let bytes = place.map_or(Bytes::ZERO, |before| {
             let from = share(*before);
             *before = before.saturating_add(held.elements());
             share(*before).saturating_sub(from)
         });
-        TensorLine { op: held.op, name: held.tensor.name, shape: held.tensor.shape, dtype, count: held.count, bytes }
+        TensorLine {
+            op: held.op,
+            name: held.tensor.name,
+            shape: held.tensor.shape,
+            dtype,
+            count: held.count,
+            bytes,
+        }
     };
     held.iter().map(line).collect()
 }
@@ -212,13 +257,29 @@ fn tensor_lines(held: &[&Held], dtype: DType, ranks: impl Fn(bool) -> u64) -> Ve
 /// A line of scales or factors: so many values of each tensor, and whether it is an expert's.
 fn vectors(scope: &Scope, elements: &[(u64, bool)], state: &'static StateSpec) -> LineItem {
     let shared = scope.job.layout().sharding.shards_optimizer();
-    let sum = |expert: bool| elements.iter().filter(|part| part.1 == expert).map(|part| part.0).fold(0, u64::saturating_add);
-    let own = |expert: bool| sum(expert).div_ceil(if shared { copies(scope.job.layout(), expert) } else { 1 });
+    let sum = |expert: bool| {
+        elements
+            .iter()
+            .filter(|part| part.1 == expert)
+            .map(|part| part.0)
+            .fold(0, u64::saturating_add)
+    };
+    let own = |expert: bool| {
+        sum(expert).div_ceil(if shared { copies(scope.job.layout(), expert) } else { 1 })
+    };
     let count = own(false).saturating_add(own(true));
     let StateSpec { label, note, source, .. } = *state;
     let dtype = state.format.dtype(scope.run.recipe().optimizer_state);
     let bytes = Elements(count).stored_as(dtype);
     let shape = Shape::of([Dim("values of this rank", count)]);
     let tensors = vec![TensorLine { op: label, name: "vectors", shape, dtype, count: 1, bytes }];
-    LineItem { kind: MemoryKind::OptimizerState, label, bytes, tensors, note, source, certainty: Certainty::Exact }
+    LineItem {
+        kind: MemoryKind::OptimizerState,
+        label,
+        bytes,
+        tensors,
+        note,
+        source,
+        certainty: Certainty::Exact,
+    }
 }

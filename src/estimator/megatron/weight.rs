@@ -35,7 +35,8 @@ impl Piece {
     pub fn of(steps: &[Step], run: &TrainingRun) -> Self {
         let weighed = |step: &Step| {
             let sum = |role: Role, counts: &dyn Fn(&Tensor) -> bool| {
-                let tensors = step.op.tensors.iter().filter(|tensor| tensor.role == role && counts(tensor));
+                let tensors =
+                    step.op.tensors.iter().filter(|tensor| tensor.role == role && counts(tensor));
                 tensors.map(Tensor::bytes).sum()
             };
             Weighed {
@@ -69,8 +70,13 @@ impl Piece {
         let at = |(place, step): (usize, &Weighed)| {
             kept += step.kept;
             others += step.others;
-            let same = self.steps.iter().take(place + 1).filter(|other| other.module == step.module);
-            let dropped: Bytes = if step.module == Module::Rest { Bytes::ZERO } else { same.map(|other| other.dropped).sum() };
+            let same =
+                self.steps.iter().take(place + 1).filter(|other| other.module == step.module);
+            let dropped: Bytes = if step.module == Module::Rest {
+                Bytes::ZERO
+            } else {
+                same.map(|other| other.dropped).sum()
+            };
             Moment {
                 kept: [kept, dropped + step.flowing],
                 recomputed: [Bytes::ZERO, others + step.flowing],
@@ -111,16 +117,32 @@ impl Weight {
         let [[dense, experts], [dense_input, experts_input], [dense_others, experts_others]] =
             [|step: &Weighed| step.kept, |step: &Weighed| step.input, |step: &Weighed| step.others]
                 .map(|of: fn(&Weighed) -> Bytes| blocks.map(|block| block.sum(of)));
-        let [embedding, head_saved] = [embedding, head].map(|end| end.sum(|step| step.kept + step.dropped));
-        let each = [dense, experts, dense_input, experts_input, dense_others, experts_others, embedding, head_saved];
+        let [embedding, head_saved] =
+            [embedding, head].map(|end| end.sum(|step| step.kept + step.dropped));
+        let each = [
+            dense,
+            experts,
+            dense_input,
+            experts_input,
+            dense_others,
+            experts_others,
+            embedding,
+            head_saved,
+        ];
         let [dense, _] = blocks;
-        Self { sizes: Sizes(each), scores: dense.scores, head: head.moments(), blocks: blocks.map(Piece::moments) }
+        Self {
+            sizes: Sizes(each),
+            scores: dense.scores,
+            head: head.moments(),
+            blocks: blocks.map(Piece::moments),
+        }
     }
 
     /// The weight of a rank's model.
     pub fn of_model(model: &RankModel, run: &TrainingRun) -> Self {
         let [embedding, dense, experts, head] =
-            [&model.embedding, &model.dense, &model.experts, &model.head].map(|steps| Piece::of(steps, run));
+            [&model.embedding, &model.dense, &model.experts, &model.head]
+                .map(|steps| Piece::of(steps, run));
         Self::of(&embedding, [&dense, &experts], &head)
     }
 
@@ -128,12 +150,8 @@ impl Weight {
     pub fn places(&self) -> impl Iterator<Item = At> {
         let in_block = |(kind, steps): (Kind, usize)| {
             let ways = move |place| {
-                [(false, false), (true, false), (false, true), (true, true)].map(|(recomputed, split)| At::Block {
-                    kind,
-                    recomputed,
-                    split,
-                    place,
-                })
+                [(false, false), (true, false), (false, true), (true, true)]
+                    .map(|(recomputed, split)| At::Block { kind, recomputed, split, place })
             };
             (0..steps).rev().flat_map(ways)
         };

@@ -126,7 +126,10 @@ impl Term {
     /// Returns true if the accelerator computes or streams memory during the term; false if it
     /// waits for other ranks.
     pub const fn computes(self) -> bool {
-        matches!(self, Self::Products | Self::Attention | Self::Streams | Self::Recompute | Self::Optimizer)
+        matches!(
+            self,
+            Self::Products | Self::Attention | Self::Streams | Self::Recompute | Self::Optimizer
+        )
     }
 }
 
@@ -152,7 +155,13 @@ pub struct StepTime {
 impl StepTime {
     /// Returns the seconds of the whole step: the sum of all terms.
     pub const fn total(&self) -> f64 {
-        self.work.total() + self.recompute + self.bubble + self.pipeline + self.gradients + self.weights + self.optimizer
+        self.work.total()
+            + self.recompute
+            + self.bubble
+            + self.pipeline
+            + self.gradients
+            + self.weights
+            + self.optimizer
     }
 
     /// Returns the seconds of one term.
@@ -191,7 +200,14 @@ impl StepTime {
 
     pub(super) fn seconds_of(times: &Briefs, fixed: &Fixed, spread: &Spread) -> f64 {
         let (step, work, _) = Self::around((times, fixed), spread);
-        step.work.streams + work + step.recompute + step.bubble + step.pipeline + step.gradients + step.weights + step.optimizer
+        step.work.streams
+            + work
+            + step.recompute
+            + step.bubble
+            + step.pipeline
+            + step.gradients
+            + step.weights
+            + step.optimizer
     }
 
     /// The part of [`Self::seconds_of`] in which stages work and wait for each other, where single layers take `times` of `factor`
@@ -246,10 +262,12 @@ impl StepTime {
         // Fully sharded weights travel block by block.
         let parts = if spread.sharding.shards_parameters() { stage.layers + 1.0 } else { 1.0 };
         let ring = links.ring(spread.copies, spread.tensor);
-        let experts = (stage.experts > 0.0).then(|| links.ring(spread.expert_copies, spread.expert_stride));
+        let experts =
+            (stage.experts > 0.0).then(|| links.ring(spread.expert_copies, spread.expert_stride));
         let each = |collective, bytes: f64| {
             let dense = ring.seconds(collective, stage.dense * bytes / parts);
-            let experts = experts.map_or(0.0, |ring| ring.seconds(collective, stage.experts * bytes / parts));
+            let experts =
+                experts.map_or(0.0, |ring| ring.seconds(collective, stage.experts * bytes / parts));
             parts * (dense + experts)
         };
         let (forward, backward) = (stage.forward, stage.backward + stage.recompute);
@@ -295,20 +313,26 @@ impl StepTime {
         }
         if spread.pipeline > 1.0 && times.tied > 0.0 {
             let stride = spread.tensor * spread.copies;
-            self.gradients += links.ring(2.0, stride).seconds(Collective::AllReduce, times.tied * costs.gradient);
+            self.gradients +=
+                links.ring(2.0, stride).seconds(Collective::AllReduce, times.tied * costs.gradient);
         }
     }
 
     /// Adds the optimizer, and what every micro-batch's gradients are moved by.
     fn update(&mut self, fixed: &Fixed, spread: &Spread, stage: &Stage) {
         let costs = &fixed.costs;
-        let moved = if spread.sharding.shards_parameters() { costs.shards } else { costs.accumulate };
-        self.work.streams += spread.micro_batches * fixed.machine.memory_seconds(stage.parameters() * moved);
+        let moved =
+            if spread.sharding.shards_parameters() { costs.shards } else { costs.accumulate };
+        self.work.streams +=
+            spread.micro_batches * fixed.machine.memory_seconds(stage.parameters() * moved);
         let shared = spread.sharding.shards_optimizer();
-        let divided = |parameters: f64, copies: f64| if shared { parameters / copies } else { parameters };
-        let updated = divided(stage.dense, spread.copies) + divided(stage.experts, spread.expert_copies);
+        let divided =
+            |parameters: f64, copies: f64| if shared { parameters / copies } else { parameters };
+        let updated =
+            divided(stage.dense, spread.copies) + divided(stage.experts, spread.expert_copies);
         let kept = if spread.sharding.shards_gradients() { updated } else { stage.parameters() };
-        self.optimizer = fixed.machine.memory_seconds(updated * costs.update + kept * costs.kept) + updated * costs.products;
+        self.optimizer = fixed.machine.memory_seconds(updated * costs.update + kept * costs.kept)
+            + updated * costs.products;
     }
 }
 

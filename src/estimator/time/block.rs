@@ -4,7 +4,9 @@
 use super::kernels::{Ranks, Timed};
 use super::machine::Machine;
 use super::updating::Updating;
-use crate::config::{GradientDType, Job, OptimizerImplementation, Overlap, Recompute, TrainingPrecision, TrainingRun};
+use crate::config::{
+    GradientDType, Job, OptimizerImplementation, Overlap, Recompute, TrainingPrecision, TrainingRun,
+};
 use crate::estimator::parts::unplayed;
 use crate::ops::megatron::Part;
 use crate::ops::{self, Lowering, OpList, declared};
@@ -182,7 +184,14 @@ pub type BlockKey = (u64, u64, u64, u64, u64, bool);
 /// sequence parallelism; `None` when serving.
 pub fn key(job: &Job) -> Option<BlockKey> {
     let layout = job.training().map(|_| job.layout())?;
-    Some((layout.t(), layout.cp(), layout.ep(), layout.etp(), job.micro_batch_size(), layout.sequence_parallel))
+    Some((
+        layout.t(),
+        layout.cp(),
+        layout.ep(),
+        layout.etp(),
+        job.micro_batch_size(),
+        layout.sequence_parallel,
+    ))
 }
 
 /// Returns the seconds that single layers, the embedding and the head take for one micro-batch.
@@ -197,9 +206,16 @@ pub fn block_times(job: &Job) -> Option<BlockTimes> {
     let clock = Clock::of(job)?;
     let recompute = job.training()?.recompute;
     let parts = clock.played(job).unwrap_or_else(|| {
-        let of = |parts: &[Part]| parts.iter().flat_map(|part| (unplayed().part)(&clock, job, *part)).collect();
+        let of = |parts: &[Part]| {
+            parts.iter().flat_map(|part| (unplayed().part)(&clock, job, *part)).collect()
+        };
         let experts = if job.model().moe.is_some() { of(&Part::EXPERTS) } else { Vec::new() };
-        Parts { embedding: of(&[Part::Embedding]), head: of(&[Part::Head]), dense: of(&Part::DENSE), experts }
+        Parts {
+            embedding: of(&[Part::Embedding]),
+            head: of(&[Part::Head]),
+            dense: of(&Part::DENSE),
+            experts,
+        }
     });
     Some(BlockTimes {
         dense: BlockTime::of(&parts.dense, Some(recompute)),
@@ -235,7 +251,8 @@ impl Clock {
     pub fn of(job: &Job) -> Option<Self> {
         let run = as_run(job.training()?);
         let machine = Machine::of(job, &run)?;
-        let costs = Costs::of(&run, job.layout().reduce_in_fp32, &Updating::of(job, &run)).of_learning(learning_share(job));
+        let costs = Costs::of(&run, job.layout().reduce_in_fp32, &Updating::of(job, &run))
+            .of_learning(learning_share(job));
         let layers = (!run.stack.is_played()).then(|| declared(job.model()));
         Some(Self { run, layers, fixed: Fixed { costs, machine } })
     }
@@ -257,7 +274,9 @@ impl Clock {
         let gathered = self.run.precision == TrainingPrecision::FsdpMixed;
         let parameter = if gathered { self.run.recipe().activation } else { with.parameter };
         let parts = ops::played(&Lowering { parameter, ..with });
-        let layers_with = |experts: bool| parts.iter().filter(|part| part.has_experts == experts).map(|part| part.layers).sum();
+        let layers_with = |experts: bool| {
+            parts.iter().filter(|part| part.has_experts == experts).map(|part| part.layers).sum()
+        };
         let layers = [false, true].map(|experts| to_f64(layers_with(experts)));
         let (ranks, last) = (self.ranks(job), parts.len().saturating_sub(1));
         let mut all = Parts::default();
@@ -290,15 +309,21 @@ impl Clock {
     /// part and gathers the parts on the other side.
     pub fn message(&self, job: &Job) -> f64 {
         let layout = job.layout();
-        let tokens = to_f64(self.run.seq_length.div_ceil(layout.cp()).saturating_mul(job.micro_batch_size()));
-        let width = to_f64(job.model().hidden_size) * to_f64(self.run.recipe().activation.bits()) / 8.0;
+        let tokens = to_f64(
+            self.run.seq_length.div_ceil(layout.cp()).saturating_mul(job.micro_batch_size()),
+        );
+        let width =
+            to_f64(job.model().hidden_size) * to_f64(self.run.recipe().activation.bits()) / 8.0;
         tokens * width / to_f64(layout.t())
     }
 }
 
 impl BlockTime {
     /// Steps one after the other, recomputed in that way; the embedding and the head never are.
-    pub(super) fn of<'a>(steps: impl IntoIterator<Item = &'a Timed>, recompute: Option<Recompute>) -> Self {
+    pub(super) fn of<'a>(
+        steps: impl IntoIterator<Item = &'a Timed>,
+        recompute: Option<Recompute>,
+    ) -> Self {
         let mut time = Self::default();
         for step in steps {
             time.add(step);
@@ -365,7 +390,8 @@ impl Costs {
     /// that learns.
     fn of_learning(self, share: f64) -> Self {
         let [gradient, update, products, kept, accumulate] =
-            [self.gradient, self.update, self.products, self.kept, self.accumulate].map(|each| each * share);
+            [self.gradient, self.update, self.products, self.kept, self.accumulate]
+                .map(|each| each * share);
         Self { gradient, update, products, kept, accumulate, ..self }
     }
 
@@ -377,8 +403,11 @@ impl Costs {
             _ => bytes(recipe.parameter),
         };
         let main = run.stack.has_main_gradients;
-        let gradient =
-            if main || reduce_in_fp32 && gathered < bytes(recipe.parameter) { bytes(recipe.gradient) } else { gathered };
+        let gradient = if main || reduce_in_fp32 && gathered < bytes(recipe.parameter) {
+            bytes(recipe.gradient)
+        } else {
+            gathered
+        };
         let states = updating.states;
         let master = recipe.master.map_or(0.0, bytes);
         let copy = if master > 0.0 { master + bytes(recipe.parameter) } else { 0.0 };
@@ -397,11 +426,23 @@ impl Costs {
             OptimizerImplementation::ForLoop | OptimizerImplementation::Foreach => 3.0,
         };
         let shards = if main { 0.0 } else { 6.0 * gathered + 3.0 * gradient };
-        let accumulate =
-            if main && run.megatron.gradient_accumulation_fusion { 0.0 } else { gathered + 2.0 * bytes(recipe.gradient) };
+        let accumulate = if main && run.megatron.gradient_accumulation_fusion {
+            0.0
+        } else {
+            gathered + 2.0 * bytes(recipe.gradient)
+        };
         let copies = matches!(run.gradients, GradientDType::Fp32Copy);
         let kept = bytes(recipe.gradient) + if copies { 4.0 } else { 0.0 };
         let (update, products) = (once * apart + before + updating.bytes, updating.products);
-        Self { gradient, weight: gathered, update, products, kept, shards, accumulate, overlap: run.overlap }
+        Self {
+            gradient,
+            weight: gathered,
+            update,
+            products,
+            kept,
+            shards,
+            accumulate,
+            overlap: run.overlap,
+        }
     }
 }

@@ -48,9 +48,14 @@ pub fn at_pace(job: &Job, step: Seconds) -> Option<Cost> {
 pub fn cost(job: &Job, step: &Step) -> Option<Cost> {
     let whole = at_pace(job, step.seconds)?;
     let cluster = job.cluster();
-    let busy: f64 = step.lines.iter().filter(|line| line.term.computes()).map(|line| line.seconds.0).sum();
+    let busy: f64 =
+        step.lines.iter().filter(|line| line.term.computes()).map(|line| line.seconds.0).sum();
     let utilisation = busy / step.seconds.0;
     let draw = IDLE_SHARE + (1.0 - IDLE_SHARE) * utilisation;
     let energy_kwh = cluster.speed.tdp_watts.map(|watts| whole.gpu_hours * watts * draw / 1000.0);
-    Some(Cost { energy_kwh, co2_kg: energy_kwh.map(|energy| energy * cluster.grid_grams_per_kwh / 1000.0), ..whole })
+    Some(Cost {
+        energy_kwh,
+        co2_kg: energy_kwh.map(|energy| energy * cluster.grid_grams_per_kwh / 1000.0),
+        ..whole
+    })
 }

@@ -70,15 +70,20 @@ impl Ranks<'_> {
         let mut products = 0;
         for (name, costs) in &part.operations {
             // Scores of FlashAttention are never kept, so that nothing brings them back.
-            let (is_core, selective) = (name.starts_with("Attention core"), *name == "Attention core");
+            let (is_core, selective) =
+                (name.starts_with("Attention core"), *name == "Attention core");
             let wide = is_head || *name == "Router";
-            let costs: Vec<Cost> = costs.iter().flat_map(|cost| self.as_cast(*cost, wide).into_iter().flatten()).collect();
+            let costs: Vec<Cost> = costs
+                .iter()
+                .flat_map(|cost| self.as_cast(*cost, wide).into_iter().flatten())
+                .collect();
             let (kept, again) = match self.run.stack.selective {
                 SelectiveRecompute::AttentionCore => (costs, Vec::new()),
                 SelectiveRecompute::AllButSecondProducts => without_kept(costs, &mut products),
             };
             for (costs, selective) in [(kept, selective), (again, true)] {
-                let [forward, backward] = self.phases(&costs, is_core).map(|phase| phase.times(share));
+                let [forward, backward] =
+                    self.phases(&costs, is_core).map(|phase| phase.times(share));
                 all.push(Timed { forward, backward, selective, ..Timed::default() });
             }
         }
@@ -91,7 +96,10 @@ impl Ranks<'_> {
         let product = Product { narrow: product.narrow && !wide, ..product };
         let cast = match self.run.products {
             ProductFormat::Narrow(format) if product.narrow && product.of == Operands::Weight => {
-                Some(Cost { work: Work::Stream { bytes: product.cast(format), kernels: 1 }, ..cost })
+                Some(Cost {
+                    work: Work::Stream { bytes: product.cast(format), kernels: 1 },
+                    ..cost
+                })
             }
             ProductFormat::Narrow(_) | ProductFormat::Activations => None,
         };
@@ -101,17 +109,20 @@ impl Ranks<'_> {
     /// Forward and backward of an operation; in attention's core, softmax and dropout of scores count as attention.
     fn phases(&self, costs: &[Cost], is_core: bool) -> [Phase; 2] {
         [false, true].map(|backward| {
-            let works = || costs.iter().filter(move |cost| cost.backward == backward).map(|cost| cost.work);
+            let works =
+                || costs.iter().filter(move |cost| cost.backward == backward).map(|cost| cost.work);
             let mut phase = Phase::default();
             for work in works() {
                 match work {
                     Work::Product(product) => {
                         let attends = product.of == Operands::Activations;
-                        *(if attends { &mut phase.attention } else { &mut phase.products }) += self.machine.product(&product);
+                        *(if attends { &mut phase.attention } else { &mut phase.products }) +=
+                            self.machine.product(&product);
                     }
                     Work::Core(core) => phase.attention += self.machine.core(&core, backward),
                     Work::Stream { bytes, kernels } => {
-                        *(if is_core { &mut phase.attention } else { &mut phase.streams }) += self.machine.stream(bytes, kernels);
+                        *(if is_core { &mut phase.attention } else { &mut phase.streams }) +=
+                            self.machine.stream(bytes, kernels);
                     }
                     Work::Exchange(_) => {}
                 }

@@ -109,7 +109,9 @@ impl Machine {
             ProductFormat::Activations => (Some(rate), to_f64(recipe.activation.bits()) / 8.0),
             ProductFormat::Narrow(format) => {
                 let rate = match format {
-                    Narrow::Fp8 | Narrow::Mxfp8 => speed.matmul_8bit.map(|rate| rate * 1e12).or_else(|| narrow_peak(peak.fp8)),
+                    Narrow::Fp8 | Narrow::Mxfp8 => {
+                        speed.matmul_8bit.map(|rate| rate * 1e12).or_else(|| narrow_peak(peak.fp8))
+                    }
                     Narrow::Nvfp4 => speed.matmul_4bit.map(|rate| rate * 1e12),
                 };
                 (rate, to_f64(format.bits()) / 8.0)
@@ -128,7 +130,11 @@ impl Machine {
             narrow_bytes,
             bytes: to_f64(recipe.activation.bits()) / 8.0,
             // Added to the main gradient by the product itself; otherwise a kernel of its own does that.
-            gradient_bytes: to_f64(if fused { 2 * recipe.gradient.bits() } else { recipe.activation.bits() }) / 8.0,
+            gradient_bytes: to_f64(if fused {
+                2 * recipe.gradient.bits()
+            } else {
+                recipe.activation.bits()
+            }) / 8.0,
             multiprocessors: speed.multiprocessors.max(1),
             memory,
             attention: shares.map(|share| share * peak_16bit),
@@ -140,16 +146,25 @@ impl Machine {
     pub fn product(&self, product: &Product) -> f64 {
         let gradient = product.of == Operands::Gradient;
         let narrow = product.narrow;
-        let (rate, each) = if narrow { (self.narrow_rate, self.narrow_bytes) } else { (self.rate, self.bytes) };
-        let waves = TILES.iter().flat_map(|tile| PARTS.iter().map(|parts| self.waves(product, *tile, *parts, rate)));
+        let (rate, each) =
+            if narrow { (self.narrow_rate, self.narrow_bytes) } else { (self.rate, self.bytes) };
+        let waves = TILES
+            .iter()
+            .flat_map(|tile| PARTS.iter().map(|parts| self.waves(product, *tile, *parts, rate)));
         let arithmetic = waves.fold(f64::INFINITY, f64::min);
-        let (count, rows, columns, depth) =
-            (to_f64(product.count), to_f64(product.rows), to_f64(product.columns), to_f64(product.depth));
+        let (count, rows, columns, depth) = (
+            to_f64(product.count),
+            to_f64(product.rows),
+            to_f64(product.columns),
+            to_f64(product.depth),
+        );
         let result = if gradient { self.gradient_bytes } else { self.bytes };
         // Operands are loaded while the product runs; a wave's tiles end together, so that little hides their store.
         let operands = count * (rows * depth + depth * columns) * each;
         let launches = to_f64(product.turns()) * KERNEL_SECONDS;
-        arithmetic.max(operands / self.memory) + STORE_EXPOSED * count * rows * columns * result / self.memory + launches
+        arithmetic.max(operands / self.memory)
+            + STORE_EXPOSED * count * rows * columns * result / self.memory
+            + launches
     }
 
     /// Seconds of all waves of tiles, the sum cut in so many parts.
@@ -158,20 +173,26 @@ impl Machine {
         let tiles = tiles.saturating_mul(product.at_once).saturating_mul(parts);
         let waves = to_f64(tiles.div_ceil(self.multiprocessors).saturating_mul(product.turns()));
         let depth = to_f64(product.depth.div_ceil(parts));
-        let tile = 2.0 * to_f64(rows) * to_f64(columns) * depth / (rate / to_f64(self.multiprocessors));
+        let tile =
+            2.0 * to_f64(rows) * to_f64(columns) * depth / (rate / to_f64(self.multiprocessors));
         waves * (tile + WAVE_SECONDS)
     }
 
     /// Seconds of fused attention, forward or backward: backward computes the scores again and has five products for two.
     pub fn core(&self, core: &Core, backward: bool) -> f64 {
         let [forward_rate, backward_rate] = self.attention;
-        let (flops, rate) = if backward { (core.flops() * 2.5, backward_rate) } else { (core.flops(), forward_rate) };
+        let (flops, rate) = if backward {
+            (core.flops() * 2.5, backward_rate)
+        } else {
+            (core.flops(), forward_rate)
+        };
         let ramp = to_f64(core.seq_length) / (to_f64(core.seq_length) + ATTENTION_RAMP);
         let width = to_f64(core.query_width.saturating_add(core.value_width)) / 2.0;
         let softmax = width / (width + SOFTMAX_WIDTH) * (128.0 + SOFTMAX_WIDTH) / 128.0;
         let [in_forward, in_backward] = TILES_AT_HALF;
         let half = if backward { in_backward } else { in_forward };
-        let tiles = to_f64(core.heads) * to_f64(core.queries) / 128.0 / to_f64(self.multiprocessors);
+        let tiles =
+            to_f64(core.heads) * to_f64(core.queries) / 128.0 / to_f64(self.multiprocessors);
         let occupied = tiles / (tiles + half) * (FULL_TILES + half) / FULL_TILES;
         flops / (rate * ramp * softmax.min(1.0) * occupied.min(1.0)) + KERNEL_SECONDS
     }
@@ -198,9 +219,12 @@ impl Links {
     pub fn of(cluster: &Cluster) -> Self {
         let speed = cluster.speed;
         let network = speed.network_bandwidth * NETWORK_SHARE;
-        let domain = speed.scale_up_size.unwrap_or(cluster.accelerator.accelerators_per_node).max(1);
+        let domain =
+            speed.scale_up_size.unwrap_or(cluster.accelerator.accelerators_per_node).max(1);
         Self {
-            inside: speed.scale_up_bandwidth.map_or(network, |bandwidth| bandwidth * speed.link_share),
+            inside: speed
+                .scale_up_bandwidth
+                .map_or(network, |bandwidth| bandwidth * speed.link_share),
             network,
             domain: to_f64(domain),
         }
@@ -222,15 +246,19 @@ impl Links {
         }
         let domains = ranks / inside;
         // Rings between domains use the adapters of all their members there.
-        let bandwidth = if inside > 1.0 { self.inside.min(self.network * inside) } else { self.network };
+        let bandwidth =
+            if inside > 1.0 { self.inside.min(self.network * inside) } else { self.network };
         let hops = (domains - 1.0) * NETWORK_HOP_SECONDS + (ranks - domains) * HOP_SECONDS;
         Ring::of(self, (ranks, inside), bandwidth, hops)
     }
 
     /// Seconds of a message from a rank to the one `stride` behind it.
     pub fn message(&self, bytes: f64, stride: f64) -> f64 {
-        let (bandwidth, hop) =
-            if stride < self.domain { (self.inside, HOP_SECONDS) } else { (self.network, NETWORK_HOP_SECONDS) };
+        let (bandwidth, hop) = if stride < self.domain {
+            (self.inside, HOP_SECONDS)
+        } else {
+            (self.network, NETWORK_HOP_SECONDS)
+        };
         bytes / bandwidth + hop + COLLECTIVE_SECONDS
     }
 }
@@ -264,10 +292,13 @@ impl Ring {
             + match collective {
                 Collective::AllReduce => {
                     // A ring passes every rank twice, a tree only its height: the library takes the quicker.
-                    let tree = (ranks / inside).log2() * NETWORK_TREE_HOP_SECONDS + (inside - 1.0) * TREE_HOP_SECONDS;
+                    let tree = (ranks / inside).log2() * NETWORK_TREE_HOP_SECONDS
+                        + (inside - 1.0) * TREE_HOP_SECONDS;
                     2.0 * (round + hops.min(tree))
                 }
-                Collective::AllGather | Collective::ReduceScatter | Collective::Ring => round + hops,
+                Collective::AllGather | Collective::ReduceScatter | Collective::Ring => {
+                    round + hops
+                }
                 Collective::AllToAll => {
                     let near = bytes * (inside - 1.0) / ranks / links.inside;
                     let far = bytes * (ranks - inside) / ranks / links.network;
@@ -312,9 +343,19 @@ mod tests {
     fn experts_products_are_near_what_was_measured() {
         let mut errors = Vec::new();
         for (count, rows, columns, depth, forward, gradient) in MEASURED {
-            let product = Product { count, at_once: 4, rows, columns, depth, of: Operands::Weight, narrow: true };
+            let product = Product {
+                count,
+                at_once: 4,
+                rows,
+                columns,
+                depth,
+                of: Operands::Weight,
+                narrow: true,
+            };
             let [_, weights] = product.backward();
-            for (time, share) in [(B200.product(&product), forward), (B200.product(&weights), gradient)] {
+            for (time, share) in
+                [(B200.product(&product), forward), (B200.product(&weights), gradient)]
+            {
                 let measured = product.flops() / (2250e12 * share);
                 errors.push((time / measured - 1.0).abs());
             }
@@ -326,8 +367,15 @@ mod tests {
     /// Four experts of 128 tokens have too few tiles for 148 multiprocessors: 459 TFLOP/s were measured.
     #[test]
     fn few_tokens_leave_multiprocessors_idle() {
-        let streams =
-            Product { count: 256, at_once: 4, rows: 128, columns: 4096, depth: 7168, of: Operands::Weight, narrow: true };
+        let streams = Product {
+            count: 256,
+            at_once: 4,
+            rows: 128,
+            columns: 4096,
+            depth: 7168,
+            of: Operands::Weight,
+            narrow: true,
+        };
         let single = Product { at_once: 256, ..streams };
         let measured = streams.flops() / (2250e12 * 0.204);
         let (streams, single) = (B200.product(&streams), B200.product(&single));

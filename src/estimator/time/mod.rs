@@ -22,7 +22,9 @@ pub use cost::{Cost, IDLE_SHARE, at_pace, cost};
 pub(super) use kernels::Timed;
 pub(super) use paces::Paces;
 pub(crate) use serving::gpu_hours_per_million;
-pub use serving::{Bound, Messages, Pace, ServedTraffic, ServingTime, Traffic, cache_per_sequence, serving};
+pub use serving::{
+    Bound, Messages, Pace, ServedTraffic, ServingTime, Traffic, cache_per_sequence, serving,
+};
 pub use timing::{Timing, Unknown, timing};
 
 use super::Compute;
@@ -140,7 +142,8 @@ fn stage_loads(job: &Job) -> Option<[Load; 3]> {
     let mut indices = vec![0, 1, layout.p().saturating_sub(1)];
     indices.retain(|index| *index < layout.p());
     indices.dedup();
-    let stages: Vec<_> = indices.into_iter().map(|index| schedule::stage(job, run, index)).collect();
+    let stages: Vec<_> =
+        indices.into_iter().map(|index| schedule::stage(job, run, index)).collect();
     let mut loads = [Load::default(); 3];
     for (load, stage) in loads.iter_mut().zip(&stages) {
         *load = self::load(stage);
@@ -177,12 +180,18 @@ fn spread_with(job: &Job, loads: [Load; 3]) -> Spread {
 
 /// Where layers do not divide, frameworks leave them out on the last stage and then on the first, which hold head and embedding.
 fn even_out(job: &Job, loads: &mut [Load; 3]) {
-    let (layers, p, chunks) = (job.model().num_hidden_layers, job.layout().p(), job.layout().chunks());
-    let places = layers.div_ceil(p.saturating_mul(chunks).max(1)).saturating_mul(chunks).saturating_mul(p);
+    let (layers, p, chunks) =
+        (job.model().num_hidden_layers, job.layout().p(), job.layout().chunks());
+    let places =
+        layers.div_ceil(p.saturating_mul(chunks).max(1)).saturating_mul(chunks).saturating_mul(p);
     let missing = places.saturating_sub(layers);
     let (last, first) = (missing.div_ceil(2), missing / 2);
     for load in loads.iter_mut() {
-        let fewer = to_f64(if p == 1 { 0 } else { u64::from(load.head) * last + u64::from(load.embedding) * first });
+        let fewer = to_f64(if p == 1 {
+            0
+        } else {
+            u64::from(load.head) * last + u64::from(load.embedding) * first
+        });
         let all = load.dense[0] + load.experts[0];
         if all > fewer {
             let share = (all - fewer) / all;
@@ -193,7 +202,12 @@ fn even_out(job: &Job, loads: &mut [Load; 3]) {
 }
 
 fn load(stage: &schedule::Stage) -> Load {
-    let mut load = Load { embedding: stage.embedding.is_some(), head: stage.head.is_some(), stages: 1.0, ..Load::default() };
+    let mut load = Load {
+        embedding: stage.embedding.is_some(),
+        head: stage.head.is_some(),
+        stages: 1.0,
+        ..Load::default()
+    };
     for place in stage.chunks.iter().flatten() {
         let again = if place.covered == schedule::Covered::No { 0.0 } else { 1.0 };
         let [count, recomputed] = match place.kind {
@@ -211,9 +225,12 @@ fn load(stage: &schedule::Stage) -> Load {
 fn line((term, seconds): (Term, f64), measured: bool, run: &TrainingRun) -> TimeLine {
     use Certainty::{Assumed, Modelled};
     let (label, formula, certainty, source) = match term {
-        Term::Products => {
-            ("Matrix products", "by compute or by memory bandwidth, whichever is slower", Modelled, sources::MATMUL_CEILING)
-        }
+        Term::Products => (
+            "Matrix products",
+            "by compute or by memory bandwidth, whichever is slower",
+            Modelled,
+            sources::MATMUL_CEILING,
+        ),
         Term::Attention => (
             "Attention",
             "at the kernel's published speed; where scores are kept in memory, product by product",
@@ -228,19 +245,30 @@ fn line((term, seconds): (Term, f64), measured: bool, run: &TrainingRun) -> Time
         ),
         Term::Tensor => ("Tensor-parallel messages", RING, Modelled, sources::NCCL_TUNING),
         Term::Context => ("Context-parallel messages", RING, Modelled, sources::NCCL_TUNING),
-        Term::Experts => ("Tokens on their way to experts and back", RING, Modelled, sources::NCCL_TUNING),
-        Term::Recompute => {
-            ("Recomputation", "forward work of recomputed layers or modules once more", Modelled, sources::KORTHIKANTI_2022)
+        Term::Experts => {
+            ("Tokens on their way to experts and back", RING, Modelled, sources::NCCL_TUNING)
         }
+        Term::Recompute => (
+            "Recomputation",
+            "forward work of recomputed layers or modules once more",
+            Modelled,
+            sources::KORTHIKANTI_2022,
+        ),
         Term::Bubble => (
             "Waiting for other pipeline stages",
             "one micro-batch on all other stages, over the chunks that take turns",
             Modelled,
             sources::MEGATRON_2021,
         ),
-        Term::Pipeline => ("Messages between pipeline stages", RING, Modelled, sources::NCCL_TUNING),
-        Term::Gradients => ("Gradients summed over data-parallel ranks", RING, Assumed, sources::NCCL_TUNING),
-        Term::Weights => ("Weights gathered from data-parallel ranks", RING, Assumed, sources::NCCL_TUNING),
+        Term::Pipeline => {
+            ("Messages between pipeline stages", RING, Modelled, sources::NCCL_TUNING)
+        }
+        Term::Gradients => {
+            ("Gradients summed over data-parallel ranks", RING, Assumed, sources::NCCL_TUNING)
+        }
+        Term::Weights => {
+            ("Weights gathered from data-parallel ranks", RING, Assumed, sources::NCCL_TUNING)
+        }
         Term::Optimizer => {
             let streamed = "bytes of weights, gradients and states over the memory's bandwidth";
             let formula = run.optimizer.spec().work.map_or(streamed, |work| work.formula);

@@ -75,14 +75,23 @@ impl Paces {
         let loads = self.loads(job)?;
         let (sequences, place) = self.multiple(job)?;
         let factor = to_f64(sequences) / to_f64(job.micro_batch_size());
-        Some(StepTime::seconds_on_stages(of(self.blocks.at(place)?, job)?, factor, &spread_with(job, loads)))
+        Some(StepTime::seconds_on_stages(
+            of(self.blocks.at(place)?, job)?,
+            factor,
+            &spread_with(job, loads),
+        ))
     }
 
     /// A multiple of the micro-batch of which times are known, and their place.
     fn multiple(&mut self, job: &Job) -> Option<(u64, usize)> {
         let own = job.micro_batch_size();
         let known = self.known.place(without_sequences(key(job)?), Vec::new);
-        let smallest = self.known.at(known)?.iter().filter(|(sequences, _)| sequences.is_multiple_of(own)).min();
+        let smallest = self
+            .known
+            .at(known)?
+            .iter()
+            .filter(|(sequences, _)| sequences.is_multiple_of(own))
+            .min();
         if let Some(found) = smallest {
             return Some(*found);
         }
@@ -94,16 +103,23 @@ impl Paces {
         let run = job.training()?;
         let share = NonZeroU64::new(run.global_batch_size / job.layout().d())?;
         let known = self.known.place(without_sequences(key(job)?), Vec::new);
-        if let Some(found) = self.known.at(known)?.iter().find(|(sequences, _)| *sequences == share.get()) {
+        if let Some(found) =
+            self.known.at(known)?.iter().find(|(sequences, _)| *sequences == share.get())
+        {
             return Some(*found);
         }
-        let whole = job.with_choice(&Choice { layout: *job.layout(), micro_batch_size: share, recompute: run.recompute });
+        let whole = job.with_choice(&Choice {
+            layout: *job.layout(),
+            micro_batch_size: share,
+            recompute: run.recompute,
+        });
         let clock = self.clock(&whole);
         Some((share.get(), self.blocks(&whole, clock)?))
     }
 
     fn loads(&mut self, job: &Job) -> Option<[Load; 3]> {
-        self.loads.value((of_pipeline(job.layout()), job.training()?.recompute), || stage_loads(job))
+        self.loads
+            .value((of_pipeline(job.layout()), job.training()?.recompute), || stage_loads(job))
     }
 
     fn clock(&mut self, job: &Job) -> usize {
@@ -117,7 +133,9 @@ impl Paces {
         let before = blocks.len();
         let place = blocks.place(key, || {
             let common = commons.place(Part::Attention.key(job), || Common::of(job, clock, parts));
-            commons.at(common).map_or_else(Default::default, |common| common.with_experts(job, clock, parts))
+            commons
+                .at(common)
+                .map_or_else(Default::default, |common| common.with_experts(job, clock, parts))
         });
         if blocks.len() > before {
             let known_place = known.place(without_sequences(key), Vec::new);
@@ -132,15 +150,19 @@ impl Paces {
 impl Common {
     fn of(job: &Job, clock: &Clock, parts: &mut Memo<PartKey, Vec<Timed>>) -> Self {
         if let Some(played) = clock.played(job) {
-            let mut common = Self::with_blocks(job, clock, [&played.embedding, &played.head, &played.dense]);
+            let mut common =
+                Self::with_blocks(job, clock, [&played.embedding, &played.head, &played.dense]);
             common.add_experts(&played.experts);
             return Self { is_whole: true, ..common };
         }
         let mut place = |part: Part| parts.place(part.key(job), || clock.part(job, part));
-        let [embedding, head, attention, mlp] = [Part::Embedding, Part::Head, Part::Attention, Part::Mlp].map(&mut place);
-        let steps =
-            |places: &[usize]| -> Vec<Timed> { places.iter().filter_map(|place| parts.at(*place)).flatten().copied().collect() };
-        let (embedding, head, dense) = (steps(&[embedding]), steps(&[head]), steps(&[attention, mlp]));
+        let [embedding, head, attention, mlp] =
+            [Part::Embedding, Part::Head, Part::Attention, Part::Mlp].map(&mut place);
+        let steps = |places: &[usize]| -> Vec<Timed> {
+            places.iter().filter_map(|place| parts.at(*place)).flatten().copied().collect()
+        };
+        let (embedding, head, dense) =
+            (steps(&[embedding]), steps(&[head]), steps(&[attention, mlp]));
         Self::with_blocks(job, clock, [&embedding, &head, &dense])
     }
 
@@ -157,14 +179,23 @@ impl Common {
     }
 
     fn add_experts<'a>(&mut self, experts: impl IntoIterator<Item = &'a Timed>) {
-        self.each.iter_mut().zip(Brief::each(experts)).for_each(|(briefs, experts)| briefs.experts = experts);
+        self.each
+            .iter_mut()
+            .zip(Brief::each(experts))
+            .for_each(|(briefs, experts)| briefs.experts = experts);
     }
 
     /// With a layer with experts, from the parts that are known and those that are not yet.
-    fn with_experts(&self, job: &Job, clock: &Clock, parts: &mut Memo<PartKey, Vec<Timed>>) -> [Briefs; 3] {
+    fn with_experts(
+        &self,
+        job: &Job,
+        clock: &Clock,
+        parts: &mut Memo<PartKey, Vec<Timed>>,
+    ) -> [Briefs; 3] {
         let mut all = Self { ..*self };
         if job.model().moe.is_some() && !self.is_whole {
-            let places = Part::EXPERTS.map(|part| parts.place(part.key(job), || clock.part(job, part)));
+            let places =
+                Part::EXPERTS.map(|part| parts.place(part.key(job), || clock.part(job, part)));
             all.add_experts(places.iter().filter_map(|place| parts.at(*place)).flatten());
         }
         all.each
@@ -174,7 +205,11 @@ impl Common {
 /// The times under the job's own recomputation.
 fn of<'a>(briefs: &'a [Briefs; 3], job: &Job) -> Option<&'a Briefs> {
     let recompute = job.training()?.recompute;
-    briefs.iter().zip(RECOMPUTATIONS).find(|(_, known)| *known == recompute).map(|(briefs, _)| briefs)
+    briefs
+        .iter()
+        .zip(RECOMPUTATIONS)
+        .find(|(_, known)| *known == recompute)
+        .map(|(briefs, _)| briefs)
 }
 
 const fn without_sequences((t, cp, ep, etp, _, splits): BlockKey) -> BlockKey {

@@ -73,7 +73,8 @@ pub fn asked_tensors(job: &Job) -> Vec<AskedTensor> {
 fn of_megatron(job: &Job, run: &TrainingRun) -> Vec<AskedTensor> {
     let model = megatron::rank_model(job, run);
     let mut found = Vec::new();
-    for step in [&model.embedding, &model.dense, &model.experts, &model.head].into_iter().flatten() {
+    for step in [&model.embedding, &model.dense, &model.experts, &model.head].into_iter().flatten()
+    {
         of_op(&step.op, &mut found);
     }
     found
@@ -83,7 +84,17 @@ fn of_megatron(job: &Job, run: &TrainingRun) -> Vec<AskedTensor> {
 fn of_op(op: &Op, found: &mut Vec<AskedTensor>) {
     for tensor in op.tensors.iter().filter(|tensor| tensor.role != Role::KvCache) {
         let (name, shape, dtype) = (tensor.name, tensor.shape, tensor.dtype);
-        add(found, AskedTensor { op: op.name, name, shape, dtype, bytes: tensor.bytes(), moments: Vec::new() });
+        add(
+            found,
+            AskedTensor {
+                op: op.name,
+                name,
+                shape,
+                dtype,
+                bytes: tensor.bytes(),
+                moments: Vec::new(),
+            },
+        );
     }
 }
 
@@ -138,14 +149,22 @@ fn of_evaluation(evaluation: &Played<'_>, is_alone: bool, found: &mut Vec<AskedT
 }
 
 /// Shows every tensor that is asked for in a stretch, with the fewest and the most bytes that are alive before it.
-fn of_mark(played: &Played<'_>, state: &State, mark: &Mark, mut show: impl FnMut(&Storage, [Bytes; 2])) {
+fn of_mark(
+    played: &Played<'_>,
+    state: &State,
+    mark: &Mark,
+    mut show: impl FnMut(&Storage, [Bytes; 2]),
+) {
     let (segment, Some(held)) = (&mark.segment, state.held.get(mark.at)) else { return };
     // Blocks alike are played once: the first repetition stands beside less than the last.
     let beside = [sum(&mark.start) - sum(&held.start), sum(&mark.end) - sum(&held.end)];
     let mut alive = sum(&held.start);
     for entry in state.log.get(segment.begins..segment.ends).unwrap_or_default() {
         let (Entry::Taken(id) | Entry::Freed(id) | Entry::Turned(id)) = entry;
-        let Some((at, storage)) = place(*id).and_then(|at| Some((at, state.storages.get(at)?))) else { continue };
+        let Some((at, storage)) = place(*id).and_then(|at| Some((at, state.storages.get(at)?)))
+        else {
+            continue;
+        };
         match entry {
             Entry::Taken(_) => {
                 if is_one_piece(played, at) {
@@ -200,8 +219,14 @@ const MASTER_WEIGHTS: &str = "Master weights";
 /// Bytes of the states that `torch.optim` makes at the end of the first step; others are there from the start.
 fn late_states(played: &Played<'_>, state: &State) -> Bytes {
     let before = state.storages.iter().take(played.before);
-    let states = before.filter(|storage| storage.born == Kind::OptimizerState && state.op_name(storage.op).0 != MASTER_WEIGHTS);
-    if is_flat(&played.plan) { Bytes::ZERO } else { states.map(|storage| Bytes(storage.bytes)).sum() }
+    let states = before.filter(|storage| {
+        storage.born == Kind::OptimizerState && state.op_name(storage.op).0 != MASTER_WEIGHTS
+    });
+    if is_flat(&played.plan) {
+        Bytes::ZERO
+    } else {
+        states.map(|storage| Bytes(storage.bytes)).sum()
+    }
 }
 
 /// A tensor for each parameter that learns, of that format.
@@ -214,10 +239,14 @@ fn of_parameters(
     if is_flat(&played.plan) || played.plan.away.optimizer {
         return Vec::new();
     }
-    let learned = state.parameters.iter().filter(|found| !found.idle && !found.frozen && !found.beside);
+    let learned =
+        state.parameters.iter().filter(|found| !found.idle && !found.frozen && !found.beside);
     let tensor = |parameter: &Parameter| {
-        let name = place(parameter.storage).and_then(|at| state.storages.get(at)).map_or("", |storage| storage.name);
-        let (shape, bytes) = (state.shape(parameter.form), Elements(parameter.kept).stored_as(dtype));
+        let name = place(parameter.storage)
+            .and_then(|at| state.storages.get(at))
+            .map_or("", |storage| storage.name);
+        let (shape, bytes) =
+            (state.shape(parameter.form), Elements(parameter.kept).stored_as(dtype));
         AskedTensor { op, name, shape, dtype, bytes, moments: vec![moment] }
     };
     learned.map(tensor).collect()
@@ -232,11 +261,22 @@ fn of_states(played: &Played<'_>, state: &State, is_alone: bool) -> Vec<AskedTen
         [most.saturating_sub(late), most]
     });
     let before = AskedMoment { name: "before the step", in_first_step: false, alive_before: None };
-    let first_step = AskedMoment { name: "when the optimizer steps", in_first_step: true, alive_before };
+    let first_step =
+        AskedMoment { name: "when the optimizer steps", in_first_step: true, alive_before };
     let master = plan.recipe.master.map(|master| ((MASTER_WEIGHTS, master), before));
-    let specs = plan.optimizer.spec().states.iter().filter(|spec| matches!(spec.values, StateValues::EveryElement));
-    let states = specs.map(|spec| ((spec.label, spec.format.dtype(plan.recipe.optimizer_state)), first_step));
-    master.into_iter().chain(states).flat_map(|(kind, moment)| of_parameters(played, state, kind, moment)).collect()
+    let specs = plan
+        .optimizer
+        .spec()
+        .states
+        .iter()
+        .filter(|spec| matches!(spec.values, StateValues::EveryElement));
+    let states = specs
+        .map(|spec| ((spec.label, spec.format.dtype(plan.recipe.optimizer_state)), first_step));
+    master
+        .into_iter()
+        .chain(states)
+        .flat_map(|(kind, moment)| of_parameters(played, state, kind, moment))
+        .collect()
 }
 
 /// The temporaries of the optimizer's step, a tensor for each parameter that learns; none where it needs none.
@@ -246,8 +286,11 @@ fn of_temporaries(played: &Played<'_>, state: &State, is_alone: bool) -> Vec<Ask
         return Vec::new();
     }
     let step = played.marks.iter().find(|mark| mark.segment.when == When::Step);
-    let alive_before = step.filter(|_| is_alone).map(|mark| [&mark.start, &mark.peak].map(|totals| bytes(sum(totals))));
-    let moment = AskedMoment { name: "when the optimizer steps", in_first_step: false, alive_before };
+    let alive_before = step
+        .filter(|_| is_alone)
+        .map(|mark| [&mark.start, &mark.peak].map(|totals| bytes(sum(totals))));
+    let moment =
+        AskedMoment { name: "when the optimizer steps", in_first_step: false, alive_before };
     of_parameters(played, state, ("Optimizer step", played.plan.recipe.optimizer_state), moment)
 }
 
@@ -258,7 +301,11 @@ fn add(found: &mut Vec<AskedTensor>, tensor: AskedTensor) {
         return;
     };
     for moment in tensor.moments {
-        match known.moments.iter_mut().find(|known| (known.name, known.in_first_step) == (moment.name, moment.in_first_step)) {
+        match known
+            .moments
+            .iter_mut()
+            .find(|known| (known.name, known.in_first_step) == (moment.name, moment.in_first_step))
+        {
             Some(AskedMoment { alive_before: Some([fewest, most]), .. }) => {
                 let [low, high] = moment.alive_before.unwrap_or([*fewest, *most]);
                 (*fewest, *most) = ((*fewest).min(low), (*most).max(high));

@@ -22,9 +22,12 @@ impl Beside {
     pub fn of(state: &State, before: usize, plan: &Plan<'_>) -> Self {
         let others = |storage: &Storage| plan.times(storage.layer).saturating_sub(1);
         let stays = |storage: &Storage| storage.refs > 0 || storage.born == Kind::Gradient;
-        let first = state.storages.iter().zip(0..).take(before).filter(|(storage, _)| stays(storage));
+        let first =
+            state.storages.iter().zip(0..).take(before).filter(|(storage, _)| stays(storage));
         let mut standing = Vec::with_capacity(before);
-        standing.extend(first.map(|(storage, id)| (id, others(storage))).filter(|(_, others)| *others > 0));
+        standing.extend(
+            first.map(|(storage, id)| (id, others(storage))).filter(|(_, others)| *others > 0),
+        );
         let freed = |segment: &Segment, entry: &Entry| {
             let Entry::Freed(id) = entry else { return None };
             let storage = usize::try_from(*id).ok().and_then(|at| state.storages.get(at))?;
@@ -32,7 +35,8 @@ impl Beside {
             is_far.then(|| (*id, others(storage))).filter(|(_, others)| *others > 0)
         };
         // Most stretches are of blocks beside the one that stands for others, from which nothing is far.
-        let stand_for_others = || plan.played.iter().zip(1_u16..).filter(|(played, _)| played.times > 1);
+        let stand_for_others =
+            || plan.played.iter().zip(1_u16..).filter(|(played, _)| played.times > 1);
         let far = |segment: &Segment| {
             if stand_for_others().all(|(_, tag)| tag.abs_diff(segment.layer) <= 1) {
                 return Vec::new();
@@ -40,7 +44,8 @@ impl Beside {
             let entries = state.log.get(segment.begins..segment.ends).unwrap_or_default();
             entries.iter().filter_map(|entry| freed(segment, entry)).collect()
         };
-        let elsewhere = state.segments.iter().filter(|segment| segment.when != When::Before).map(far).collect();
+        let elsewhere =
+            state.segments.iter().filter(|segment| segment.when != When::Before).map(far).collect();
         Self { standing, elsewhere }
     }
 }
@@ -48,7 +53,9 @@ impl Beside {
 /// Adds (1) or takes off (-1) storages of blocks that were not played.
 pub(super) fn add_blocks(beside: &mut Totals, state: &State, blocks: &[Like], sign: i128) {
     for (id, others) in blocks {
-        let Some(storage) = usize::try_from(*id).ok().and_then(|at| state.storages.get(at)) else { continue };
+        let Some(storage) = usize::try_from(*id).ok().and_then(|at| state.storages.get(at)) else {
+            continue;
+        };
         let kind = if sign > 0 { storage.born } else { storage.kind };
         if let Some(bytes) = beside.get_mut(kind as usize) {
             *bytes += sign * i128::from(storage.bytes) * i128::from(*others);

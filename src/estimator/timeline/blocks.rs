@@ -30,7 +30,12 @@ impl Layers {
     }
 
     /// Runs that part.
-    pub fn run_before<'t>(&self, tape: &'t Tape, at: usize, (x, tables): (&Var<'t>, &Tables<'t>)) -> Option<Var<'t>> {
+    pub fn run_before<'t>(
+        &self,
+        tape: &'t Tape,
+        at: usize,
+        (x, tables): (&Var<'t>, &Tables<'t>),
+    ) -> Option<Var<'t>> {
         let layer = self.blocks.get(at)?;
         let modules = self.modules.get(layer.modules)?;
         tape.means(layer.copies);
@@ -40,9 +45,16 @@ impl Layers {
     }
 
     /// Runs the block at that place.
-    pub fn run<'t>(&self, tape: &'t Tape, at: usize, (x, tables): (&Var<'t>, &Tables<'t>)) -> (Var<'t>, Option<Var<'t>>) {
+    pub fn run<'t>(
+        &self,
+        tape: &'t Tape,
+        at: usize,
+        (x, tables): (&Var<'t>, &Tables<'t>),
+    ) -> (Var<'t>, Option<Var<'t>>) {
         let layer = self.blocks.get(at);
-        let Some((layer, modules)) = layer.and_then(|layer| Some((layer, self.modules.get(layer.modules)?))) else {
+        let Some((layer, modules)) =
+            layer.and_then(|layer| Some((layer, self.modules.get(layer.modules)?)))
+        else {
             return (x.clone(), None);
         };
         tape.means(layer.copies);
@@ -64,16 +76,24 @@ type Known = (((LayerKind, bool), Option<u64>), Param, Param);
 pub(super) fn layers(tape: &Tape, plan: &Plan<'_>, build: &Build<'_>) -> Layers {
     let model = build.model();
     let mut known: Vec<Known> = Vec::with_capacity(2);
-    let mut all =
-        Layers { modules: Vec::with_capacity(2), blocks: Vec::with_capacity(plan.played.len()), compiled: plan.with.compiled };
+    let mut all = Layers {
+        modules: Vec::with_capacity(2),
+        blocks: Vec::with_capacity(plan.played.len()),
+        compiled: plan.with.compiled,
+    };
     for (played, tag) in plan.played.iter().zip(1..) {
         tape.set_layer(tag);
-        let kind = (kind(model, &plan.with.tuning, played.index), model.shared_block_of(played.index));
+        let kind =
+            (kind(model, &plan.with.tuning, played.index), model.shared_block_of(played.index));
         let sliding = model.sliding_layers.contains(played.index);
-        let (modules, copies) = if let Some(modules) = known.iter().position(|(of, ..)| *of == kind) {
+        let (modules, copies) = if let Some(modules) = known.iter().position(|(of, ..)| *of == kind)
+        {
             let (from, to) = known.get(modules).map_or((0, 0), |(_, from, to)| (*from, *to));
             // Blocks that are one have their parameters once.
-            (modules, if model.shares_blocks() { (0, 0, 0) } else { (from, to, tape.repeat(from, to)) })
+            (
+                modules,
+                if model.shares_blocks() { (0, 0, 0) } else { (from, to, tape.repeat(from, to)) },
+            )
         } else {
             let from = tape.parameters();
             all.modules.push(block(build, played.index));

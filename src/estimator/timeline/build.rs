@@ -36,8 +36,12 @@ fn head_before_it_is_tied(tape: &Tape, plan: &Plan<'_>) {
         return;
     }
     tape.at("Output head", sources::PYTORCH_AUTOGRAD);
-    let elements = model.vocab_size.saturating_mul(model.word_embed_proj_dim.unwrap_or(model.hidden_size));
-    drop(tape.lump("head, before it is the embedding", (Kind::Parameter, elements, plan.recipe.parameter)));
+    let elements =
+        model.vocab_size.saturating_mul(model.word_embed_proj_dim.unwrap_or(model.hidden_size));
+    drop(tape.lump(
+        "head, before it is the embedding",
+        (Kind::Parameter, elements, plan.recipe.parameter),
+    ));
 }
 
 /// DeepSpeed's stages 1 and 2 (`DeepSpeedZeroOptimizer` in `deepspeed/runtime/zero/stage_1_and_2.py`).
@@ -49,20 +53,31 @@ fn into_one_vector<'t>(tape: &'t Tape, plan: &Plan<'_>) -> TakenOver<'t> {
     tape.at("Weights", sources::DEEPSPEED);
     let lump = |name, kind, elements, dtype| tape.lump(name, (kind, elements, dtype));
     let lifted = tape.lift_parameters();
-    let made: Vec<_> =
-        lifted.iter().map(|(elements, dtype)| lump("parameter as it was made", Kind::Parameter, *elements, *dtype)).collect();
+    let made: Vec<_> = lifted
+        .iter()
+        .map(|(elements, dtype)| {
+            lump("parameter as it was made", Kind::Parameter, *elements, *dtype)
+        })
+        .collect();
     head_before_it_is_tied(tape, plan);
     let emptied = tape.state().log.len();
     let all = lifted.iter().map(|(elements, _)| *elements).fold(0, u64::saturating_add);
     let dtype = lifted.first().map_or(plan.recipe.parameter, |(_, dtype)| *dtype);
     let own = part(all, plan.ranks);
     tape.at("Weights", sources::DEEPSPEED);
-    let vector = lump("all parameters side by side", Kind::Parameter, own.saturating_mul(plan.ranks.max(1)), dtype);
+    let vector = lump(
+        "all parameters side by side",
+        Kind::Parameter,
+        own.saturating_mul(plan.ranks.max(1)),
+        dtype,
+    );
     drop(made);
     let clone = lump("clone of the rank's part", Kind::Temporary, own, dtype);
     let master = plan.recipe.master.filter(|master| *master != dtype);
     let master = match master {
-        Some(master) => lump("master weights of the rank's part", Kind::OptimizerState, own, master),
+        Some(master) => {
+            lump("master weights of the rank's part", Kind::OptimizerState, own, master)
+        }
         None => clone.clone(),
     };
     drop(clone);
@@ -85,7 +100,11 @@ fn into_shares<'t>(tape: &'t Tape, plan: &Plan<'_>) -> TakenOver<'t> {
     tape.at("Weights", sources::DEEPSPEED);
     let lump = |name, kind, elements, dtype| tape.lump(name, (kind, elements, dtype));
     let shares = tape.lift_parameters();
-    let made: Vec<_> = shares.iter().zip(&wholes).map(|(share, whole)| made_and_cut(tape, *share, *whole)).collect();
+    let made: Vec<_> = shares
+        .iter()
+        .zip(&wholes)
+        .map(|(share, whole)| made_and_cut(tape, *share, *whole))
+        .collect();
     let tied = wholes.first().zip(shares.first()).filter(|_| plan.with.model.tie_word_embeddings);
     drop(tied.map(|(whole, share)| made_and_cut(tape, *share, *whole)));
     drop(made);
@@ -96,7 +115,11 @@ fn into_shares<'t>(tape: &'t Tape, plan: &Plan<'_>) -> TakenOver<'t> {
     let mut held = Vec::new();
     let groups = sub_groups(plan, pieces);
     // Each sub-group is moved by itself.
-    held.extend(groups.iter().map(|elements| lump("shares side by side", Kind::Parameter, *elements, dtype)));
+    held.extend(
+        groups
+            .iter()
+            .map(|elements| lump("shares side by side", Kind::Parameter, *elements, dtype)),
+    );
     for elements in &groups {
         if let Some(master) = plan.recipe.master.filter(|master| *master != dtype) {
             let cast = lump("share, cast", Kind::Temporary, *elements, master);
@@ -105,7 +128,12 @@ fn into_shares<'t>(tape: &'t Tape, plan: &Plan<'_>) -> TakenOver<'t> {
         }
     }
     let largest = groups.iter().copied().max().unwrap_or(0);
-    drop(lump("gradient of a sub-group", Kind::Temporary, largest, plan.recipe.master.unwrap_or(dtype)));
+    drop(lump(
+        "gradient of a sub-group",
+        Kind::Temporary,
+        largest,
+        plan.recipe.master.unwrap_or(dtype),
+    ));
     if plan.library.contiguous_gradients {
         tape.at(REDUCTION_BUCKET, sources::DEEPSPEED);
         held.push(lump("flat buffer", Kind::Gathered, plan.buckets.1, plan.buckets.2));
@@ -116,8 +144,11 @@ fn into_shares<'t>(tape: &'t Tape, plan: &Plan<'_>) -> TakenOver<'t> {
     for (elements, dtype) in &wholes {
         drop(lump("parameter, gathered to be read", Kind::Gathered, *elements, *dtype));
     }
-    let lasting = wholes.iter().filter(|(elements, _)| *elements <= plan.library.persistence_threshold);
-    held.extend(lasting.map(|(elements, dtype)| lump("parameter that stays gathered", Kind::Gathered, *elements, *dtype)));
+    let lasting =
+        wholes.iter().filter(|(elements, _)| *elements <= plan.library.persistence_threshold);
+    held.extend(lasting.map(|(elements, dtype)| {
+        lump("parameter that stays gathered", Kind::Gathered, *elements, *dtype)
+    }));
     TakenOver { _held: held, emptied }
 }
 

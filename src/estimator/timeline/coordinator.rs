@@ -86,14 +86,23 @@ impl Coordinator {
         Self {
             options: plan.library,
             ranks: plan.ranks.max(1),
-            stream: if plan.library.overlap_comm.holds(plan.sharding.zero_stage) { GATHERING } else { 0 },
+            stream: if plan.library.overlap_comm.holds(plan.sharding.zero_stage) {
+                GATHERING
+            } else {
+                0
+            },
             sizes: state.parameters.iter().map(size).collect(),
             next: u32::try_from(state.storages.len()).unwrap_or(u32::MAX),
         }
     }
 
     /// The events of gathered weights in that part of the log, each with its place; `knows` the order of modules, or records it.
-    pub fn play(&mut self, state: &State, part: &Range<usize>, knows: bool) -> Vec<(usize, TensorEvent)> {
+    pub fn play(
+        &mut self,
+        state: &State,
+        part: &Range<usize>,
+        knows: bool,
+    ) -> Vec<(usize, TensorEvent)> {
         let modules = self.modules(state, part);
         let queue = if knows { queue(&modules) } else { Vec::new() };
         self.played(&modules, (queue, modules.len()), part.end)
@@ -110,7 +119,8 @@ impl Coordinator {
         let mut modules = self.modules(state, part);
         let own = modules.len();
         let recorded = self.modules(training, micro_batch);
-        let begins = recorded.iter().zip(&modules).all(|(there, here)| there.weights == here.weights);
+        let begins =
+            recorded.iter().zip(&modules).all(|(there, here)| there.weights == here.weights);
         if !begins || recorded.len() < own {
             return self.played(&modules, (Vec::new(), own), part.end);
         }
@@ -159,7 +169,10 @@ impl Coordinator {
                 continue;
             }
             let until = used.until.unwrap_or_else(|| end_of_output(state, used.from, part.end));
-            match modules.last_mut().filter(|last| last.from == used.from && !last.weights.is_empty()) {
+            match modules
+                .last_mut()
+                .filter(|last| last.from == used.from && !last.weights.is_empty())
+            {
                 Some(last) if last.weights.contains(&used.param) => {}
                 Some(last) => last.weights.push(used.param),
                 None => modules.push(Module { from: used.from, until, weights: vec![used.param] }),
@@ -175,7 +188,8 @@ impl Coordinator {
     /// Bytes of a weight, padded to equal parts.
     fn padded(&self, weight: Param) -> u64 {
         self.size(weight).map_or(0, |(elements, dtype)| {
-            elements.div_ceil(self.ranks).saturating_mul(self.ranks).saturating_mul(dtype.bits()) / 8
+            elements.div_ceil(self.ranks).saturating_mul(self.ranks).saturating_mul(dtype.bits())
+                / 8
         })
     }
 
@@ -203,12 +217,17 @@ fn queue(modules: &[Module]) -> Vec<(Param, usize)> {
 fn end_of_output(state: &State, from: usize, end: usize) -> usize {
     let is_scratch = |entry: &Entry| {
         let (Entry::Taken(id) | Entry::Freed(id) | Entry::Turned(id)) = entry;
-        usize::try_from(*id).ok().and_then(|at| state.storages.get(at)).is_some_and(|found| found.born == Kind::Scratch)
+        usize::try_from(*id)
+            .ok()
+            .and_then(|at| state.storages.get(at))
+            .is_some_and(|found| found.born == Kind::Scratch)
     };
     let log = state.log.get(from..end).unwrap_or_default();
-    let output = log.iter().position(|entry| matches!(entry, Entry::Taken(_)) && !is_scratch(entry));
+    let output =
+        log.iter().position(|entry| matches!(entry, Entry::Taken(_)) && !is_scratch(entry));
     let behind = output.map_or(0, |output| output + 1);
-    let scratch = log.get(behind..).unwrap_or_default().iter().take_while(|entry| is_scratch(entry)).count();
+    let scratch =
+        log.get(behind..).unwrap_or_default().iter().take_while(|entry| is_scratch(entry)).count();
     from + behind + scratch
 }
 
@@ -222,7 +241,12 @@ impl Playing<'_> {
 
     /// A module comes (`fetch_sub_module`).
     fn fetch(&mut self, step: usize, module: &Module, knows: bool) {
-        let missing = module.weights.iter().copied().filter(|weight| !self.present.contains_key(weight)).collect();
+        let missing = module
+            .weights
+            .iter()
+            .copied()
+            .filter(|weight| !self.present.contains_key(weight))
+            .collect();
         self.gather(missing, module.from);
         for weight in &module.weights {
             self.wait(*weight, module.from);
@@ -249,7 +273,8 @@ impl Playing<'_> {
     /// Gathers the next weights, as far as there is room.
     fn gather_ahead(&mut self, at: usize) {
         let options = self.coordinator.options;
-        let most = options.max_live_parameters.saturating_sub(self.live).min(options.prefetch_bucket_size);
+        let most =
+            options.max_live_parameters.saturating_sub(self.live).min(options.prefetch_bucket_size);
         let mut ahead: Vec<Param> = Vec::new();
         let mut elements = 0;
         while elements < most
@@ -274,7 +299,11 @@ impl Playing<'_> {
         weights.sort_unstable();
         let bytes = weights.iter().map(|weight| self.coordinator.padded(*weight)).sum();
         let is_one = weights.len() == 1;
-        let tensor = self.take(if is_one { "whole weight" } else { "weights gathered side by side" }, bytes, at);
+        let tensor = self.take(
+            if is_one { "whole weight" } else { "weights gathered side by side" },
+            bytes,
+            at,
+        );
         for weight in &weights {
             self.live += self.coordinator.elements(*weight);
             self.present.insert(*weight, Presence::Coming(self.messages.len()));
@@ -285,7 +314,9 @@ impl Playing<'_> {
     /// A weight that is coming is needed.
     fn wait(&mut self, weight: Param, at: usize) {
         let number = match self.present.get(&weight) {
-            Some(Presence::Coming(number) | Presence::There { message: Some(number), .. }) => *number,
+            Some(Presence::Coming(number) | Presence::There { message: Some(number), .. }) => {
+                *number
+            }
             Some(Presence::There { message: None, .. }) | None => return,
         };
         let Some(message) = self.messages.get(number).cloned() else { return };
@@ -322,7 +353,11 @@ impl Playing<'_> {
                     break;
                 }
                 through.retain(|weight| !later.weights.contains(weight));
-                passed += later.weights.iter().map(|weight| self.coordinator.elements(*weight)).sum::<u64>();
+                passed += later
+                    .weights
+                    .iter()
+                    .map(|weight| self.coordinator.elements(*weight))
+                    .sum::<u64>();
             }
         }
         for weight in through {
@@ -356,7 +391,8 @@ impl Playing<'_> {
         let tensor = self.coordinator.next;
         self.coordinator.next = tensor.saturating_add(1);
         let stream = self.coordinator.stream;
-        self.events.push((at, TensorEvent::Taken { tensor, bytes, stream, op: GATHERED_WEIGHTS, name }));
+        self.events
+            .push((at, TensorEvent::Taken { tensor, bytes, stream, op: GATHERED_WEIGHTS, name }));
         tensor
     }
 }

@@ -18,8 +18,13 @@ use crate::units::Bytes;
 impl Plan<'_> {
     /// The plan of the evaluations of a training with this plan; `None` where there are none, or none that are modelled.
     fn of_evaluation(&self, job: &Job, run: &TrainingRun) -> Option<Self> {
-        let evaluation = run.evaluation.filter(|_| blockers::refused_evaluation(job, run).is_none())?;
-        let mut with = Lowering { micro_batch_size: evaluation.batch_size, recompute: Recompute::None, ..self.with };
+        let evaluation =
+            run.evaluation.filter(|_| blockers::refused_evaluation(job, run).is_none())?;
+        let mut with = Lowering {
+            micro_batch_size: evaluation.batch_size,
+            recompute: Recompute::None,
+            ..self.with
+        };
         with.tuning.dropout = false;
         let (accumulated, keeps_gradients) = (false, false);
         Some(Self {
@@ -35,7 +40,11 @@ impl Plan<'_> {
 
 impl<'a> Played<'a> {
     /// The evaluations of a training whose step has that plan.
-    pub(super) fn evaluation(job: &'a Job, run: &TrainingRun, plan: &Plan<'a>) -> Option<Box<Self>> {
+    pub(super) fn evaluation(
+        job: &'a Job,
+        run: &TrainingRun,
+        plan: &Plan<'a>,
+    ) -> Option<Box<Self>> {
         let plan = plan.of_evaluation(job, run)?;
         Some(Box::new(Self::by(job, plan, play::evaluate)))
     }
@@ -43,7 +52,10 @@ impl<'a> Played<'a> {
     /// The step or the evaluation, whichever takes more; of equal ones the step.
     pub(super) fn higher(&self) -> &Self {
         let total = |played: &Self| played.own_peak().into_iter().sum::<Bytes>();
-        self.evaluation.as_deref().filter(|evaluation| total(evaluation) > total(self)).unwrap_or(self)
+        self.evaluation
+            .as_deref()
+            .filter(|evaluation| total(evaluation) > total(self))
+            .unwrap_or(self)
     }
 }
 
@@ -62,14 +74,17 @@ pub(super) fn every_tensor(
     let state = tape.state();
     let part = before..state.log.len();
     let mut found = if plan.is_coordinated() {
-        let gathered = Coordinator::of(&state, &plan).evaluate((&state, &part), (training, micro_batch));
+        let gathered =
+            Coordinator::of(&state, &plan).evaluate((&state, &part), (training, micro_batch));
         woven(&state, &part, gathered)
     } else {
         events(&state, state.log.get(part).unwrap_or_default())
     };
     for event in &mut found {
         match event {
-            TensorEvent::Taken { tensor, .. } | TensorEvent::Freed { tensor } => *tensor = tensor.saturating_add(first),
+            TensorEvent::Taken { tensor, .. } | TensorEvent::Freed { tensor } => {
+                *tensor = tensor.saturating_add(first)
+            }
             TensorEvent::CacheEmptied => {}
         }
     }

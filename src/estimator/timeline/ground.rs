@@ -30,7 +30,8 @@ impl Ground {
         let measured = family.modules().measured;
         let by_plan = with.stack.tensor_parallelism == TensorParallelism::PlanOfFamily;
         let measured_split = measured.tensor_parallel && by_plan && !with.sequence_parallel;
-        let kernels_are_measured = measured.written_out && (measured.fused_kernels || !with.stack.modules().are_fused());
+        let kernels_are_measured =
+            measured.written_out && (measured.fused_kernels || !with.stack.modules().are_fused());
         let one_stage = stage.embedding && stage.head && stage.in_flight == 1;
         if family.is_generic() {
             Self::Assembled
@@ -38,7 +39,8 @@ impl Ground {
             Self::Loss
         } else if !kernels_are_measured {
             Self::Kernels
-        } else if (split && !measured_split) || !one_stage || plan.recompute == Recompute::Selective {
+        } else if (split && !measured_split) || !one_stage || plan.recompute == Recompute::Selective
+        {
             Self::Layout
         } else {
             Self::Measured
@@ -84,7 +86,11 @@ impl Ground {
 /// How sure gathered weights and reduced gradients are.
 pub(super) fn movement(plan: &Plan<'_>) -> Certainty {
     let measured = plan.sharding.gathers.as_ref().is_some_and(|gathers| gathers.was_measured);
-    if measured && matches!(plan.movement, Movement::Weights { .. }) { Certainty::Exact } else { Certainty::Modelled }
+    if measured && matches!(plan.movement, Movement::Weights { .. }) {
+        Certainty::Exact
+    } else {
+        Certainty::Modelled
+    }
 }
 
 /// How sure the temporaries of the optimizer's step are: some were measured, but not with states dealt out as one long vector.

@@ -159,14 +159,19 @@ impl<'t> Groups<'t> {
         let elements = {
             let state = self.tape.state();
             let lasting = state.parameters.iter().filter(|parameter| !parameter.beside);
-            let elements = lasting.map(|parameter| (state.elements(parameter.form), parameter.layer));
+            let elements =
+                lasting.map(|parameter| (state.elements(parameter.form), parameter.layer));
             let lasting = elements.filter(|(elements, _)| plan.keeps_gathered(*elements));
-            lasting.map(|(elements, layer)| elements.saturating_mul(plan.times(layer))).fold(0, u64::saturating_add)
+            lasting
+                .map(|(elements, layer)| elements.saturating_mul(plan.times(layer)))
+                .fold(0, u64::saturating_add)
         };
         if elements > 0 && !self.coordinated {
             self.tape.begin(When::Before, 0, Kind::Gathered);
             self.tape.at(GATHERED_WEIGHTS, self.source);
-            let lump = self.tape.lump("weights that stay gathered", (Kind::Gathered, elements, self.compute));
+            let lump = self
+                .tape
+                .lump("weights that stay gathered", (Kind::Gathered, elements, self.compute));
             self.alive.borrow_mut().lasting = Some(lump);
         }
     }
@@ -196,7 +201,11 @@ impl<'t> Groups<'t> {
         };
         if stands {
             self.tape.begin(When::Before, 0, Kind::Gathered);
-            let bucket = if self.buckets.0 == Buckets::EveryGradient { buckets_of_all(self.tape, plan) } else { self.bucket() };
+            let bucket = if self.buckets.0 == Buckets::EveryGradient {
+                buckets_of_all(self.tape, plan)
+            } else {
+                self.bucket()
+            };
             self.alive.borrow_mut().bucket = Some(bucket);
         }
         if plan.away.optimizer && self.buckets.0 == Buckets::WhileReducing {
@@ -204,7 +213,10 @@ impl<'t> Groups<'t> {
             self.tape.at(GRADIENT_REDUCTION, sources::DEEPSPEED);
             // `temp_grad_buffer_for_gpu_offload` of stages 1 and 2 has room for the largest parameter.
             let largest = largest(self.tape);
-            let lump = self.tape.lump("largest gradient on its way to the host", (Kind::Gathered, largest, self.buckets.2));
+            let lump = self.tape.lump(
+                "largest gradient on its way to the host",
+                (Kind::Gathered, largest, self.buckets.2),
+            );
             self.alive.borrow_mut().on_its_way = Some(lump);
         }
     }
@@ -213,7 +225,8 @@ impl<'t> Groups<'t> {
     fn bucket(&self) -> Var<'t> {
         let (_, elements, dtype) = self.buckets;
         self.tape.at(REDUCTION_BUCKET, sources::DEEPSPEED);
-        self.tape.lump("flat buffer", (Kind::Gathered, elements.saturating_mul(self.buffers), dtype))
+        self.tape
+            .lump("flat buffer", (Kind::Gathered, elements.saturating_mul(self.buffers), dtype))
     }
 
     /// The storages that were taken by now and are shares of something.
@@ -221,12 +234,22 @@ impl<'t> Groups<'t> {
         self.shares.take()
     }
 
-    fn take(&self, name: &'static str, op: &'static str, (share, dtype, stream): (Share, DType, u8)) -> Var<'t> {
+    fn take(
+        &self,
+        name: &'static str,
+        op: &'static str,
+        (share, dtype, stream): (Share, DType, u8),
+    ) -> Var<'t> {
         self.tape.at(op, self.source);
         self.lump(name, (Kind::Gathered, share, dtype), stream)
     }
 
-    fn lump(&self, name: &'static str, (kind, share, dtype): (Kind, Share, DType), stream: u8) -> Var<'t> {
+    fn lump(
+        &self,
+        name: &'static str,
+        (kind, share, dtype): (Kind, Share, DType),
+        stream: u8,
+    ) -> Var<'t> {
         let size = |tag: u16| self.sizes.get(usize::from(tag)).copied().unwrap_or_default();
         let elements = match share {
             Share::Kept(tag) => size(tag).kept,
@@ -284,8 +307,16 @@ impl<'t> Groups<'t> {
     }
 
     fn gather_on(&self, tag: u16, stream: u8) {
-        let shares = self.take("shares side by side", GATHERED_WEIGHTS, (Share::Kept(tag), self.compute, stream));
-        let buffer = self.take("all-gather buffer", GATHERED_WEIGHTS, (Share::Padded(tag), self.compute, stream));
+        let shares = self.take(
+            "shares side by side",
+            GATHERED_WEIGHTS,
+            (Share::Kept(tag), self.compute, stream),
+        );
+        let buffer = self.take(
+            "all-gather buffer",
+            GATHERED_WEIGHTS,
+            (Share::Padded(tag), self.compute, stream),
+        );
         drop(shares);
         let before = self.alive.borrow_mut().gathered.replace((tag, buffer));
         drop(before);
@@ -320,7 +351,11 @@ impl<'t> Groups<'t> {
     fn release(&self, tag: u16) {
         let before = {
             let mut alive = self.alive.borrow_mut();
-            alive.weights.iter().position(|(held, _)| *held == tag).map(|at| alive.weights.swap_remove(at))
+            alive
+                .weights
+                .iter()
+                .position(|(held, _)| *held == tag)
+                .map(|at| alive.weights.swap_remove(at))
         };
         drop(before);
     }
@@ -348,7 +383,11 @@ impl<'t> Groups<'t> {
         }
         if let Movement::Weights { reshard, keeps_ends, .. } = self.movement
             && self.holding(tag) == Holding::InTurn
-            && (if tag == self.of_head() { !keeps_ends && !self.apart } else { reshard && self.kept_block != Some(tag) })
+            && (if tag == self.of_head() {
+                !keeps_ends && !self.apart
+            } else {
+                reshard && self.kept_block != Some(tag)
+            })
         {
             self.release(tag);
         }
@@ -375,7 +414,8 @@ impl<'t> Groups<'t> {
             let before = self.alive.borrow_mut().gathered.take();
             drop(before);
         }
-        let next = self.next_in_backward(layer).filter(|_| !self.is_one).filter(|next| !self.holds(*next));
+        let next =
+            self.next_in_backward(layer).filter(|_| !self.is_one).filter(|next| !self.holds(*next));
         if let Some(next) = next.filter(|_| self.ahead) {
             self.gather(next);
         }
@@ -390,7 +430,10 @@ impl<'t> Groups<'t> {
     fn next_in_backward(&self, layer: u16) -> Option<u16> {
         match layer.checked_sub(1)? {
             0 if self.apart => Some(0),
-            0 => self.blocks_of_tower.checked_sub(1).map(|last| of_layer(BESIDE + 1 + last, self.head)),
+            0 => self
+                .blocks_of_tower
+                .checked_sub(1)
+                .map(|last| of_layer(BESIDE + 1 + last, self.head)),
             BESIDE => None,
             before => Some(self.tag(before)),
         }
@@ -405,7 +448,10 @@ impl<'t> Groups<'t> {
             }
             return;
         }
-        if self.buckets.0 == Buckets::WhileReducing && layer == self.head && self.alive.borrow().bucket.is_none() {
+        if self.buckets.0 == Buckets::WhileReducing
+            && layer == self.head
+            && self.alive.borrow().bucket.is_none()
+        {
             // The first gradients have come: those of the model's end.
             let bucket = self.bucket();
             self.alive.borrow_mut().bucket = Some(bucket);
@@ -439,6 +485,7 @@ impl<'t> Groups<'t> {
 /// How many blocks of a vision tower run.
 fn blocks_of_tower(plan: &Plan<'_>) -> u16 {
     let seen = plan.with.images.per_sequence > 0 && plan.stage.embedding;
-    let layers = plan.with.model.tower.filter(|_| seen).map(|tower| tower.sizes.get(TowerSize::Layers));
+    let layers =
+        plan.with.model.tower.filter(|_| seen).map(|tower| tower.sizes.get(TowerSize::Layers));
     layers.and_then(|layers| u16::try_from(layers).ok()).unwrap_or(0)
 }

@@ -6,9 +6,16 @@ use crate::sharding::{Buckets, Building, CarriedOutBy, GatheredInto, Pieces};
 use crate::units::DType;
 
 /// The buckets of a run, the elements of one, and the format in which gradients are reduced.
-pub(super) fn buckets(job: &Job, run: &TrainingRun, sharding: DataSharding, recipe: PrecisionRecipe) -> (Buckets, u64, DType) {
+pub(super) fn buckets(
+    job: &Job,
+    run: &TrainingRun,
+    sharding: DataSharding,
+    recipe: PrecisionRecipe,
+) -> (Buckets, u64, DType) {
     let buckets = match sharding.buckets {
-        _ if job.layout().shards() <= 1 || run.stack.sharding != CarriedOutBy::Library => Buckets::None,
+        _ if job.layout().shards() <= 1 || run.stack.sharding != CarriedOutBy::Library => {
+            Buckets::None
+        }
         Buckets::EveryGradient if recipe.master.is_some() => Buckets::None,
         buckets => buckets,
     };
@@ -43,7 +50,10 @@ impl Plan<'_> {
     /// gathers its weights. False where weights are frozen, because it is not known when backward
     /// needs those.
     pub fn is_coordinated(&self) -> bool {
-        self.singly && self.buckets.0 == Buckets::Lasting && self.is_in_tensors() && !self.with.tuning.freezes_model()
+        self.singly
+            && self.buckets.0 == Buckets::Lasting
+            && self.is_in_tensors()
+            && !self.with.tuning.freezes_model()
     }
 
     /// True if a parameter of so many elements stays gathered for good.
@@ -64,7 +74,11 @@ impl Plan<'_> {
     pub fn buffers(&self) -> u64 {
         match (self.library.contiguous_gradients, self.buckets.0) {
             (false, _) => 0,
-            (true, Buckets::WhileReducing) if self.library.overlap_comm.holds(self.sharding.zero_stage) => 2,
+            (true, Buckets::WhileReducing)
+                if self.library.overlap_comm.holds(self.sharding.zero_stage) =>
+            {
+                2
+            }
             (true, _) => 1,
         }
     }

@@ -34,7 +34,11 @@ struct Grounds {
 
 impl Grounds {
     fn of(plan: &Plan<'_>) -> Self {
-        Self { ground: Ground::of(plan), moved: ground::movement(plan), sharded: plan.shards().is_some() }
+        Self {
+            ground: Ground::of(plan),
+            moved: ground::movement(plan),
+            sharded: plan.shards().is_some(),
+        }
     }
 }
 
@@ -45,7 +49,13 @@ pub(super) fn lines(played: &Played<'_>, mark: &Mark) -> Vec<LineItem> {
     let mut lines: Vec<LineItem> = Vec::with_capacity(32);
     for alive in alive_at(played, mark).iter().filter(|alive| alive.here > 0) {
         let Some(storage) = state.storages.get(alive.storage) else { continue };
-        add(&mut lines, &state, storage, (alive.kind, alive.here), &about(played, mark, &grounds, (storage, alive.kind)));
+        add(
+            &mut lines,
+            &state,
+            storage,
+            (alive.kind, alive.here),
+            &about(played, mark, &grounds, (storage, alive.kind)),
+        );
     }
     // A rank may have no part of a parameter.
     for line in &mut lines {
@@ -80,19 +90,30 @@ pub(super) fn away(played: &Played<'_>, mark: &Mark) -> i128 {
 fn alive_at(played: &Played<'_>, mark: &Mark) -> Vec<AliveStorage> {
     let state = played.tape.state();
     let (plan, here) = (&played.plan, mark.segment.layer);
-    let forward = state.segments.iter().find(|segment| segment.when == When::Backward).map_or(0, |segment| segment.begins);
+    let forward = state
+        .segments
+        .iter()
+        .find(|segment| segment.when == When::Backward)
+        .map_or(0, |segment| segment.begins);
     let [retained, kinds] = kinds_after(&state, [forward, mark.segment.event]);
     let lasting = lasting(&state, mark);
     let mut found = Vec::with_capacity(state.storages.len());
     let mut push = |storage: usize, kind: Kind, count: u64, most: u64| {
         let most = if plan.away.parameters && kind == Kind::Parameter { 0 } else { most };
-        found.push(AliveStorage { storage, kind, here: count.min(most), away: count.saturating_sub(most) });
+        found.push(AliveStorage {
+            storage,
+            kind,
+            here: count.min(most),
+            away: count.saturating_sub(most),
+        });
     };
     let offloaded = |storage: &Storage, kind: Kind, kept: bool| {
         let of_block = storage.layer > 0 && storage.layer < plan.head();
         plan.away.activations && kind == Kind::Activation && kept && of_block
     };
-    for (id, ((storage, kind), kept)) in state.storages.iter().zip(kinds).zip(retained.iter().copied()).enumerate() {
+    for (id, ((storage, kind), kept)) in
+        state.storages.iter().zip(kinds).zip(retained.iter().copied()).enumerate()
+    {
         // While backward is in the next block, the storage that a block left to that one is freed
         // already; the storages between other blocks are still there. A tower beside the blocks has
         // no next block.
@@ -117,7 +138,9 @@ fn alive_at(played: &Played<'_>, mark: &Mark) -> Vec<AliveStorage> {
     let others = plan.stage.in_flight.saturating_sub(1);
     if others > 0 {
         // The further micro-batches in flight keep what is alive when forward ends and was not before it.
-        for (id, (storage, kind)) in state.storages.iter().zip(retained).enumerate().skip(played.before) {
+        for (id, (storage, kind)) in
+            state.storages.iter().zip(retained).enumerate().skip(played.before)
+        {
             let Some(kind) = kind else { continue };
             let most = if offloaded(storage, kind, true) { 0 } else { u64::MAX };
             push(id, kind, plan.times(storage.layer).saturating_mul(others), most);
@@ -140,7 +163,11 @@ fn follow(state: &State, entries: Range<usize>, kinds: &mut [Option<Kind>]) {
     for entry in state.log.get(entries).unwrap_or_default() {
         let (Entry::Taken(id) | Entry::Freed(id) | Entry::Turned(id)) = *entry;
         let place = usize::try_from(id).ok();
-        let Some((kind, storage)) = place.and_then(|at| kinds.get_mut(at).zip(state.storages.get(at))) else { continue };
+        let Some((kind, storage)) =
+            place.and_then(|at| kinds.get_mut(at).zip(state.storages.get(at)))
+        else {
+            continue;
+        };
         *kind = match entry {
             Entry::Taken(_) => Some(storage.born),
             Entry::Freed(_) => None,
@@ -159,13 +186,19 @@ fn lasting(state: &State, mark: &Mark) -> Vec<bool> {
     let mut lasting = vec![false; state.storages.len()];
     // The place in the log at which forward has left each block.
     let ends = |layer: u16| {
-        let at = state.segments.iter().position(|segment| segment.when == When::Forward && segment.layer == layer)?;
+        let at = state
+            .segments
+            .iter()
+            .position(|segment| segment.when == When::Forward && segment.layer == layer)?;
         state.segments.get(at + 1).map(|next| next.begins)
     };
     for (at, entry) in state.log.iter().enumerate() {
         let (Entry::Taken(id) | Entry::Freed(id) | Entry::Turned(id)) = entry;
         let Some(place) = usize::try_from(*id).ok() else { continue };
-        let (Some(stays), Some(storage)) = (lasting.get_mut(place), state.storages.get(place)) else { continue };
+        let (Some(stays), Some(storage)) = (lasting.get_mut(place), state.storages.get(place))
+        else {
+            continue;
+        };
         *stays = match entry {
             Entry::Taken(_) => true,
             Entry::Freed(_) => ends(storage.layer + 1).is_some_and(|end| at >= end),
@@ -176,7 +209,12 @@ fn lasting(state: &State, mark: &Mark) -> Vec<bool> {
 }
 
 /// How many of a storage there are at the peak, with the blocks that were not played; `stays`: whether it outlives its block.
-fn count(played: &Played<'_>, mark: &Mark, storage: &Storage, (id, kind, stays): (usize, Kind, bool)) -> u64 {
+fn count(
+    played: &Played<'_>,
+    mark: &Mark,
+    storage: &Storage,
+    (id, kind, stays): (usize, Kind, bool),
+) -> u64 {
     let own = played.plan.times(storage.layer);
     if id < played.before {
         return own;
@@ -206,15 +244,36 @@ fn count(played: &Played<'_>, mark: &Mark, storage: &Storage, (id, kind, stays):
 }
 
 /// Adds tensors to the line of that kind and label.
-fn add(lines: &mut Vec<LineItem>, state: &State, storage: &Storage, (kind, count): (Kind, u64), about: &About) {
+fn add(
+    lines: &mut Vec<LineItem>,
+    state: &State,
+    storage: &Storage,
+    (kind, count): (Kind, u64),
+    about: &About,
+) {
     let (kind, bytes) = (ledger_kind(kind), Bytes(storage.bytes) * count);
     // Most tensors belong to a line that was added to lately.
-    let at = lines.iter().rposition(|line| line.kind == kind && std::ptr::eq(line.label, about.label)).unwrap_or_else(|| {
-        let About { label, note, source, certainty } = *about;
-        lines.push(LineItem { kind, label, bytes: Bytes::ZERO, tensors: Vec::new(), note, source, certainty });
-        lines.len() - 1
-    });
-    let (Some(line), Some((shape, _))) = (lines.get_mut(at), state.forms.get(usize::from(storage.form))) else { return };
+    let at = lines
+        .iter()
+        .rposition(|line| line.kind == kind && std::ptr::eq(line.label, about.label))
+        .unwrap_or_else(|| {
+            let About { label, note, source, certainty } = *about;
+            lines.push(LineItem {
+                kind,
+                label,
+                bytes: Bytes::ZERO,
+                tensors: Vec::new(),
+                note,
+                source,
+                certainty,
+            });
+            lines.len() - 1
+        });
+    let (Some(line), Some((shape, _))) =
+        (lines.get_mut(at), state.forms.get(usize::from(storage.form)))
+    else {
+        return;
+    };
     line.bytes += bytes;
     let op = state.op_name(storage.op).0;
     let alike = |tensor: &&mut TensorLine| {
@@ -227,38 +286,81 @@ fn add(lines: &mut Vec<LineItem>, state: &State, storage: &Storage, (kind, count
             tensor.count = tensor.count.saturating_add(count);
             tensor.bytes += bytes;
         }
-        None => line.tensors.push(TensorLine { op, name: storage.name, shape: *shape, dtype: storage.dtype, count, bytes }),
+        None => line.tensors.push(TensorLine {
+            op,
+            name: storage.name,
+            shape: *shape,
+            dtype: storage.dtype,
+            count,
+            bytes,
+        }),
     }
 }
 
 /// Label, note, source and certainty of a storage's line.
-fn about(played: &Played<'_>, mark: &Mark, grounds: &Grounds, (storage, kind): (&Storage, Kind)) -> About {
+fn about(
+    played: &Played<'_>,
+    mark: &Mark,
+    grounds: &Grounds,
+    (storage, kind): (&Storage, Kind),
+) -> About {
     let (op, source) = played.tape.state().op_name(storage.op);
     let Grounds { ground, moved, sharded } = *grounds;
     let (exact, played_out) = (Certainty::Exact, ground.certainty());
     let (label, note, source, certainty) = match kind {
-        Kind::Parameter if played.plan.with.tuning.freezes_model() => of_tuning(storage, &played.plan.with.tuning),
-        Kind::Parameter if sharded => {
-            ("Weights", "Every parameter, shared out over data-parallel ranks.", sources::ARITHMETIC, exact)
+        Kind::Parameter if played.plan.with.tuning.freezes_model() => {
+            of_tuning(storage, &played.plan.with.tuning)
         }
-        Kind::Parameter => ("Weights", "Every parameter of this rank in the compute format.", sources::ARITHMETIC, exact),
-        Kind::Gradient if storage.name == "gradient copy" => {
-            ("fp32 gradient copy", "An fp32 copy in which gradients are accumulated.", sources::PYTORCH_AUTOGRAD, exact)
+        Kind::Parameter if sharded => (
+            "Weights",
+            "Every parameter, shared out over data-parallel ranks.",
+            sources::ARITHMETIC,
+            exact,
+        ),
+        Kind::Parameter => (
+            "Weights",
+            "Every parameter of this rank in the compute format.",
+            sources::ARITHMETIC,
+            exact,
+        ),
+        Kind::Gradient if storage.name == "gradient copy" => (
+            "fp32 gradient copy",
+            "An fp32 copy in which gradients are accumulated.",
+            sources::PYTORCH_AUTOGRAD,
+            exact,
+        ),
+        Kind::Gradient => {
+            ("Gradients", gradients_note(played, mark), sources::PYTORCH_AUTOGRAD, exact)
         }
-        Kind::Gradient => ("Gradients", gradients_note(played, mark), sources::PYTORCH_AUTOGRAD, exact),
         Kind::OptimizerState => (op, state_note(played, op), source, exact),
         Kind::Activation => (op, ground.activations(), source, played_out),
-        Kind::Buffer => ("Inputs and buffers", "Token ids, tables of modules, step counters.", sources::PYTORCH_AUTOGRAD, exact),
-        Kind::Recomputed => {
-            ("Recomputed block", "Recomputed for the one block that backward is in.", sources::PYTORCH_AUTOGRAD, played_out)
+        Kind::Buffer => (
+            "Inputs and buffers",
+            "Token ids, tables of modules, step counters.",
+            sources::PYTORCH_AUTOGRAD,
+            exact,
+        ),
+        Kind::Recomputed => (
+            "Recomputed block",
+            "Recomputed for the one block that backward is in.",
+            sources::PYTORCH_AUTOGRAD,
+            played_out,
+        ),
+        Kind::Gathered if op == GATHERED_WEIGHTS => (
+            GATHERED_WEIGHTS,
+            "Full weights of the groups in use, and the buffer of the next.",
+            source,
+            moved,
+        ),
+        Kind::Gathered if op == GRADIENT_BUCKETS => (
+            op,
+            "Flat copies of all gradients, through which ranks sum them; there from the start.",
+            source,
+            Certainty::Exact,
+        ),
+        Kind::Gathered if op == REDUCTION_BUCKET => {
+            (op, bucket_note(played), source, Certainty::Modelled)
         }
-        Kind::Gathered if op == GATHERED_WEIGHTS => {
-            (GATHERED_WEIGHTS, "Full weights of the groups in use, and the buffer of the next.", source, moved)
-        }
-        Kind::Gathered if op == GRADIENT_BUCKETS => {
-            (op, "Flat copies of all gradients, through which ranks sum them; there from the start.", source, Certainty::Exact)
-        }
-        Kind::Gathered if op == REDUCTION_BUCKET => (op, bucket_note(played), source, Certainty::Modelled),
         Kind::Gathered => (op, "Gradients of one group on their way between ranks.", source, moved),
         Kind::Scratch if storage.name == KEPT_WORKSPACE => {
             let note = "PyTorch before 2.15 keeps one for products of forward and one for those of backward.";
@@ -270,12 +372,25 @@ fn about(played: &Played<'_>, mark: &Mark, grounds: &Grounds, (storage, kind): (
         }
         Kind::Temporary if mark.segment.when == When::Step => {
             let sure = ground::optimizer(&played.plan);
-            ("Optimizer temporaries", "Alive only while the optimizer steps.", sources::PYTORCH_AUTOGRAD, sure)
+            (
+                "Optimizer temporaries",
+                "Alive only while the optimizer steps.",
+                sources::PYTORCH_AUTOGRAD,
+                sure,
+            )
         }
-        Kind::Temporary if op == "Output head and loss" => {
-            ("Loss workspace", "Gradients of logits and head while the loss flows back.", source, played_out)
-        }
-        Kind::Temporary => ("Activation gradients", "Gradients of activations while they flow back.", source, played_out),
+        Kind::Temporary if op == "Output head and loss" => (
+            "Loss workspace",
+            "Gradients of logits and head while the loss flows back.",
+            source,
+            played_out,
+        ),
+        Kind::Temporary => (
+            "Activation gradients",
+            "Gradients of activations while they flow back.",
+            source,
+            played_out,
+        ),
     };
     About { label, note, source, certainty }
 }
@@ -289,18 +404,34 @@ const LEARNED_COPY: (&str, &str, Source, Certainty) = (
 );
 
 /// Weights where the model itself does not learn.
-fn of_tuning(storage: &Storage, tuning: &Tuning) -> (&'static str, &'static str, Source, Certainty) {
+fn of_tuning(
+    storage: &Storage,
+    tuning: &Tuning,
+) -> (&'static str, &'static str, Source, Certainty) {
     let exact = Certainty::Exact;
     match (storage.name, storage.dtype) {
         (
-            "adapter A" | "adapter B" | "adapter magnitude" | "score weight" | "prompt embedding" | "learned keys and values",
+            "adapter A"
+            | "adapter B"
+            | "adapter magnitude"
+            | "score weight"
+            | "prompt embedding"
+            | "learned keys and values",
             _,
-        ) => ("Adapters", "What learns: small matrices beside frozen layers, or a new head.", sources::PEFT, exact),
+        ) => (
+            "Adapters",
+            "What learns: small matrices beside frozen layers, or a new head.",
+            sources::PEFT,
+            exact,
+        ),
         ("token embedding", _) if tuning.copies_embedding() => LEARNED_COPY,
         ("head weight", _) if tuning.copies_head() => LEARNED_COPY,
-        (_, DType::Int4) | ("codes" | "scales" | "scales of scales" | "offset", _) => {
-            ("Weights of 4 bits", "Frozen: no gradients and no optimizer states. Scales included.", sources::QLORA_2023, exact)
-        }
+        (_, DType::Int4) | ("codes" | "scales" | "scales of scales" | "offset", _) => (
+            "Weights of 4 bits",
+            "Frozen: no gradients and no optimizer states. Scales included.",
+            sources::QLORA_2023,
+            exact,
+        ),
         _ => ("Frozen weights", "No gradients and no optimizer states.", sources::PEFT, exact),
     }
 }
@@ -317,9 +448,13 @@ fn bucket_note(played: &Played<'_>) -> &'static str {
 
 fn gradients_note(played: &Played<'_>, mark: &Mark) -> &'static str {
     match mark.segment.when {
-        _ if played.plan.keeps_gradients => "The step fills them with zeros instead of letting them go.",
+        _ if played.plan.keeps_gradients => {
+            "The step fills them with zeros instead of letting them go."
+        }
         _ if played.plan.accumulated => "Accumulation keeps all of them between micro-batches.",
-        _ if played.plan.buckets.0 == Buckets::Lasting => "Stage 3 keeps a place for this rank's part of them for good.",
+        _ if played.plan.buckets.0 == Buckets::Lasting => {
+            "Stage 3 keeps a place for this rank's part of them for good."
+        }
         When::Step => "One per parameter.",
         _ => "Those that backward has written so far.",
     }

@@ -73,7 +73,11 @@ pub fn events(job: &Job) -> Vec<Event> {
             Entry::Turned(_) => return None,
         };
         let storage = state.storages.get(usize::try_from(id).ok()?)?;
-        Some(Event { op: state.op_name(storage.op).0, name: storage.name, bytes: sign * i128::from(storage.bytes) })
+        Some(Event {
+            op: state.op_name(storage.op).0,
+            name: storage.name,
+            bytes: sign * i128::from(storage.bytes),
+        })
     };
     state.log.iter().filter_map(event).collect()
 }
@@ -124,7 +128,8 @@ impl<'a> Played<'a> {
         let (before, shares) = play(&tape, &plan);
         let beside = Beside::of(&tape.state(), before, &plan);
         let (marks, retained, evaluation) = (Vec::new(), [0; KINDS], None);
-        let mut played = Self { job, plan, tape, before, shares, beside, marks, retained, evaluation };
+        let mut played =
+            Self { job, plan, tape, before, shares, beside, marks, retained, evaluation };
         played.correct();
         played
     }
@@ -171,7 +176,8 @@ impl<'a> Played<'a> {
         if !away.activations && !away.parameters {
             return;
         }
-        let activations: Vec<i128> = self.marks.iter().map(|mark| lines::away(self, mark)).collect();
+        let activations: Vec<i128> =
+            self.marks.iter().map(|mark| lines::away(self, mark)).collect();
         for (mark, bytes) in self.marks.iter_mut().zip(activations) {
             for moment in [&mut mark.start, &mut mark.peak, &mut mark.end] {
                 if away.parameters
@@ -239,7 +245,9 @@ impl<'a> Played<'a> {
 
     /// Bytes by kind at the peak of the played stretches.
     fn own_peak(&self) -> [Bytes; 7] {
-        self.highest().and_then(|at| self.marks.get(at)).map_or([Bytes::ZERO; 7], |mark| by_kind(&mark.peak))
+        self.highest()
+            .and_then(|at| self.marks.get(at))
+            .map_or([Bytes::ZERO; 7], |mark| by_kind(&mark.peak))
     }
 
     /// The name of the peak's moment.
@@ -274,8 +282,12 @@ impl<'a> Played<'a> {
             When::Backward if layer == head && stage.head => "when the backward of the loss begins",
             When::Backward if layer == head => "when the gradient of the output arrives",
             When::Backward if layer == 0 => "when backward ends",
-            When::Backward if segment.recomputing && own_last => "when backward recomputes the last block of the stage",
-            When::Backward if segment.recomputing && last => "when backward recomputes the last block",
+            When::Backward if segment.recomputing && own_last => {
+                "when backward recomputes the last block of the stage"
+            }
+            When::Backward if segment.recomputing && last => {
+                "when backward recomputes the last block"
+            }
             When::Backward if segment.recomputing => "when backward recomputes a block",
             When::Backward if own_last => "when backward enters the last block of the stage",
             When::Backward if last => "when backward enters the last block",
@@ -288,7 +300,10 @@ impl<'a> Played<'a> {
     /// The moments compared, overheads included: the highest of each name, in the order of the step.
     pub fn moments(&self) -> Vec<Moment> {
         let mut moments: Vec<Moment> = Vec::new();
-        let evaluated = self.evaluation.iter().flat_map(|played| played.marks.iter().map(|mark| (played.as_ref(), mark)));
+        let evaluated = self
+            .evaluation
+            .iter()
+            .flat_map(|played| played.marks.iter().map(|mark| (played.as_ref(), mark)));
         for (played, mark) in self.marks.iter().map(|mark| (self, mark)).chain(evaluated) {
             let total = overhead::on_top(self.job, by_kind(&mark.peak)).into_iter().sum();
             let name = played.moment(mark);
@@ -317,7 +332,9 @@ impl<'a> Played<'a> {
     fn stretches(&self) -> Vec<Stretch> {
         let state = self.tape.state();
         let stretch = |mark: &Mark| {
-            let played = usize::from(mark.segment.layer).checked_sub(1).and_then(|at| self.plan.played.get(at));
+            let played = usize::from(mark.segment.layer)
+                .checked_sub(1)
+                .and_then(|at| self.plan.played.get(at));
             let reversed = mark.segment.when == When::Backward;
             Stretch {
                 phase: match mark.segment.when {
@@ -326,7 +343,9 @@ impl<'a> Played<'a> {
                     When::Backward => Phase::Backward,
                     When::Before | When::Forward => Phase::Forward,
                 },
-                layer: played.map(|played| if reversed { played.index + played.times - 1 } else { played.index }),
+                layer: played.map(|played| {
+                    if reversed { played.index + played.times - 1 } else { played.index }
+                }),
                 times: mark.times,
                 name: self.moment(mark),
                 operation: state.op_name(mark.segment.op).0,
@@ -347,7 +366,10 @@ impl<'a> Played<'a> {
     /// Every line alive at the peak, in the order of the kinds.
     pub fn lines(&self) -> Vec<LineItem> {
         let played = self.higher();
-        played.highest().and_then(|at| played.marks.get(at)).map_or_else(Vec::new, |mark| lines::lines(played, mark))
+        played
+            .highest()
+            .and_then(|at| played.marks.get(at))
+            .map_or_else(Vec::new, |mark| lines::lines(played, mark))
     }
 }
 
@@ -403,13 +425,16 @@ const fn ledger_kind(kind: Kind) -> MemoryKind {
         Kind::Gradient => MemoryKind::Gradient,
         Kind::OptimizerState => MemoryKind::OptimizerState,
         Kind::Activation => MemoryKind::Activation,
-        Kind::Temporary | Kind::Buffer | Kind::Recomputed | Kind::Gathered | Kind::Scratch => MemoryKind::Temporary,
+        Kind::Temporary | Kind::Buffer | Kind::Recomputed | Kind::Gathered | Kind::Scratch => {
+            MemoryKind::Temporary
+        }
     }
 }
 
 /// The played step of the stage that holds most.
 pub(super) fn most_loaded<'a>(job: &'a Job, run: &TrainingRun, every: bool) -> Played<'a> {
-    let mut stages = stage::stages(job).into_iter().map(|stage| Played::new(job, run, stage, every));
+    let mut stages =
+        stage::stages(job).into_iter().map(|stage| Played::new(job, run, stage, every));
     let first = stages.next().unwrap_or_else(|| Played::new(job, run, stage::only(job), every));
     let total = |played: &Played<'_>| played.peak().into_iter().sum::<Bytes>();
     stages.fold(first, |best, other| if total(&other) > total(&best) { other } else { best })
@@ -428,7 +453,10 @@ mod tests {
     use std::num::NonZeroU64;
 
     use super::{Played, stage};
-    use crate::config::{Accelerator, Cluster, Job, ModelConfig, Overheads, ParallelLayout, PeakRates, Run, TrainingRun};
+    use crate::config::{
+        Accelerator, Cluster, Job, ModelConfig, Overheads, ParallelLayout, PeakRates, Run,
+        TrainingRun,
+    };
     use crate::units::Bytes;
 
     /// Names of the moments of both stages of a pipeline of two.
@@ -443,19 +471,32 @@ mod tests {
             price_per_hour: 0.0,
         };
         let overheads = Overheads::NONE;
-        let run = Run::Training(TrainingRun { global_batch_size: 4, micro_batch_size: Some(1), ..TrainingRun::plain() });
+        let run = Run::Training(TrainingRun {
+            global_batch_size: 4,
+            micro_batch_size: Some(1),
+            ..TrainingRun::plain()
+        });
         let model = ModelConfig { num_hidden_layers: 8, ..ModelConfig::plain() };
         let job = Job::new(
             model,
             run,
             layout,
-            Cluster { accelerator, overheads, speed: crate::config::Speed::GENERIC, grid_grams_per_kwh: 0.0 },
+            Cluster {
+                accelerator,
+                overheads,
+                speed: crate::config::Speed::GENERIC,
+                grid_grams_per_kwh: 0.0,
+            },
         )
         .expect("a valid job");
         let run = job.training().expect("a training");
         let stages = stage::stages(&job);
         [0, 1].map(|at: usize| {
-            Played::new(&job, run, stages[at].clone(), false).moments().iter().map(|moment| moment.name).collect()
+            Played::new(&job, run, stages[at].clone(), false)
+                .moments()
+                .iter()
+                .map(|moment| moment.name)
+                .collect()
         })
     }
 
@@ -467,10 +508,26 @@ mod tests {
             (&last, "when the stage receives its input", "when tokens are embedded"),
             (&first, "when the stage hands its output on", "when the loss is computed"),
             (&last, "when the loss is computed", "when the stage hands its output on"),
-            (&first, "when the gradient of the output arrives", "when the backward of the loss begins"),
-            (&last, "when the backward of the loss begins", "when the gradient of the output arrives"),
-            (&first, "when backward enters the last block of the stage", "when backward enters the last block"),
-            (&last, "when backward reaches the first block of the stage", "when backward reaches the first block"),
+            (
+                &first,
+                "when the gradient of the output arrives",
+                "when the backward of the loss begins",
+            ),
+            (
+                &last,
+                "when the backward of the loss begins",
+                "when the gradient of the output arrives",
+            ),
+            (
+                &first,
+                "when backward enters the last block of the stage",
+                "when backward enters the last block",
+            ),
+            (
+                &last,
+                "when backward reaches the first block of the stage",
+                "when backward reaches the first block",
+            ),
         ] {
             assert!(stage.contains(own) && !stage.contains(other), "{own}: {stage:?}");
         }

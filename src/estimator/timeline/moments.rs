@@ -31,13 +31,20 @@ impl Played<'_> {
     fn visit(&self, mut show: impl FnMut(&Totals)) {
         let state = self.tape.state();
         let mut kinds: Vec<Kind> = state.storages.iter().map(|storage| storage.born).collect();
-        let before = state.segments.iter().zip(&state.held).filter(|(segment, _)| segment.when == When::Before);
+        let before = state
+            .segments
+            .iter()
+            .zip(&state.held)
+            .filter(|(segment, _)| segment.when == When::Before);
         before.for_each(|(segment, held)| walk(&state, (segment, held.start), &mut kinds, |_| {}));
         for (mark, elsewhere) in self.marks.iter().zip(&self.beside.elsewhere) {
             let Some(held) = state.held.get(mark.at) else { continue };
-            let beside = |corrected: &Totals, played: &Totals| array::from_fn(|kind| corrected[kind] - played[kind]);
+            let beside = |corrected: &Totals, played: &Totals| {
+                array::from_fn(|kind| corrected[kind] - played[kind])
+            };
             let first: Totals = beside(&mark.start, &held.start);
-            let last = (mark.times > 1 || !elsewhere.is_empty()).then(|| beside(&mark.end, &held.end));
+            let last =
+                (mark.times > 1 || !elsewhere.is_empty()).then(|| beside(&mark.end, &held.end));
             walk(&state, (&mark.segment, held.start), &mut kinds, |held| {
                 show(&plus(held, &first));
                 if let Some(last) = &last {
@@ -49,11 +56,17 @@ impl Played<'_> {
 }
 
 /// Walks through a stretch and shows what is held whenever something goes next, and at its end.
-fn walk(state: &State, (segment, mut held): (&Segment, Totals), kinds: &mut [Kind], mut show: impl FnMut(&Totals)) {
+fn walk(
+    state: &State,
+    (segment, mut held): (&Segment, Totals),
+    kinds: &mut [Kind],
+    mut show: impl FnMut(&Totals),
+) {
     let mut rises = true;
     for entry in state.log.get(segment.begins..segment.ends).unwrap_or_default() {
         let (Entry::Taken(id) | Entry::Freed(id) | Entry::Turned(id)) = entry;
-        let found = usize::try_from(*id).ok().and_then(|at| state.storages.get(at).zip(kinds.get_mut(at)));
+        let found =
+            usize::try_from(*id).ok().and_then(|at| state.storages.get(at).zip(kinds.get_mut(at)));
         let Some((storage, kind)) = found else { continue };
         let (taken, bytes) = (matches!(entry, Entry::Taken(_)), i128::from(storage.bytes));
         if rises && !taken {

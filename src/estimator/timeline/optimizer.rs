@@ -5,7 +5,9 @@ use super::plan::{Plan, Share, Shares};
 use crate::config::Dispatch;
 use crate::ops::EMBEDDING;
 use crate::ops::tape::{Kind, Parameter, State, Tape, Var, When};
-use crate::optimizers::{Served, StateFormat, StateSpec, StateValues, StepAct, StepTemporaries, UpdatedParameter};
+use crate::optimizers::{
+    Served, StateFormat, StateSpec, StateValues, StepAct, StepTemporaries, UpdatedParameter,
+};
 use crate::sharding::{Buckets, Pieces};
 use crate::sources::{self, Source};
 use crate::units::DType;
@@ -23,7 +25,13 @@ type StateOf = (&'static str, u64, DType, Source);
 pub(super) fn learned(tape: &Tape, plan: &Plan<'_>) -> Vec<UpdatedParameter> {
     let state = tape.state();
     let mut learned = Vec::with_capacity(state.parameters.len());
-    learned.extend(state.parameters.iter().filter(|found| !found.idle).map(|found| updated(&state, plan, found)));
+    learned.extend(
+        state
+            .parameters
+            .iter()
+            .filter(|found| !found.idle)
+            .map(|found| updated(&state, plan, found)),
+    );
     learned
 }
 
@@ -45,7 +53,9 @@ pub(super) fn amounts(learned: &[UpdatedParameter], plan: &Plan<'_>) -> Vec<Stat
     for spec in specs {
         let elements = || match spec.serves {
             Served::All => all,
-            Served::Nothing | Served::Those(_) => share(sum(learned, plan, spec.serves, |parameter| parameter.elements)),
+            Served::Nothing | Served::Those(_) => {
+                share(sum(learned, plan, spec.serves, |parameter| parameter.elements))
+            }
         };
         let values = match spec.values {
             StateValues::EveryElement => elements(),
@@ -53,10 +63,17 @@ pub(super) fn amounts(learned: &[UpdatedParameter], plan: &Plan<'_>) -> Vec<Stat
             StateValues::OfShape(values) => share(sum_with_paged(learned, spec.serves, values)),
         };
         let mut push = |values, format: StateFormat| {
-            amounts.push((spec.label, values, format.dtype(plan.recipe.optimizer_state), spec.source));
+            amounts.push((
+                spec.label,
+                values,
+                format.dtype(plan.recipe.optimizer_state),
+                spec.source,
+            ));
         };
         let apart = own.filter(|_| spec.format == StateFormat::Recipe).map(|own| {
-            let elements = |parameter: &UpdatedParameter| if parameter.own_format.is_some() { parameter.elements } else { 0 };
+            let elements = |parameter: &UpdatedParameter| {
+                if parameter.own_format.is_some() { parameter.elements } else { 0 }
+            };
             (own, share(sum(learned, plan, spec.serves, elements)))
         });
         push(values.saturating_sub(apart.map_or(0, |(_, values)| values)), spec.format);
@@ -68,7 +85,12 @@ pub(super) fn amounts(learned: &[UpdatedParameter], plan: &Plan<'_>) -> Vec<Stat
 }
 
 /// Takes the memory of the states.
-pub(super) fn states<'t>(tape: &'t Tape, plan: &Plan<'_>, learned: &[UpdatedParameter], shares: &mut Shares) -> Vec<Var<'t>> {
+pub(super) fn states<'t>(
+    tape: &'t Tape,
+    plan: &Plan<'_>,
+    learned: &[UpdatedParameter],
+    shares: &mut Shares,
+) -> Vec<Var<'t>> {
     tape.begin(When::Before, 0, Kind::OptimizerState);
     if plan.is_coordinated() {
         return states_of_sub_groups(tape, plan, learned);
@@ -77,7 +99,8 @@ pub(super) fn states<'t>(tape: &'t Tape, plan: &Plan<'_>, learned: &[UpdatedPara
         return states_of_each(tape, plan, learned);
     }
     let mut held: Vec<Var<'_>> = Vec::with_capacity(5);
-    for (number, (name, elements, dtype, source)) in amounts(learned, plan).into_iter().enumerate() {
+    for (number, (name, elements, dtype, source)) in amounts(learned, plan).into_iter().enumerate()
+    {
         if plan.singly && plan.builds_vector() && name == MASTER_WEIGHTS {
             continue;
         }
@@ -90,13 +113,19 @@ pub(super) fn states<'t>(tape: &'t Tape, plan: &Plan<'_>, learned: &[UpdatedPara
     if !matches!(counted, Served::Nothing) && !plan.away.optimizer && counts_on_device(plan) {
         tape.at("Step counters", sources::PYTORCH_AUTOGRAD);
         let tensors = sum(learned, plan, counted, |_| 1);
-        held.push(tape.lump("one number per parameter tensor", (Kind::Buffer, tensors, DType::Fp32)));
+        held.push(
+            tape.lump("one number per parameter tensor", (Kind::Buffer, tensors, DType::Fp32)),
+        );
     }
     held
 }
 
 /// The states of one parameter after the other, as `_init_group` makes them before the first update: the step counter first.
-fn states_of_each<'t>(tape: &'t Tape, plan: &Plan<'_>, learned: &[UpdatedParameter]) -> Vec<Var<'t>> {
+fn states_of_each<'t>(
+    tape: &'t Tape,
+    plan: &Plan<'_>,
+    learned: &[UpdatedParameter],
+) -> Vec<Var<'t>> {
     if plan.away.optimizer {
         return Vec::new();
     }
@@ -110,16 +139,24 @@ fn states_of_each<'t>(tape: &'t Tape, plan: &Plan<'_>, learned: &[UpdatedParamet
         }
         if let Some(master) = plan.recipe.master {
             tape.at("Master weights", sources::ZERO_2020);
-            held.push(tape.lump("master weight", (Kind::OptimizerState, parameter.elements, master)));
+            held.push(
+                tape.lump("master weight", (Kind::OptimizerState, parameter.elements, master)),
+            );
         }
-        let kept = |state: &&StateSpec| state.serves.includes(parameter) && !(paged && state.values.are_paged());
+        let kept = |state: &&StateSpec| {
+            state.serves.includes(parameter) && !(paged && state.values.are_paged())
+        };
         for state in spec.states.iter().filter(kept) {
             let values = match state.values {
                 StateValues::EveryElement => parameter.elements,
                 StateValues::OfElements(values) => values(parameter.elements),
                 StateValues::OfShape(values) => values(parameter),
             };
-            let format = if state.format == StateFormat::Recipe { parameter.state_format() } else { state.format };
+            let format = if state.format == StateFormat::Recipe {
+                parameter.state_format()
+            } else {
+                state.format
+            };
             tape.at(state.label, state.source);
             let dtype = format.dtype(plan.recipe.optimizer_state);
             held.push(tape.lump("one value per element", (Kind::OptimizerState, values, dtype)));
@@ -170,15 +207,30 @@ fn updated(state: &State, plan: &Plan<'_>, parameter: &Parameter) -> UpdatedPara
 }
 
 /// A sum over all parameters whose states stay on the device and are among those served.
-fn sum(learned: &[UpdatedParameter], plan: &Plan<'_>, served: Served, of: impl Fn(&UpdatedParameter) -> u64) -> u64 {
-    sum_with_paged(learned, served, |parameter| if is_paged(plan, parameter) { 0 } else { of(parameter) })
+fn sum(
+    learned: &[UpdatedParameter],
+    plan: &Plan<'_>,
+    served: Served,
+    of: impl Fn(&UpdatedParameter) -> u64,
+) -> u64 {
+    sum_with_paged(
+        learned,
+        served,
+        |parameter| if is_paged(plan, parameter) { 0 } else { of(parameter) },
+    )
 }
 
 /// A sum over all parameters that are among those served, paged or not. It is for states that are
 /// not as large as the parameter, because these stay on the device.
-fn sum_with_paged(learned: &[UpdatedParameter], served: Served, of: impl Fn(&UpdatedParameter) -> u64) -> u64 {
+fn sum_with_paged(
+    learned: &[UpdatedParameter],
+    served: Served,
+    of: impl Fn(&UpdatedParameter) -> u64,
+) -> u64 {
     let updated = learned.iter().filter(|parameter| served.includes(parameter));
-    updated.map(|parameter| of(parameter).saturating_mul(parameter.times)).fold(0, u64::saturating_add)
+    updated
+        .map(|parameter| of(parameter).saturating_mul(parameter.times))
+        .fold(0, u64::saturating_add)
 }
 
 /// The memory that the step takes and frees.
@@ -186,7 +238,10 @@ pub(super) fn temporaries(learned: &[UpdatedParameter], plan: &Plan<'_>) -> Step
     let mut step = StepTemporaries::new(plan.recipe.optimizer_state, plan.singly);
     if !plan.away.optimizer {
         let ranks = ranks(plan);
-        let share = |found: &UpdatedParameter| UpdatedParameter { elements: found.elements.div_ceil(ranks), ..*found };
+        let share = |found: &UpdatedParameter| UpdatedParameter {
+            elements: found.elements.div_ceil(ranks),
+            ..*found
+        };
         let mut updated = Vec::with_capacity(learned.len());
         // Played together, a rank's part of a parameter may be of no elements: other ranks have some.
         updated.extend(learned.iter().filter(|found| !plan.singly || is_updated(found)).map(share));
@@ -202,7 +257,8 @@ pub(super) fn temporaries(learned: &[UpdatedParameter], plan: &Plan<'_>) -> Step
 pub(super) fn upcast(learned: &[UpdatedParameter], plan: &Plan<'_>) -> u64 {
     let by_deepspeed = plan.buckets.0.is_of_stated_size() && plan.sharding.shards_gradients();
     // Stage 3 joins gradients whatever their format.
-    let is_wide = |master: DType| master == plan.recipe.gradient && plan.buckets.0 != Buckets::Lasting;
+    let is_wide =
+        |master: DType| master == plan.recipe.gradient && plan.buckets.0 != Buckets::Lasting;
     if !by_deepspeed || plan.away.optimizer || plan.recipe.master.is_none_or(is_wide) {
         return 0;
     }
@@ -211,8 +267,17 @@ pub(super) fn upcast(learned: &[UpdatedParameter], plan: &Plan<'_>) -> u64 {
 }
 
 /// Joins and upcasts gradients. What is returned stays until the end of the step.
-fn upcasted<'t>(tape: &'t Tape, plan: &Plan<'_>, learned: &[UpdatedParameter], shares: &mut Shares) -> Option<Var<'t>> {
-    let elements = if plan.singly && (plan.builds_vector() || plan.is_coordinated()) { 0 } else { upcast(learned, plan) };
+fn upcasted<'t>(
+    tape: &'t Tape,
+    plan: &Plan<'_>,
+    learned: &[UpdatedParameter],
+    shares: &mut Shares,
+) -> Option<Var<'t>> {
+    let elements = if plan.singly && (plan.builds_vector() || plan.is_coordinated()) {
+        0
+    } else {
+        upcast(learned, plan)
+    };
     let master = plan.recipe.master.filter(|_| elements > 0)?;
     let mut take = |name, dtype| {
         let lump = tape.lump(name, (Kind::Temporary, elements, dtype));
@@ -255,7 +320,8 @@ pub(super) fn ready<'t>(tape: &'t Tape, plan: &Plan<'_>, bucket: &Bucket<'t>) ->
             Some(wide.map_or(joined, |wide| take("gradients of the share, upcast", all, wide)))
         });
     }
-    let joined = (pieces.len() > 1).then(|| take("gradients of the share, joined", all, plan.recipe.gradient));
+    let joined = (pieces.len() > 1)
+        .then(|| take("gradients of the share, joined", all, plan.recipe.gradient));
     let wide = plan.recipe.master.filter(|master| *master != plan.recipe.gradient);
     let upcast = wide.map(|wide| take("gradients of the share, upcast", all, wide));
     bucket.let_go();
@@ -275,7 +341,11 @@ pub(super) fn sub_groups(plan: &Plan<'_>, pieces: Vec<u64>) -> Vec<u64> {
 }
 
 /// The states of stage 3's sub-groups, but master weights, which were made before the first step.
-fn states_of_sub_groups<'t>(tape: &'t Tape, plan: &Plan<'_>, learned: &[UpdatedParameter]) -> Vec<Var<'t>> {
+fn states_of_sub_groups<'t>(
+    tape: &'t Tape,
+    plan: &Plan<'_>,
+    learned: &[UpdatedParameter],
+) -> Vec<Var<'t>> {
     let pieces = learned.iter().map(|found| found.elements).collect();
     let spec = plan.optimizer.spec();
     let mut held = Vec::new();
@@ -296,7 +366,12 @@ fn states_of_sub_groups<'t>(tape: &'t Tape, plan: &Plan<'_>, learned: &[UpdatedP
 }
 
 /// Plays the step.
-pub(super) fn step(tape: &Tape, plan: &Plan<'_>, learned: &[UpdatedParameter], shares: &mut Shares) {
+pub(super) fn step(
+    tape: &Tape,
+    plan: &Plan<'_>,
+    learned: &[UpdatedParameter],
+    shares: &mut Shares,
+) {
     tape.begin(When::Step, 0, Kind::Temporary);
     tape.at("Optimizer step", sources::PYTORCH_AUTOGRAD);
     let _upcast = upcasted(tape, plan, learned, shares);
@@ -304,7 +379,10 @@ pub(super) fn step(tape: &Tape, plan: &Plan<'_>, learned: &[UpdatedParameter], s
     for act in temporaries(learned, plan).acts() {
         match *act {
             StepAct::Taken { name, elements, format } => {
-                let lump = tape.lump(name, (Kind::Temporary, elements, format.dtype(plan.recipe.optimizer_state)));
+                let lump = tape.lump(
+                    name,
+                    (Kind::Temporary, elements, format.dtype(plan.recipe.optimizer_state)),
+                );
                 shares.push((lump.parts().0, Share::Temporaries(taken.len())));
                 taken.push(Some(lump));
             }

@@ -3,8 +3,8 @@
 
 use super::libraries;
 use crate::config::{
-    AttentionKernel, DataSharding, Evaluation, Images, Job, LibraryOptions, ModelConfig, Optimizer, OptimizerImplementation,
-    PrecisionRecipe, Recompute, TrainingPrecision, TrainingRun, Tuning,
+    AttentionKernel, DataSharding, Evaluation, Images, Job, LibraryOptions, ModelConfig, Optimizer,
+    OptimizerImplementation, PrecisionRecipe, Recompute, TrainingPrecision, TrainingRun, Tuning,
 };
 use crate::estimator::stage::Stage;
 use crate::estimator::{MemoryKind, host};
@@ -174,8 +174,13 @@ impl<'a> Plan<'a> {
         let fsdp_mixed = run.precision == TrainingPrecision::FsdpMixed;
         let mut with = lowered(job, fsdp_mixed);
         let compute = with.parameter;
-        let sharding = if fsdp_mixed && !layout.sharding.casts_as_it_gathers { DataSharding::CASTING } else { layout.sharding };
-        let ranks = if fsdp_mixed && !layout.sharding.shards_parameters() { 1 } else { layout.shards() };
+        let sharding = if fsdp_mixed && !layout.sharding.casts_as_it_gathers {
+            DataSharding::CASTING
+        } else {
+            layout.sharding
+        };
+        let ranks =
+            if fsdp_mixed && !layout.sharding.shards_parameters() { 1 } else { layout.shards() };
         let moves = fsdp_mixed || (ranks > 1 && sharding.shards_gradients());
         let movement = match &sharding.gathers {
             _ if !moves => Movement::Still,
@@ -186,11 +191,17 @@ impl<'a> Plan<'a> {
                 } else {
                     layout.reshard_after_forward
                 };
-                Movement::Weights { into: gathers.into, reshard, keeps_ends: gathers.keeps_ends || !reshard }
+                Movement::Weights {
+                    into: gathers.into,
+                    reshard,
+                    keeps_ends: gathers.keeps_ends || !reshard,
+                }
             }
         };
-        with.float8.gathers &= with.float8.is_tensorwise() && ranks > 1 && gathers_into_buffers(movement);
-        let live = live(job, run, sharding).filter(|_| matches!(movement, Movement::Weights { .. }));
+        with.float8.gathers &=
+            with.float8.is_tensorwise() && ranks > 1 && gathers_into_buffers(movement);
+        let live =
+            live(job, run, sharding).filter(|_| matches!(movement, Movement::Weights { .. }));
         let is_one_group = libraries::is_one_group(run, sharding, movement);
         let buckets = libraries::buckets(job, run, sharding, recipe);
         if matches!(movement, Movement::Weights { .. }) {
@@ -216,8 +227,12 @@ impl<'a> Plan<'a> {
             gathers_ahead: run.overlap.prefetch_backward
                 || !matches!(movement, Movement::Weights { into: GatheredInto::FlatTensor, .. }),
             ends: match movement {
-                Movement::Weights { into: GatheredInto::BufferAndTensors, .. } => run.stack.groups_of_ends,
-                Movement::Still | Movement::Gradients | Movement::Weights { .. } => GroupsOfEnds::Together,
+                Movement::Weights { into: GatheredInto::BufferAndTensors, .. } => {
+                    run.stack.groups_of_ends
+                }
+                Movement::Still | Movement::Gradients | Movement::Weights { .. } => {
+                    GroupsOfEnds::Together
+                }
             },
             is_one_group,
             reduce_once: libraries::reduces_once(job, sharding, buckets.0),
@@ -281,7 +296,11 @@ impl<'a> Plan<'a> {
         let recipe = &self.recipe;
         match self.movement {
             Movement::Still if self.steps_in_backward => Arrival::Stepped,
-            Movement::Still if recipe.gradient == self.learned() && recipe.gradient_copy.is_none() => Arrival::Kept,
+            Movement::Still
+                if recipe.gradient == self.learned() && recipe.gradient_copy.is_none() =>
+            {
+                Arrival::Kept
+            }
             Movement::Still => Arrival::Converted(recipe.gradient, recipe.gradient_copy),
             // FSDP2 leaves the cast to its reduction, where that is in a wider format (`_set_unsharded_grad_dtypes`).
             Movement::Weights { into: GatheredInto::BufferAndTensors, .. } => {
@@ -301,7 +320,10 @@ impl<'a> Plan<'a> {
 
     /// How much of a group's weights stands for what is gathered at once; all of it where that is not counted so.
     pub fn holding(&self, tag: u16) -> Holding {
-        let index = usize::from(tag).checked_sub(1).and_then(|at| self.played.get(at)).map(|played| played.index);
+        let index = usize::from(tag)
+            .checked_sub(1)
+            .and_then(|at| self.played.get(at))
+            .map(|played| played.index);
         match (self.live, index) {
             (Some(live), Some(index)) if index == live.blocks => Holding::Rest(live.rest),
             (Some(live), Some(index)) if index > live.blocks => Holding::Nothing,
@@ -333,7 +355,13 @@ fn lowered(job: &Job, gathered_in_16_bits: bool) -> Lowering<'_> {
 fn of_adapters(recipe: PrecisionRecipe, with: &Lowering<'_>) -> PrecisionRecipe {
     let Some(dtype) = with.tuning.adapter_dtype else { return recipe };
     if dtype == DType::Fp32 {
-        return PrecisionRecipe { gradient: dtype, gradient_copy: None, master: None, optimizer_state: dtype, ..recipe };
+        return PrecisionRecipe {
+            gradient: dtype,
+            gradient_copy: None,
+            master: None,
+            optimizer_state: dtype,
+            ..recipe
+        };
     }
     PrecisionRecipe { gradient: dtype, ..recipe }
 }
@@ -345,9 +373,14 @@ fn live(job: &Job, run: &TrainingRun, sharding: DataSharding) -> Option<Live> {
     let (model, t) = (job.model(), job.layout().t().max(1));
     let list = ops::declared(model);
     let room = most.saturating_mul(t);
-    let mut left = room.checked_sub(ops::parameters(&list.embedding).saturating_add(ops::parameters(&list.head)))?;
-    let sizes: Vec<_> = list.kinds.iter().map(|kind| (kind.of, ops::parameters(&kind.ops))).collect();
-    let size = |layer: u64| sizes.iter().find(|(of, _)| *of == model.kind_of(layer)).map_or(0, |(_, size)| *size);
+    let mut left = room.checked_sub(
+        ops::parameters(&list.embedding).saturating_add(ops::parameters(&list.head)),
+    )?;
+    let sizes: Vec<_> =
+        list.kinds.iter().map(|kind| (kind.of, ops::parameters(&kind.ops))).collect();
+    let size = |layer: u64| {
+        sizes.iter().find(|(of, _)| *of == model.kind_of(layer)).map_or(0, |(_, size)| *size)
+    };
     let mut blocks = 0;
     while blocks < model.num_hidden_layers && size(blocks) <= left {
         left -= size(blocks);
@@ -375,7 +408,9 @@ fn played(job: &Job, stage: &Stage, live: Option<Live>, every: bool) -> Vec<Play
     // left it. Rotary tables are held in this way as well, where each kind of block has a table of
     // its own.
     let tables = model.family.modules().tables_for_each_kind
-        || job.training().is_some_and(|run| run.recompute != Recompute::None && run.attention == AttentionKernel::Standard);
+        || job.training().is_some_and(|run| {
+            run.recompute != Recompute::None && run.attention == AttentionKernel::Standard
+        });
     // Every block's keys and values have a place of their own in the cache, and their gradients wait until backward is through; so do
     // gradients of what layers share, and of the inputs of all of them.
     let caches = tuning.keys_before() > 0 || model.altup().is_some();
@@ -387,8 +422,13 @@ fn played(job: &Job, stage: &Stage, live: Option<Live>, every: bool) -> Vec<Play
     let mut from = first;
     while from < end {
         // Blocks that stay gathered are played apart from the others, and so is the one that does in part.
-        let borders = live.into_iter().flat_map(|live| [live.blocks, live.blocks.saturating_add(1)]);
-        let until = borders.chain([fed]).filter(|border| *border > from).min().map_or(end, |border| border.min(end));
+        let borders =
+            live.into_iter().flat_map(|live| [live.blocks, live.blocks.saturating_add(1)]);
+        let until = borders
+            .chain([fed])
+            .filter(|border| *border > from)
+            .min()
+            .map_or(end, |border| border.min(end));
         let kind = |layer| ops::modules::kind(model, &tuning, layer);
         let all_alike = model.is_uniform() && tuning.frozen_layers == 0;
         let length = run_length(from, until, |layer| kind(layer) == kind(from), all_alike);
@@ -409,7 +449,8 @@ fn played(job: &Job, stage: &Stage, live: Option<Live>, every: bool) -> Vec<Play
 /// have tables of their own, all up to the first of the other sort, with which backward lets go of its tables.
 fn tables_apart(model: &ModelConfig, from: u64, length: u64) -> u64 {
     let sliding = model.sliding_layers.contains(from);
-    let other = (1..length.min(MOST_APART)).find(|skip| model.sliding_layers.contains(from.saturating_add(*skip)) != sliding);
+    let other = (1..length.min(MOST_APART))
+        .find(|skip| model.sliding_layers.contains(from.saturating_add(*skip)) != sliding);
     other.map_or(1, |skip| skip.saturating_add(1))
 }
 

@@ -70,16 +70,20 @@ impl Playing<'_, '_> {
         (hidden, tables): (&Var<'t>, &Tables<'t>),
     ) -> (Var<'t>, Option<Var<'t>>) {
         let selective = plan.recompute == Recompute::Selective;
-        let keeps_products = selective && plan.with.stack.selective == SelectiveRecompute::AllButSecondProducts;
+        let keeps_products =
+            selective && plan.with.stack.selective == SelectiveRecompute::AllButSecondProducts;
         if plan.recompute != Recompute::Full && !keeps_products {
             return self.layers.run(tape, at, (hidden, tables));
         }
         let apart = !keeps_products && self.layers.has_part_before(at);
         let before = apart.then(|| {
             let read = self.reads(at, tables, true);
-            tape.checkpoint(hidden, &read, |tape, input| self.layers.run_before(tape, at, (input, tables)))
+            tape.checkpoint(hidden, &read, |tape, input| {
+                self.layers.run_before(tape, at, (input, tables))
+            })
         });
-        let rest = before.flatten().map(|before| Tables { before: Some(before), ..Tables::default() });
+        let rest =
+            before.flatten().map(|before| Tables { before: Some(before), ..Tables::default() });
         let tables = rest.as_ref().unwrap_or(tables);
         let read = self.reads(at, tables, false);
         let block = |tape: &'t Tape, input: &Var<'t>| self.layers.run(tape, at, (input, tables));
@@ -101,7 +105,13 @@ impl Playing<'_, '_> {
     fn reads<'t>(&self, at: usize, tables: &Tables<'t>, before: bool) -> Vec<Var<'t>> {
         let read = tables.all();
         let parts = read.iter().map(|part| (part.parts(), part.wants_gradient())).collect();
-        self.tables.borrow_mut().push(Read { parts, kinds: tables.kinds(), layer: tables.layer.clone(), at, before });
+        self.tables.borrow_mut().push(Read {
+            parts,
+            kinds: tables.kinds(),
+            layer: tables.layer.clone(),
+            at,
+            before,
+        });
         read
     }
 }
@@ -249,7 +259,12 @@ pub(super) fn evaluate_alone(tape: &Tape, plan: &Plan<'_>) -> usize {
 }
 
 /// `Trainer.prediction_step` without metrics: forward and loss under `torch.no_grad`, of which the loss alone is read.
-fn evaluated<'t>(tape: &'t Tape, plan: &Plan<'_>, model: (&Ends, &Layers, &Groups<'t>), ids: &Var<'t>) {
+fn evaluated<'t>(
+    tape: &'t Tape,
+    plan: &Plan<'_>,
+    model: (&Ends, &Layers, &Groups<'t>),
+    ids: &Var<'t>,
+) {
     tape.no_grad();
     let labels = tape.constant("labels of the evaluation", ids.form(), DType::Int64);
     drop(forward(tape, plan, model, ids));
@@ -295,7 +310,8 @@ pub(super) fn play_all(tape: &Tape, plan: &Plan<'_>) -> Parts {
     }
     let length = || tape.state().log.len();
     let built = length();
-    let reduces_once = plan.reduce_once || (plan.accumulated && groups.bucket.as_ref().is_some_and(Bucket::reduces_once));
+    let reduces_once = plan.reduce_once
+        || (plan.accumulated && groups.bucket.as_ref().is_some_and(Bucket::reduces_once));
     groups.reduces(!reduces_once);
     micro_batch(tape, plan, (ends, layers, &groups), ids);
     let first = length();
@@ -325,7 +341,17 @@ pub(super) fn play_all(tape: &Tape, plan: &Plan<'_>) -> Parts {
     if let Some(reducer) = &groups.ddp {
         reducer.rebuild();
     }
-    Parts { emptied: taken_over.emptied, built, first, further, last, ready, states, step, rebuilt: length() }
+    Parts {
+        emptied: taken_over.emptied,
+        built,
+        first,
+        further,
+        last,
+        ready,
+        states,
+        step,
+        rebuilt: length(),
+    }
 }
 
 /// The groups of a step, as the loss knows them.
@@ -364,7 +390,12 @@ impl AroundLoss for Around<'_, '_> {
 }
 
 /// Forward and backward of one micro-batch.
-fn micro_batch<'t>(tape: &'t Tape, plan: &Plan<'_>, model: (&Ends, &Layers, &Groups<'t>), ids: &Var<'t>) {
+fn micro_batch<'t>(
+    tape: &'t Tape,
+    plan: &Plan<'_>,
+    model: (&Ends, &Layers, &Groups<'t>),
+    ids: &Var<'t>,
+) {
     let (loss, playing) = forward(tape, plan, model, ids);
     let behind = plan.head().saturating_add(1);
     let last = if plan.with.stack.modules().loss_behind_model { behind } else { plan.head() };
@@ -417,7 +448,8 @@ fn forward<'t, 'g>(
         }
         tape.begin(When::Forward, tag, Kind::Activation);
         let of_layer = (plan.with.model, layer.index);
-        let tables = ends.given(&embedded.tables[usize::from(layer.sliding)], of_layer, plan.input_format());
+        let tables =
+            ends.given(&embedded.tables[usize::from(layer.sliding)], of_layer, plan.input_format());
         groups.before_forward(tag);
         let chosen = if hands_on { outputs.clone() } else { None };
         let source = tables.source.clone().map(|states| groups.hands(states));

@@ -21,7 +21,9 @@ impl<'a> Ranks<'a> {
         let stages = stage::stages(job);
         if run.evaluation.is_some() {
             // Evaluations are not dealt out anew.
-            return fullest(stages.into_iter().map(|stage| Played::new(job, run, stage, false).peak()));
+            return fullest(
+                stages.into_iter().map(|stage| Played::new(job, run, stage, false).peak()),
+            );
         }
         self.0.resize_with(self.0.len().max(stages.len()), Last::default);
         fullest(stages.into_iter().zip(&mut self.0).map(|(stage, last)| {
@@ -44,7 +46,8 @@ impl<'a> Played<'a> {
         self.plan = plan;
         let plan = &self.plan;
         let learned = optimizer::learned(&self.tape, plan);
-        let (groups, states) = (groups::sizes(&self.tape, plan), optimizer::amounts(&learned, plan));
+        let (groups, states) =
+            (groups::sizes(&self.tape, plan), optimizer::amounts(&learned, plan));
         let temporaries: Vec<u64> = optimizer::temporaries(&learned, plan).sizes().collect();
         let (upcast, cut) = (optimizer::upcast(&learned, plan), groups::cut(&self.tape, plan));
         let group = |tag: u16| groups.get(usize::from(tag)).copied().unwrap_or_default();

@@ -76,16 +76,22 @@ pub fn sequence(job: &Job) -> Option<Sequence> {
     let run = job.training().filter(|run| is_played(run))?;
     let plan = Plan::of_every_tensor(job, run, stage::only(job));
     let tape = Tape::new();
-    let Parts { emptied, built, first, further, last, ready, states, step, rebuilt } = play::play_all(&tape, &plan);
+    let Parts { emptied, built, first, further, last, ready, states, step, rebuilt } =
+        play::play_all(&tape, &plan);
     let state = tape.state();
     let part = |from: usize, to: usize| events(&state, state.log.get(from..to).unwrap_or_default());
     let coordinator = plan.is_coordinated().then(|| Coordinator::of(&state, &plan));
     let [mut opening, mut first_micro_batch, further_micro_batch] = match coordinator {
         // Gradients that live on are there when a step begins, as where they add up; the very first finds none.
-        None if plan.keeps_gradients => [part(built, first), part(first, further), part(first, further)],
+        None if plan.keeps_gradients => {
+            [part(built, first), part(first, further), part(first, further)]
+        }
         None => [Vec::new(), part(built, first), part(first, further)],
-        Some(mut coordinator) => [(built..first, false), (built..first, true), (first..further, true)]
-            .map(|(range, knows)| woven(&state, &range, coordinator.play(&state, &range, knows))),
+        Some(mut coordinator) => {
+            [(built..first, false), (built..first, true), (first..further, true)].map(
+                |(range, knows)| woven(&state, &range, coordinator.play(&state, &range, knows)),
+            )
+        }
     };
     open_with_workspaces(&mut opening, &mut first_micro_batch);
     let mut build = part(0, emptied);
@@ -121,7 +127,11 @@ pub(super) fn events(state: &State, log: &[Entry]) -> Vec<TensorEvent> {
 }
 
 /// The events of a part of the log with others between them, each before the event of the log at its place.
-pub(super) fn woven(state: &State, part: &Range<usize>, others: Vec<(usize, TensorEvent)>) -> Vec<TensorEvent> {
+pub(super) fn woven(
+    state: &State,
+    part: &Range<usize>,
+    others: Vec<(usize, TensorEvent)>,
+) -> Vec<TensorEvent> {
     let mut others = others.into_iter().peekable();
     let mut woven = Vec::new();
     for (place, entry) in state.log.iter().enumerate().take(part.end).skip(part.start) {
@@ -137,11 +147,18 @@ pub(super) fn woven(state: &State, part: &Range<usize>, others: Vec<(usize, Tens
 fn event(state: &State, entry: Entry) -> Option<TensorEvent> {
     let (Entry::Taken(tensor) | Entry::Freed(tensor) | Entry::Turned(tensor)) = entry;
     // The allocator is not asked for a tensor of nothing, as a rank's part of a parameter may be.
-    let storage = state.storages.get(usize::try_from(tensor).ok()?).filter(|storage| storage.bytes > 0)?;
+    let storage =
+        state.storages.get(usize::try_from(tensor).ok()?).filter(|storage| storage.bytes > 0)?;
     match entry {
         Entry::Taken(_) => {
             let (op, name) = (state.op_name(storage.taken_in).0, storage.name);
-            Some(TensorEvent::Taken { tensor, bytes: storage.bytes, stream: storage.stream, op, name })
+            Some(TensorEvent::Taken {
+                tensor,
+                bytes: storage.bytes,
+                stream: storage.stream,
+                op,
+                name,
+            })
         }
         Entry::Freed(_) => Some(TensorEvent::Freed { tensor }),
         Entry::Turned(_) => None,

@@ -64,7 +64,10 @@ impl Timeline {
     /// `None` for a timeline without such a step.
     #[must_use]
     pub fn at_step(&self) -> Option<[Bytes; 7]> {
-        self.stretches.iter().find(|stretch| stretch.phase == Phase::Step).map(|stretch| stretch.start)
+        self.stretches
+            .iter()
+            .find(|stretch| stretch.phase == Phase::Step)
+            .map(|stretch| stretch.start)
     }
 
     /// Returns the first step of a training, in which optimizer states take no memory during
@@ -73,7 +76,11 @@ impl Timeline {
     pub fn first_step(&self) -> Self {
         let mut first = self.clone();
         let states = MemoryKind::OptimizerState.index();
-        for stretch in first.stretches.iter_mut().filter(|stretch| matches!(stretch.phase, Phase::Forward | Phase::Backward)) {
+        for stretch in first
+            .stretches
+            .iter_mut()
+            .filter(|stretch| matches!(stretch.phase, Phase::Forward | Phase::Backward))
+        {
             for moment in [&mut stretch.start, &mut stretch.peak, &mut stretch.end] {
                 if let Some(bytes) = moment.get_mut(states) {
                     *bytes = Bytes::ZERO;
@@ -81,7 +88,10 @@ impl Timeline {
             }
         }
         let total = |stretch: &Stretch| stretch.peak.into_iter().sum::<Bytes>();
-        first.peak = (0..first.stretches.len()).rev().max_by_key(|at| first.stretches.get(*at).map(total)).unwrap_or(0);
+        first.peak = (0..first.stretches.len())
+            .rev()
+            .max_by_key(|at| first.stretches.get(*at).map(total))
+            .unwrap_or(0);
         first
     }
 }

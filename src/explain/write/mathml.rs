@@ -103,7 +103,15 @@ fn letter(out: &mut String, symbol: &Symbol, form: Form) {
     }
     match symbol.letter.split_once('_') {
         Some((letter, below)) if letter.len() == 1 && below.len() == 1 => {
-            out.extend(["<msub title=\"", &escaped(&title), "\"><mi>", letter, "</mi><mi>", below, "</mi></msub>"]);
+            out.extend([
+                "<msub title=\"",
+                &escaped(&title),
+                "\"><mi>",
+                letter,
+                "</mi><mi>",
+                below,
+                "</mi></msub>",
+            ]);
         }
         _ if symbol.letter.chars().count() == 1 => token(out, "mi", &title, None, &symbol.letter),
         _ => token(out, "mtext", &title, None, &symbol.letter),

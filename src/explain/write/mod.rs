@@ -40,7 +40,11 @@ impl Explanation {
             let how = part.how.as_ref()?;
             let measure = if part.bytes { Measure::Bytes } else { Measure::Number("") };
             let printed = self.printed_of(&part.label).filter(|_| part.bytes);
-            Some(Written { label: &part.label, expr: how, result: in_words(measure, part.value, unit, printed) })
+            Some(Written {
+                label: &part.label,
+                expr: how,
+                result: in_words(measure, part.value, unit, printed),
+            })
         });
         std::iter::once(own).chain(parts).collect()
     }
@@ -75,7 +79,10 @@ fn in_words(measure: Measure, value: Value, unit: MemoryUnit, printed: Option<&s
 /// units, `unit` first.
 pub fn result_of(expr: &Expr, unit: MemoryUnit) -> String {
     let bytes = expr.exact().and_then(|bytes| u64::try_from(bytes).ok());
-    bytes.map_or_else(|| number(Value::Real(expr.value())), |bytes| bytes_in_words(bytes, unit, None))
+    bytes.map_or_else(
+        || number(Value::Real(expr.value())),
+        |bytes| bytes_in_words(bytes, unit, None),
+    )
 }
 
 /// Bytes exactly, and in both units, the page's first; or in the printed words, if they are given.
@@ -103,11 +110,28 @@ pub(super) fn number(value: Value) -> String {
         Value::Real(value) if !value.is_finite() => "not a number".to_owned(),
         Value::Real(value) => {
             let size = value.abs();
-            let decimals =
-                [(1e5, 0), (1e4, 1), (1e3, 2), (1e2, 3), (10.0, 4), (1.0, 5), (0.1, 6), (0.01, 7), (1e-3, 8), (1e-4, 9)];
-            let decimals = decimals.into_iter().find(|(least, _)| size >= *least).map_or(12, |(_, decimals)| decimals);
+            let decimals = [
+                (1e5, 0),
+                (1e4, 1),
+                (1e3, 2),
+                (1e2, 3),
+                (10.0, 4),
+                (1.0, 5),
+                (0.1, 6),
+                (0.01, 7),
+                (1e-3, 8),
+                (1e-4, 9),
+            ];
+            let decimals = decimals
+                .into_iter()
+                .find(|(least, _)| size >= *least)
+                .map_or(12, |(_, decimals)| decimals);
             let text = grouped(value, decimals);
-            if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+            if text.contains('.') {
+                text.trim_end_matches('0').trim_end_matches('.').to_owned()
+            } else {
+                text
+            }
         }
     }
 }

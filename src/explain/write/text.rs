@@ -25,7 +25,9 @@ fn add(out: &mut String, expr: &Expr, form: Form) {
     match expr {
         Expr::Number(value) => out.push_str(&number(*value)),
         Expr::Symbol(Symbol { letter, value, .. }) => match form {
-            Form::Symbols if letter.chars().all(|digit| digit.is_ascii_digit()) => out.push_str(&number(*value)),
+            Form::Symbols if letter.chars().all(|digit| digit.is_ascii_digit()) => {
+                out.push_str(&number(*value))
+            }
             Form::Symbols => out.push_str(letter),
             Form::Numbers => out.push_str(&number(*value)),
         },
@@ -46,7 +48,9 @@ fn add(out: &mut String, expr: &Expr, form: Form) {
         Expr::Power(base, exponent) => {
             within(out, base, form, 2);
             let raised = exponent.to_string();
-            out.extend(raised.chars().filter_map(|digit| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(usize::try_from(digit.to_digit(10)?).ok()?)));
+            out.extend(raised.chars().filter_map(|digit| {
+                "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(usize::try_from(digit.to_digit(10)?).ok()?)
+            }));
         }
         Expr::Max(terms) => {
             out.push_str("max(");
@@ -63,7 +67,12 @@ fn list(out: &mut String, terms: &[Expr], between: &str, form: Form, least: u8) 
         }
         // A quotient among factors is bracketed: `2 · (a / b)`.
         let tight = if between == " · " { 2 } else { least };
-        within(out, term, form, if matches!(term, Expr::Sum(_) | Expr::Less(..)) { least } else { tight.min(2) });
+        within(
+            out,
+            term,
+            form,
+            if matches!(term, Expr::Sum(_) | Expr::Less(..)) { least } else { tight.min(2) },
+        );
     }
 }
 
@@ -105,8 +114,11 @@ fn rounded(out: &mut String, (above, below): (&Expr, &Expr), form: Form, [open, 
 /// # Ok::<(), usize>(())
 /// ```
 pub fn text(explanation: &Explanation, unit: MemoryUnit) -> String {
-    let mut out =
-        vec![format!("{}: {}", explanation.title, explanation.result(unit)), explanation.sentence.clone(), String::new()];
+    let mut out = vec![
+        format!("{}: {}", explanation.title, explanation.result(unit)),
+        explanation.sentence.clone(),
+        String::new(),
+    ];
     for Written { label, expr, result } in explanation.written(unit) {
         if is_itself(expr) {
             continue;
@@ -136,7 +148,11 @@ pub fn is_itself(expr: &Expr) -> bool {
 
 /// The largest tensors as a sentence with their formula.
 fn stands_out(largest: &Largest, unit: MemoryUnit) -> String {
-    let times = if largest.count == 1 { String::new() } else { format!(", {} times", whole(u128::from(largest.count))) };
+    let times = if largest.count == 1 {
+        String::new()
+    } else {
+        format!(", {} times", whole(u128::from(largest.count)))
+    };
     format!(
         "Most of it: {} = {} = {} = {}{times}.",
         largest.names,
@@ -178,7 +194,11 @@ pub fn legend(explanation: &Explanation) -> Vec<(String, String, String)> {
 }
 
 fn number_or(symbol: &Symbol) -> String {
-    if symbol.letter.chars().all(|digit| digit.is_ascii_digit()) { number(symbol.value) } else { symbol.letter.clone() }
+    if symbol.letter.chars().all(|digit| digit.is_ascii_digit()) {
+        number(symbol.value)
+    } else {
+        symbol.letter.clone()
+    }
 }
 
 /// Source, growth and documents, a sentence each.
@@ -196,13 +216,23 @@ fn closing(explanation: &Explanation, unit: MemoryUnit) -> Vec<String> {
 /// title and place.
 pub fn source_words((source, certainty, of): &(Source, Certainty, &str)) -> String {
     let of = if of.is_empty() { String::new() } else { format!("{of}, ") };
-    format!("From: {of}{} ({}, {}; {}).", certainty.word(), source.who, source.title(), source.locator)
+    format!(
+        "From: {of}{} ({}, {}; {}).",
+        certainty.word(),
+        source.who,
+        source.title(),
+        source.locator
+    )
 }
 
 /// Returns a document's figure in one sentence.
 pub fn document_words(said: &Said, unit: MemoryUnit) -> String {
-    let amount = said.bytes.map_or_else(|| "does not count it".to_owned(), |bytes| format!("says {}", unit.show(bytes)));
-    let formula = if said.formula.is_empty() { String::new() } else { format!(" ({})", said.formula) };
+    let amount = said.bytes.map_or_else(
+        || "does not count it".to_owned(),
+        |bytes| format!("says {}", unit.show(bytes)),
+    );
+    let formula =
+        if said.formula.is_empty() { String::new() } else { format!(" ({})", said.formula) };
     let why = if said.why.is_empty() { ".".to_owned() } else { format!(": {}", said.why) };
     format!("{} {amount}{formula}{why}", said.title)
 }

@@ -92,7 +92,11 @@ static EDGE: Piece = Piece {
 impl Pieces {
     /// No pieces.
     pub fn new() -> Self {
-        Self { all: vec![Piece { used: true, mapped: true, ..Piece::default() }], unused: Vec::new(), uses: 0 }
+        Self {
+            all: vec![Piece { used: true, mapped: true, ..Piece::default() }],
+            unused: Vec::new(),
+            uses: 0,
+        }
     }
 
     /// A piece. [`BlockId::NONE`] gives the edge, which is in use and has no bytes.
@@ -157,7 +161,8 @@ impl Pieces {
     /// The piece of a handle, if it is still in use by it.
     pub fn of_handle(&self, handle: Handle) -> Option<&Piece> {
         let piece = self.get(handle.id);
-        (handle.id.exists() && piece.used && piece.size > 0 && piece.serial == handle.serial).then_some(piece)
+        (handle.id.exists() && piece.used && piece.size > 0 && piece.serial == handle.serial)
+            .then_some(piece)
     }
 
     /// Every piece with its number, by number.

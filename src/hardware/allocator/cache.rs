@@ -42,8 +42,11 @@ impl Allocator {
             return self.release_segment(enough.id);
         }
         let largest = entries.get(..start).unwrap_or_default().iter().rev();
-        let candidates: Vec<_> =
-            largest.take_while(|entry| entry.size >= unsplit).filter(|entry| !self.grows(entry.id)).copied().collect();
+        let candidates: Vec<_> = largest
+            .take_while(|entry| entry.size >= unsplit)
+            .filter(|entry| !self.grows(entry.id))
+            .copied()
+            .collect();
         let mut released = 0_u64;
         for entry in candidates {
             if released >= wanted {
@@ -67,12 +70,15 @@ impl Allocator {
     /// so that the next round comes late. Source: `garbage_collect_cached_blocks`.
     pub(super) fn collect_garbage(&mut self) {
         let threshold = self.settings.garbage_collection_threshold.zip(self.allowed());
-        let Some(threshold) = threshold.map(|(fraction, allowed)| share(allowed, fraction)) else { return };
+        let Some(threshold) = threshold.map(|(fraction, allowed)| share(allowed, fraction)) else {
+            return;
+        };
         if self.driver.held <= threshold {
             return;
         }
         loop {
-            let mut aged: Vec<(BlockId, u64)> = self.free_of(Kind::Large).into_iter().map(|id| (id, self.age(id))).collect();
+            let mut aged: Vec<(BlockId, u64)> =
+                self.free_of(Kind::Large).into_iter().map(|id| (id, self.age(id))).collect();
             aged.retain(|(id, _)| self.pieces.get(*id).is_whole());
             let total = aged.iter().fold(0_u64, |sum, (_, age)| sum.saturating_add(*age));
             let count = u64::try_from(aged.len()).unwrap_or(u64::MAX);
@@ -91,7 +97,9 @@ impl Allocator {
     /// The free blocks of a pool, in the order in which C++ keeps them: by stream, size, address.
     fn free_of(&self, kind: Kind) -> Vec<BlockId> {
         let lanes = self.lanes.by_stream(kind).into_iter();
-        lanes.flat_map(|lane| self.lanes.get(lane).free.entries().iter().map(|entry| entry.id)).collect()
+        lanes
+            .flat_map(|lane| self.lanes.get(lane).free.entries().iter().map(|entry| entry.id))
+            .collect()
     }
 
     fn age(&self, id: BlockId) -> u64 {

@@ -50,7 +50,9 @@ impl fmt::Display for ConfError {
         match self {
             Self::UnknownKey { key } => write!(f, "PyTorch's allocator has no setting {key}"),
             Self::NotModelled { setting } => write!(f, "{setting} is not modelled"),
-            Self::BadValue { key, value, expected } => write!(f, "{key} is {expected}, not {value:?}"),
+            Self::BadValue { key, value, expected } => {
+                write!(f, "{key} is {expected}, not {value:?}")
+            }
         }
     }
 }
@@ -95,7 +97,8 @@ impl Settings {
         let mut settings = Self::default();
         let pairs = split(&text);
         // The size of segments comes first, because it bounds two other values.
-        let (first, rest): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|pair| pair.key == "large_segment_size_mb");
+        let (first, rest): (Vec<_>, Vec<_>) =
+            pairs.into_iter().partition(|pair| pair.key == "large_segment_size_mb");
         for pair in first.into_iter().chain(rest) {
             settings.apply(&pair)?;
         }
@@ -108,20 +111,26 @@ impl Settings {
             "expandable_segments" => self.expandable_segments = pair.yes_or_no()?,
             "max_split_size_mb" => self.max_split_size = Some(pair.mib(segment)?),
             "max_non_split_rounding_mb" => self.max_non_split_rounding = Some(pair.mib(segment)?),
-            "large_segment_size_mb" => self.large_segment = pair.mib((OWN_SEGMENT / MIB).saturating_add(1))?,
+            "large_segment_size_mb" => {
+                self.large_segment = pair.mib((OWN_SEGMENT / MIB).saturating_add(1))?
+            }
             "roundup_power2_divisions" => self.roundup_power2_divisions = pair.size_classes()?,
             "garbage_collection_threshold" => {
                 let inside = |share: &f64| *share > 0.0 && *share < 1.0;
-                self.garbage_collection_threshold = Some(pair.number(inside, "a number between 0 and 1, without them")?);
+                self.garbage_collection_threshold =
+                    Some(pair.number(inside, "a number between 0 and 1, without them")?);
             }
             "per_process_memory_fraction" => {
                 let inside = |share: &f64| (0.0..=1.0).contains(share);
-                self.per_process_memory_fraction = Some(pair.number(inside, "a number from 0 to 1")?);
+                self.per_process_memory_fraction =
+                    Some(pair.number(inside, "a number from 0 to 1")?);
             }
             "throw_on_cudamalloc_oom" => self.reject_early = pair.yes_or_no()?,
             "backend" if pair.value == "native" => {}
             "backend" | "expandable_segments_reserve" | "expandable_segments_reserve_by_class" => {
-                return Err(ConfError::NotModelled { setting: format!("{}:{}", pair.key, pair.value) });
+                return Err(ConfError::NotModelled {
+                    setting: format!("{}:{}", pair.key, pair.value),
+                });
             }
             key if WITHOUT_EFFECT.contains(&key) => {}
             key => return Err(ConfError::UnknownKey { key: key.to_owned() }),
@@ -144,12 +153,22 @@ fn split(text: &str) -> Vec<Pair<'_>> {
         letter == ',' && !open
     });
     let pairs = pieces.filter(|piece| !piece.is_empty());
-    pairs.map(|piece| piece.split_once(':').map_or(Pair { key: piece, value: "" }, |(key, value)| Pair { key, value })).collect()
+    pairs
+        .map(|piece| {
+            piece
+                .split_once(':')
+                .map_or(Pair { key: piece, value: "" }, |(key, value)| Pair { key, value })
+        })
+        .collect()
 }
 
 impl Pair<'_> {
     fn refuse(&self, expected: impl Into<String>) -> ConfError {
-        ConfError::BadValue { key: self.key.to_owned(), value: self.value.to_owned(), expected: expected.into() }
+        ConfError::BadValue {
+            key: self.key.to_owned(),
+            value: self.value.to_owned(),
+            expected: expected.into(),
+        }
     }
 
     fn yes_or_no(&self) -> Result<bool, ConfError> {
@@ -163,7 +182,8 @@ impl Pair<'_> {
     /// A number of MiB, at least `least`, in bytes.
     fn mib(&self, least: u64) -> Result<u64, ConfError> {
         let mib = self.value.parse::<u64>().ok().filter(|mib| *mib >= least);
-        mib.map(|mib| mib.saturating_mul(MIB)).ok_or_else(|| self.refuse(format!("a whole number of at least {least}")))
+        mib.map(|mib| mib.saturating_mul(MIB))
+            .ok_or_else(|| self.refuse(format!("a whole number of at least {least}")))
     }
 
     fn number(&self, possible: impl Fn(&f64) -> bool, expected: &str) -> Result<f64, ConfError> {
@@ -185,7 +205,8 @@ impl Pair<'_> {
         let mut last = None;
         for entry in list.split(',').filter(|entry| !entry.is_empty()) {
             let (size, divisions) = entry.split_once(':').ok_or_else(refuse)?;
-            let divisions = if divisions == "0" { 0 } else { power(divisions).ok_or_else(refuse)? };
+            let divisions =
+                if divisions == "0" { 0 } else { power(divisions).ok_or_else(refuse)? };
             if size == ">" {
                 classes.set_from(last.unwrap_or(0_usize).saturating_add(1), divisions);
                 continue;

@@ -120,7 +120,9 @@ impl Allocator {
     ///
     /// Returns false if the handle is stale, or of a tensor without bytes.
     pub fn release(&mut self, handle: Handle) -> bool {
-        let Some(&Piece { size, requested, .. }) = self.pieces.of_handle(handle) else { return false };
+        let Some(&Piece { size, requested, .. }) = self.pieces.of_handle(handle) else {
+            return false;
+        };
         self.readings.allocated.take(size);
         self.readings.requested.take(requested);
         self.pieces.edit(handle.id, |piece| piece.used = false);
@@ -148,7 +150,10 @@ impl Allocator {
 
     /// Returns bytes in use and bytes held, now and at their peaks.
     pub fn readings(&self) -> Readings {
-        Readings { reserved: Peak { now: self.driver.held, peak: self.driver.peak }, ..self.readings }
+        Readings {
+            reserved: Peak { now: self.driver.held, peak: self.driver.peak },
+            ..self.readings
+        }
     }
 
     /// Returns everything that the driver gave and took back, in order.
@@ -164,7 +169,8 @@ impl Allocator {
     /// Bytes that this process may reserve, where `per_process_memory_fraction` sets a limit below the whole device.
     /// Source: PyTorch 2.15, CUDACachingAllocator.cpp, `setMemoryFraction`.
     pub(super) fn allowed(&self) -> Option<u64> {
-        let fraction = self.settings.per_process_memory_fraction.filter(|fraction| *fraction < 1.0)?;
+        let fraction =
+            self.settings.per_process_memory_fraction.filter(|fraction| *fraction < 1.0)?;
         self.driver.device.limit().map(|_| share(self.driver.device.total, fraction))
     }
 
@@ -186,7 +192,9 @@ impl Allocator {
         let lane = self.lanes.get_mut(lane);
         match (before, after) {
             (None, None) => lane.free.insert(joined),
-            (Some(old), None) | (None, Some(old)) => lane.free.replace(lane.free.position(old.size, old.at), joined),
+            (Some(old), None) | (None, Some(old)) => {
+                lane.free.replace(lane.free.position(old.size, old.at), joined)
+            }
             (Some(before), Some(after)) => {
                 lane.free.remove(after.size, after.at);
                 lane.free.replace(lane.free.position(before.size, before.at), joined);
@@ -274,7 +282,8 @@ impl Allocator {
         } else {
             let bytes = segment_size(&self.settings, size);
             let at = self.driver.allocate(bytes)?;
-            let id = self.pieces.add(Piece { at, size: bytes, lane, mapped: true, ..Piece::default() });
+            let id =
+                self.pieces.add(Piece { at, size: bytes, lane, mapped: true, ..Piece::default() });
             self.insert_free(id)
         };
         let piece = self.pieces.get(id);

@@ -49,7 +49,9 @@ impl Allocator {
     pub(super) fn first_of_a_segment(&self, lane: LaneId, index: usize) -> Option<usize> {
         let after = index.saturating_add(1);
         let free = self.lanes.get(lane).free.entries().get(after..)?;
-        free.iter().position(|entry| !self.grows(entry.id)).map(|offset| after.saturating_add(offset))
+        free.iter()
+            .position(|entry| !self.grows(entry.id))
+            .map(|offset| after.saturating_add(offset))
     }
 
     /// A free block of at least `size` bytes, made by putting memory behind addresses. `None`: the device is full; pages
@@ -128,7 +130,12 @@ impl Allocator {
         lane.drop_unmapped(piece.at);
         if mapped < piece.size {
             let at = piece.at.saturating_add(mapped);
-            let rest = self.pieces.add(Piece { at, size: piece.size.saturating_sub(mapped), prev: id, ..piece });
+            let rest = self.pieces.add(Piece {
+                at,
+                size: piece.size.saturating_sub(mapped),
+                prev: id,
+                ..piece
+            });
             lane.add_unmapped(at, rest);
         }
         self.pieces.edit(id, |piece| {

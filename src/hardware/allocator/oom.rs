@@ -37,11 +37,22 @@ pub struct OutOfMemory {
 
 impl fmt::Display for OutOfMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "out of memory: {} wanted, {} of {} free", Size(self.tried), Size(self.free), Size(self.total))?;
+        write!(
+            f,
+            "out of memory: {} wanted, {} of {} free",
+            Size(self.tried),
+            Size(self.free),
+            Size(self.total)
+        )?;
         if let Some(allowed) = self.allowed {
             write!(f, ", {} allowed", Size(allowed))?;
         }
-        write!(f, ", {} allocated, {} reserved but not allocated", Size(self.allocated), Size(self.unallocated))
+        write!(
+            f,
+            ", {} allocated, {} reserved but not allocated",
+            Size(self.allocated),
+            Size(self.unallocated)
+        )
     }
 }
 
@@ -58,7 +69,11 @@ impl fmt::Display for Size {
             0x10_0001..=0x4000_0000 => (1 << 20, "MiB"),
             _ => (1 << 30, "GiB"),
         };
-        let hundredths = u128::from(self.0).saturating_mul(100).saturating_add(unit / 2).checked_div(unit).unwrap_or(0);
+        let hundredths = u128::from(self.0)
+            .saturating_mul(100)
+            .saturating_add(unit / 2)
+            .checked_div(unit)
+            .unwrap_or(0);
         write!(f, "{}.{:02} {name}", hundredths / 100, hundredths % 100)
     }
 }

@@ -92,7 +92,8 @@ pub fn replay(settings: &Settings, device: Device, events: &[Event]) -> Replay {
                 }
             },
             Event::Release { tensor } => {
-                let handle = usize::try_from(tensor).ok().and_then(|place| handles.get(place)).copied();
+                let handle =
+                    usize::try_from(tensor).ok().and_then(|place| handles.get(place)).copied();
                 allocator.release(handle.unwrap_or_default());
             }
             Event::EmptyCache => allocator.empty_cache(),
@@ -111,7 +112,12 @@ pub fn replay(settings: &Settings, device: Device, events: &[Event]) -> Replay {
 
 /// Returns the allocator after the first events, up to and with `last`, counted from 0: for a look
 /// at the peak, which [`Replay::peak_event`] names.
-pub fn replay_until(settings: &Settings, device: Device, events: &[Event], last: usize) -> Allocator {
+pub fn replay_until(
+    settings: &Settings,
+    device: Device,
+    events: &[Event],
+    last: usize,
+) -> Allocator {
     let end = last.saturating_add(1).min(events.len());
     replay(settings, device, events.get(..end).unwrap_or_default()).allocator
 }

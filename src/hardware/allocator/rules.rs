@@ -97,7 +97,11 @@ pub(super) fn splits(settings: &Settings, kind: Kind, size: u64, rest: u64) -> b
 /// refuses a block that would waste too much. Source: the end of `get_free_block`.
 pub(super) fn may_take(settings: &Settings, size: u64, block: u64) -> bool {
     let unsplit = settings.unsplit_from();
-    if size < unsplit { block < unsplit } else { block < size.saturating_add(settings.slack_of_unsplit()) }
+    if size < unsplit {
+        block < unsplit
+    } else {
+        block < size.saturating_add(settings.slack_of_unsplit())
+    }
 }
 
 /// A share of `bytes`, rounded down, as C++ rounds when it makes a `double` an integer.

@@ -25,7 +25,10 @@ pub struct Segment {
 impl Segment {
     /// Returns the bytes of its blocks in use.
     pub fn allocated(&self) -> u64 {
-        self.blocks.iter().filter(|block| block.used).fold(0, |sum, block| sum.saturating_add(block.bytes))
+        self.blocks
+            .iter()
+            .filter(|block| block.used)
+            .fold(0, |sum, block| sum.saturating_add(block.bytes))
     }
 }
 
@@ -69,9 +72,12 @@ impl Allocator {
     ///
     /// It visits every block. Source: PyTorch 2.15, CUDACachingAllocator.cpp, `snapshot`.
     pub fn segments(&self) -> Vec<Segment> {
-        let starts = |piece: &Piece| piece.mapped && (!piece.prev.exists() || !self.pieces.get(piece.prev).mapped);
+        let starts = |piece: &Piece| {
+            piece.mapped && (!piece.prev.exists() || !self.pieces.get(piece.prev).mapped)
+        };
         let heads = self.pieces.iter().filter(|(_, piece)| starts(piece));
-        let mut segments: Vec<Segment> = heads.map(|(id, head)| self.segment_from(id, head)).collect();
+        let mut segments: Vec<Segment> =
+            heads.map(|(id, head)| self.segment_from(id, head)).collect();
         segments.sort_by_key(|segment| segment.at);
         segments
     }
@@ -91,7 +97,14 @@ impl Allocator {
             bytes = bytes.saturating_add(piece.size);
             id = piece.next;
         }
-        Segment { at: head.at, bytes, stream: lane.stream, kind: lane.kind, expandable: head.range != 0, blocks }
+        Segment {
+            at: head.at,
+            bytes,
+            stream: lane.stream,
+            kind: lane.kind,
+            expandable: head.range != 0,
+            blocks,
+        }
     }
 
     /// Returns where the reserved memory is at present, bytes by part. It visits every block.

@@ -37,7 +37,11 @@ impl Ggml {
     };
 
     /// On DGX Spark: no kernel reads more than 231 to 234 of 273 GB/s (antirez/ds4 issue 773).
-    pub const GB10: Self = Self { vectors: [law(3.0, 0.85, 0.03); 2], tiles: [None, Some(law(3.0, 0.79, 0.24))], ..Self::CUDA };
+    pub const GB10: Self = Self {
+        vectors: [law(3.0, 0.85, 0.03); 2],
+        tiles: [None, Some(law(3.0, 0.79, 0.24))],
+        ..Self::CUDA
+    };
 
     /// On Metal. Llama 3B on an M2 Ultra makes 72.3 tokens a second in F16 and 155.9 in Q4_0 (pull request 10238): the 4.5 GB between
     /// them take 7.4 ms, so 0.76 of 800 GB/s, and what is left of a step, 3.3 ms, is 28 layers of 25 kernels, 4.7 µs each. Of 0.77 are

@@ -5,7 +5,12 @@ use super::{Ggml, Kernels, Ramp, Roofline, Sum};
 
 /// Fits to measurements of A100.
 pub const A100: Kernels = Kernels {
-    products: [Some(Roofline { start: 6.60, bandwidth: 0.773, rate: 0.772, power: 1.85 }), None, None, None],
+    products: [
+        Some(Roofline { start: 6.60, bandwidth: 0.773, rate: 0.772, power: 1.85 }),
+        None,
+        None,
+        None,
+    ],
     experts: [
         Some(Roofline { start: 42.08, bandwidth: 1.000, rate: 0.539, power: 0.85 }),
         None,
@@ -49,7 +54,10 @@ pub const H100: Kernels = Kernels {
         Some(Roofline { start: 9.80, bandwidth: 0.911, rate: 0.118, power: 1.96 }),
         Some(Roofline { start: 7.49, bandwidth: 0.757, rate: 0.999, power: 2.09 }),
     ],
-    prefill: [Some(Ramp { start: 11.8, rate: 0.679, tokens: 749.0 }), Some(Ramp { start: 12.1, rate: 0.822, tokens: 953.0 })],
+    prefill: [
+        Some(Ramp { start: 11.8, rate: 0.679, tokens: 749.0 }),
+        Some(Ramp { start: 12.1, rate: 0.822, tokens: 953.0 }),
+    ],
     sums: Some([
         Sum { start: 2.60, bandwidth: 323.0, root: 0.315 },
         Sum { start: 2.51, bandwidth: 238.2, root: 2.982 },
@@ -84,7 +92,10 @@ pub const B200: Kernels = Kernels {
         Some(Roofline { start: 7.00, bandwidth: 0.910, rate: 0.157, power: 1.88 }),
         Some(Roofline { start: 6.14, bandwidth: 0.882, rate: 0.222, power: 2.02 }),
     ],
-    prefill: [Some(Ramp { start: 12.0, rate: 0.593, tokens: 826.0 }), Some(Ramp { start: 12.0, rate: 0.723, tokens: 975.0 })],
+    prefill: [
+        Some(Ramp { start: 12.0, rate: 0.593, tokens: 826.0 }),
+        Some(Ramp { start: 12.0, rate: 0.723, tokens: 975.0 }),
+    ],
     sums: Some([
         Sum { start: 4.18, bandwidth: 522.4, root: 0.094 },
         Sum { start: 4.29, bandwidth: 444.4, root: 2.936 },
@@ -119,7 +130,10 @@ pub const L40S: Kernels = Kernels {
         Some(Roofline { start: 5.81, bandwidth: 0.850, rate: 0.117, power: 2.09 }),
         Some(Roofline { start: 9.12, bandwidth: 0.811, rate: 0.999, power: 2.18 }),
     ],
-    prefill: [Some(Ramp { start: 7.8, rate: 0.588, tokens: 261.0 }), Some(Ramp { start: 9.8, rate: 0.742, tokens: 540.0 })],
+    prefill: [
+        Some(Ramp { start: 7.8, rate: 0.588, tokens: 261.0 }),
+        Some(Ramp { start: 9.8, rate: 0.742, tokens: 540.0 }),
+    ],
     sums: Some([
         Sum { start: 5.24, bandwidth: 20.2, root: 1.209 },
         Sum { start: 10.16, bandwidth: 14.5, root: 29.697 },
@@ -150,7 +164,10 @@ pub const RTX_PRO_6000: Kernels = Kernels {
         Some(Roofline { start: 6.29, bandwidth: 0.954, rate: 0.132, power: 2.03 }),
         Some(Roofline { start: 8.95, bandwidth: 0.942, rate: 0.743, power: 1.99 }),
     ],
-    prefill: [Some(Ramp { start: 9.6, rate: 0.659, tokens: 234.0 }), Some(Ramp { start: 12.4, rate: 0.797, tokens: 398.0 })],
+    prefill: [
+        Some(Ramp { start: 9.6, rate: 0.659, tokens: 234.0 }),
+        Some(Ramp { start: 12.4, rate: 0.797, tokens: 398.0 }),
+    ],
     sums: Some([
         Sum { start: 4.49, bandwidth: 38.9, root: 0.000 },
         Sum { start: 11.21, bandwidth: 20.4, root: 19.691 },
@@ -185,7 +202,10 @@ pub const ARC_PRO_B60: Kernels = Kernels {
         Some(Roofline { start: 64.09, bandwidth: 0.988, rate: 0.983, power: 2.80 }),
         Some(Roofline { start: 67.51, bandwidth: 0.970, rate: 0.154, power: 2.02 }),
     ],
-    prefill: [Some(Ramp { start: 52.9, rate: 0.703, tokens: 390.0 }), Some(Ramp { start: 70.3, rate: 0.378, tokens: 381.0 })],
+    prefill: [
+        Some(Ramp { start: 52.9, rate: 0.703, tokens: 390.0 }),
+        Some(Ramp { start: 70.3, rate: 0.378, tokens: 381.0 }),
+    ],
     sums: None,
     nccl: None,
     link: None,

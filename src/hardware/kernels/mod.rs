@@ -165,7 +165,9 @@ impl Sum {
     ///
     /// Formula: `start + root · √(bytes / times) + bytes / (bandwidth · times)`.
     pub fn seconds(self, bytes: f64, times: f64) -> f64 {
-        self.start * MICRO + self.root * 1e-9 * (bytes / times).sqrt() + bytes / (self.bandwidth * 1e9 * times)
+        self.start * MICRO
+            + self.root * 1e-9 * (bytes / times).sqrt()
+            + bytes / (self.bandwidth * 1e9 * times)
     }
 }
 
@@ -221,8 +223,10 @@ impl Kernels {
         let sums = |kernels: &Self| if own_kernel { kernels.sums } else { kernels.nccl };
         let own = sums(self).filter(|_| link.is_some() && self.link.is_some());
         let times = own.and(link).zip(self.link).map_or(1.0, |(link, measured)| link / measured);
-        let [two, four, eight] =
-            own.or_else(|| sums(&L40S)).or(RTX_PRO_6000.nccl).unwrap_or([Sum { start: 5.0, bandwidth: 20.0, root: 1.0 }; 3]);
+        let [two, four, eight] = own
+            .or_else(|| sums(&L40S))
+            .or(RTX_PRO_6000.nccl)
+            .unwrap_or([Sum { start: 5.0, bandwidth: 20.0, root: 1.0 }; 3]);
         let sum = if ranks <= 2.0 {
             two
         } else if ranks <= 4.0 {
@@ -252,7 +256,9 @@ mod tests {
 
     fn laws() -> impl Iterator<Item = Roofline> {
         let ggml = [Ggml::CUDA, Ggml::GB10, Ggml::METAL];
-        let of_ggml = ggml.into_iter().flat_map(|ggml| ggml.vectors.into_iter().chain(ggml.tiles.into_iter().flatten()));
+        let of_ggml = ggml
+            .into_iter()
+            .flat_map(|ggml| ggml.vectors.into_iter().chain(ggml.tiles.into_iter().flatten()));
         of_ggml.chain(ALL.into_iter().flat_map(|kernels| {
             let all = kernels.products.into_iter().chain(kernels.experts).chain(kernels.decode);
             all.flatten().collect::<Vec<_>>()
@@ -262,9 +268,14 @@ mod tests {
     #[test]
     fn no_kernel_is_above_the_roofline() {
         for law in laws() {
-            assert!(law.bandwidth <= 1.0 && law.rate <= 1.0 && law.start > 0.0 && law.power > 0.0, "{law:?}");
+            assert!(
+                law.bandwidth <= 1.0 && law.rate <= 1.0 && law.start > 0.0 && law.power > 0.0,
+                "{law:?}"
+            );
         }
-        assert!(ALL.iter().flat_map(|kernels| kernels.prefill).flatten().all(|ramp| ramp.rate < 1.0));
+        assert!(
+            ALL.iter().flat_map(|kernels| kernels.prefill).flatten().all(|ramp| ramp.rate < 1.0)
+        );
     }
 
     #[test]
@@ -272,8 +283,14 @@ mod tests {
         for law in laws() {
             let timed = law.on(3e12, 1e15);
             let seconds = |bytes: f64, flops: f64| timed.seconds(bytes, flops);
-            assert!(seconds(1e6, 1e9) < seconds(2e6, 1e9) && seconds(2e6, 1e9) < seconds(2e6, 1e12), "{law:?}");
-            assert!(seconds(1e9, 0.0) >= 1e9 / 3e12 && seconds(0.0, 1e12) >= 1e12 / 1e15, "{law:?}");
+            assert!(
+                seconds(1e6, 1e9) < seconds(2e6, 1e9) && seconds(2e6, 1e9) < seconds(2e6, 1e12),
+                "{law:?}"
+            );
+            assert!(
+                seconds(1e9, 0.0) >= 1e9 / 3e12 && seconds(0.0, 1e12) >= 1e12 / 1e15,
+                "{law:?}"
+            );
         }
     }
 
@@ -285,7 +302,10 @@ mod tests {
                 sum.seconds(bytes, times)
             };
             for bytes in [1e3, 1e5, 1e7] {
-                assert!(seconds(2.0, bytes) < seconds(8.0, bytes) && seconds(8.0, bytes) < seconds(8.0, 2.0 * bytes));
+                assert!(
+                    seconds(2.0, bytes) < seconds(8.0, bytes)
+                        && seconds(8.0, bytes) < seconds(8.0, 2.0 * bytes)
+                );
             }
         }
     }

@@ -69,7 +69,8 @@ impl fmt::Display for ByteRange {
         let Some(unit) = [GIB, MIB, KIB].into_iter().find(|unit| bytes >= unit.bytes) else {
             return write!(f, "{bytes} bytes");
         };
-        let hundredths = (u128::from(bytes) * 100 + u128::from(unit.bytes / 2)) / u128::from(unit.bytes);
+        let hundredths =
+            (u128::from(bytes) * 100 + u128::from(unit.bytes / 2)) / u128::from(unit.bytes);
         write!(f, "{}.{:02} {}", hundredths / 100, hundredths % 100, unit.word)
     }
 }
@@ -137,7 +138,11 @@ impl PrintedAmount {
     /// assert_eq!(PrintedAmount::parse("1,234 bytes").unwrap().exact(), Some(1234));
     /// ```
     pub fn parse(text: &str) -> Option<Self> {
-        let text: String = text.chars().filter(|letter| !letter.is_whitespace()).collect::<String>().to_ascii_lowercase();
+        let text: String = text
+            .chars()
+            .filter(|letter| !letter.is_whitespace())
+            .collect::<String>()
+            .to_ascii_lowercase();
         match printed_at(&text, 0, false)? {
             (Print::Amount(amount), end) if end == text.len() => Some(amount),
             _ => None,
@@ -146,13 +151,25 @@ impl PrintedAmount {
 
     /// Returns a number of bytes that a message states exactly.
     pub const fn of_bytes(bytes: u64) -> Self {
-        Self { digits: bytes, decimals: 0, unit: BYTES, or_more: false, range: ByteRange::exactly(bytes) }
+        Self {
+            digits: bytes,
+            decimals: 0,
+            unit: BYTES,
+            or_more: false,
+            range: ByteRange::exactly(bytes),
+        }
     }
 
     /// "More than 1EB": PyTorch refuses such a size before it asks for it (CUDACachingAllocator.cpp, `one_exa_bytes`).
     pub(super) const fn more_than_an_exbibyte() -> Self {
         let unit = Unit { word: "EiB", bytes: 1 << 60 };
-        Self { digits: 1, decimals: 0, unit, or_more: true, range: ByteRange { low: 1 << 60, high: u64::MAX } }
+        Self {
+            digits: 1,
+            decimals: 0,
+            unit,
+            or_more: true,
+            range: ByteRange { low: 1 << 60, high: u64::MAX },
+        }
     }
 
     /// The amount where a program cuts the rest off instead of rounding: "72GB" is 72 to 73 GiB.
@@ -185,7 +202,12 @@ impl fmt::Display for PrintedAmount {
         let (whole, rest) = (self.digits / scale, self.digits % scale);
         match self.decimals {
             0 => write!(f, "{more}{whole} {}", self.unit.word),
-            decimals => write!(f, "{more}{whole}.{rest:0width$} {}", self.unit.word, width = usize::from(decimals)),
+            decimals => write!(
+                f,
+                "{more}{whole}.{rest:0width$} {}",
+                self.unit.word,
+                width = usize::from(decimals)
+            ),
         }
     }
 }
@@ -234,7 +256,9 @@ fn number_of(text: &str) -> Option<(Option<u64>, u8, usize)> {
     while let Some(letter) = bytes.get(length) {
         match letter {
             b'0'..=b'9' => {
-                let longer = digits.checked_mul(10).and_then(|tens| tens.checked_add(u64::from(letter - b'0')));
+                let longer = digits
+                    .checked_mul(10)
+                    .and_then(|tens| tens.checked_add(u64::from(letter - b'0')));
                 fits &= longer.is_some() && decimals.is_none_or(|count| count < 15);
                 digits = longer.unwrap_or(digits);
                 decimals = decimals.map(|count| count.saturating_add(1));
@@ -274,7 +298,10 @@ mod tests {
         // 3.905 GiB and 3.915 GiB, rounded inwards.
         assert_eq!(amount.range(), ByteRange { low: 4_192_961_823, high: 4_203_699_240 });
         assert_eq!(PrintedAmount::parse("0 bytes").unwrap().exact(), Some(0));
-        assert_eq!(PrintedAmount::parse("72GB").unwrap().cut_off().range(), ByteRange { low: 72 << 30, high: (73 << 30) - 1 });
+        assert_eq!(
+            PrintedAmount::parse("72GB").unwrap().cut_off().range(),
+            ByteRange { low: 72 << 30, high: (73 << 30) - 1 }
+        );
     }
 
     #[test]
@@ -287,7 +314,17 @@ mod tests {
     #[test]
     fn nonsense_is_no_amount() {
         let huge = format!("1{} GiB", "0".repeat(30));
-        for text in ["", "GiB", "3.91", "3.. GiB", ".5 GiB", "1,2345 GiB", "17179869184.00 GiB", "1e9 bytes", &huge] {
+        for text in [
+            "",
+            "GiB",
+            "3.91",
+            "3.. GiB",
+            ".5 GiB",
+            "1,2345 GiB",
+            "17179869184.00 GiB",
+            "1e9 bytes",
+            &huge,
+        ] {
             assert_eq!(PrintedAmount::parse(text), None, "{text}");
         }
         // NumPy prints three digits and the point behind them.
@@ -300,7 +337,9 @@ mod tests {
     fn every_print_contains_its_own_number() {
         let mut state = 7_u64;
         for _ in 0..20_000 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let bytes = state >> (20 + state % 40);
             let text = ByteRange::exactly(bytes).to_string();
             let amount = PrintedAmount::parse(&text).unwrap();

@@ -133,8 +133,12 @@ pub fn cause(message: &OomMessage) -> Cause {
         (ReportingProgram::Vllm, FailedRequest::Startup) => of_startup(message),
         (ReportingProgram::Sglang, FailedRequest::Startup) => of_unbalanced(message),
         (_, FailedRequest::Tokens) => of_tokens(message),
-        (_, FailedRequest::KvCache) if message.program != ReportingProgram::LlamaCpp => of_cache(message),
-        (_, FailedRequest::HostMemory) => stated_demand(message).unwrap_or(Cause::Unknown(UnknownCause::HostMemory)),
+        (_, FailedRequest::KvCache) if message.program != ReportingProgram::LlamaCpp => {
+            of_cache(message)
+        }
+        (_, FailedRequest::HostMemory) => {
+            stated_demand(message).unwrap_or(Cause::Unknown(UnknownCause::HostMemory))
+        }
         _ => stated_demand(message).unwrap_or(Cause::Unknown(UnknownCause::TooFewAmounts)),
     }
 }
@@ -172,7 +176,11 @@ fn of_startup(message: &OomMessage) -> Cause {
         return Cause::Unknown(UnknownCause::TooFewAmounts);
     };
     let (free, total) = (free.range(), total.range());
-    Cause::Others { missing: needed.range().minus(free), held: total.minus(free), holder: Holder::Untold }
+    Cause::Others {
+        missing: needed.range().minus(free),
+        held: total.minus(free),
+        holder: Holder::Untold,
+    }
 }
 
 /// GPUs of which one has less free than this one before anything is loaded: the difference is others'.
@@ -186,7 +194,9 @@ fn of_unbalanced(message: &OomMessage) -> Cause {
 
 /// The rule of [`Cause`].
 fn of_pytorch(message: &OomMessage) -> Cause {
-    let Some(asked) = message.tried.map(PrintedAmount::range) else { return Cause::Unknown(UnknownCause::TooFewAmounts) };
+    let Some(asked) = message.tried.map(PrintedAmount::range) else {
+        return Cause::Unknown(UnknownCause::TooFewAmounts);
+    };
     if asked.low >= 1 << 60 {
         return Cause::Unknown(UnknownCause::NoSuchSize);
     }
@@ -198,7 +208,9 @@ fn of_pytorch(message: &OomMessage) -> Cause {
     {
         return Cause::Demand { asked, room: total };
     }
-    let Some(free) = message.free.map(PrintedAmount::range) else { return Cause::Unknown(UnknownCause::TooFewAmounts) };
+    let Some(free) = message.free.map(PrintedAmount::range) else {
+        return Cause::Unknown(UnknownCause::TooFewAmounts);
+    };
     let unallocated = message.unallocated_range();
     let is_in_pieces = unallocated.and_then(|pieces| pieces.covers(asked));
     if free.covers(asked) == Some(true) {
@@ -251,8 +263,10 @@ fn without_reserve(message: &OomMessage, asked: ByteRange, free: ByteRange) -> C
 
 /// The limit of this process, unless what it has reserved and asked for certainly stays below.
 fn reached_limit(message: &OomMessage, asked: ByteRange) -> Option<Cause> {
-    let (allowed, reserved) =
-        (message.allowed?.range(), message.reserved_range().or(message.allocated.map(PrintedAmount::range))?);
+    let (allowed, reserved) = (
+        message.allowed?.range(),
+        message.reserved_range().or(message.allocated.map(PrintedAmount::range))?,
+    );
     let is_reached = reserved.plus(asked).high > allowed.low;
     is_reached.then_some(Cause::Limit { asked, allowed, reserved })
 }
@@ -261,7 +275,11 @@ fn reached_limit(message: &OomMessage, asked: ByteRange) -> Option<Cause> {
 fn others(message: &OomMessage, missing: ByteRange) -> Option<Cause> {
     let held = message.outside_range()?;
     let is_much = held.low.saturating_mul(MUCH) >= message.total?.range().high;
-    (is_much && held.low >= missing.high).then(|| Cause::Others { missing, held, holder: holder(message, held) })
+    (is_much && held.low >= missing.high).then(|| Cause::Others {
+        missing,
+        held,
+        holder: holder(message, held),
+    })
 }
 
 /// Whoever holds at least half of what is held outside.
@@ -273,7 +291,11 @@ fn holder(message: &OomMessage, held: ByteRange) -> Holder {
     let named = others.fold(ByteRange::default(), ByteRange::plus);
     let inside = message.reserved_range().unwrap_or_default();
     // Some drivers report nothing or nonsense for the process; PyTorch prints it as it comes.
-    let own = message.in_use.map(PrintedAmount::range).filter(|own| own.high >= inside.low).map(|own| own.minus(inside));
+    let own = message
+        .in_use
+        .map(PrintedAmount::range)
+        .filter(|own| own.high >= inside.low)
+        .map(|own| own.minus(inside));
     let half = held.middle() / 2;
     if named.middle() > half {
         Holder::OtherProcesses
@@ -288,7 +310,9 @@ fn holder(message: &OomMessage, held: ByteRange) -> Holder {
 /// Source: aten/src/ATen/mps/MPSAllocator.mm, `m_max_total_allowed_size`.
 fn of_mps(message: &OomMessage, asked: ByteRange) -> Cause {
     let stated = message.allocated.zip(message.other_allocations).zip(message.allowed);
-    let Some(((allocated, other), allowed)) = stated else { return Cause::Unknown(UnknownCause::TooFewAmounts) };
+    let Some(((allocated, other), allowed)) = stated else {
+        return Cause::Unknown(UnknownCause::TooFewAmounts);
+    };
     let (allocated, other, allowed) = (allocated.range(), other.range(), allowed.range());
     let room = allowed.minus(allocated.plus(other));
     if room.covers(asked) == Some(true) {

@@ -77,7 +77,9 @@ fn plain(line: &str) -> String {
             // Frames of rich tracebacks, bytes that were no UTF-8, marks of Markdown.
             '\u{2500}'..='\u{259f}' | '\u{fffd}' | '`' | '*' => {}
             _ if letter.is_whitespace() => plain.push(' '),
-            _ if letter.is_ascii() && !letter.is_ascii_control() => plain.push(letter.to_ascii_lowercase()),
+            _ if letter.is_ascii() && !letter.is_ascii_control() => {
+                plain.push(letter.to_ascii_lowercase())
+            }
             _ if letter.is_ascii() => {}
             _ => plain.push('~'),
         }
@@ -108,7 +110,11 @@ fn skip_escape(rest: &mut std::str::Chars<'_>) {
 
 /// The length of "31m" or "0;31m", which stands for a colour after a bracket.
 fn colour_length(text: &str) -> Option<usize> {
-    let length = text.bytes().take(10).take_while(|letter| letter.is_ascii_digit() || *letter == b';').count();
+    let length = text
+        .bytes()
+        .take(10)
+        .take_while(|letter| letter.is_ascii_digit() || *letter == b';')
+        .count();
     (length > 0 && text.as_bytes().get(length) == Some(&b'm')).then_some(length + 1)
 }
 
@@ -116,7 +122,10 @@ fn colour_length(text: &str) -> Option<usize> {
 fn without_prefix(line: &str) -> (Option<u32>, &str) {
     let (mut rank, mut rest) = (None, line);
     // A host or a pod may stand before the rank: "worker-0: [rank7]: …".
-    let tail = rest.find("[rank").filter(|place| *place <= LONGEST_PREFIX).and_then(|place| rest.get(place..));
+    let tail = rest
+        .find("[rank")
+        .filter(|place| *place <= LONGEST_PREFIX)
+        .and_then(|place| rest.get(place..));
     rest = tail.filter(|tail| prefix_length(tail, false).is_some()).unwrap_or(rest);
     rest = rest.trim_start_matches([' ', '>', '|', '#']);
     for part in 0..MOST_PARTS {
@@ -129,7 +138,8 @@ fn without_prefix(line: &str) -> (Option<u32>, &str) {
 
 /// The length of the part of a logger's prefix that a line starts with; `goes_on` where a part stands before it.
 fn prefix_length(line: &str, goes_on: bool) -> Option<usize> {
-    let until = |close: char| line.find(close).filter(|end| *end <= LONGEST_PREFIX).map(|end| end + 1);
+    let until =
+        |close: char| line.find(close).filter(|end| *end <= LONGEST_PREFIX).map(|end| end + 1);
     let part = |end: usize| line.get(..end).unwrap_or_default();
     if line.starts_with('(') {
         // vLLM and Ray: "(VllmWorker rank=3 pid=1090)".
@@ -138,7 +148,8 @@ fn prefix_length(line: &str, goes_on: bool) -> Option<usize> {
     if line.starts_with('[') {
         return until(']').filter(|end| {
             let part = part(*end);
-            let is_time = part.as_bytes().get(1).is_some_and(u8::is_ascii_digit) && part.contains(':');
+            let is_time =
+                part.as_bytes().get(1).is_some_and(u8::is_ascii_digit) && part.contains(':');
             is_time || part.contains(".py:") || part.contains("pid=") || rank_of(part).is_some()
         });
     }
@@ -148,7 +159,8 @@ fn prefix_length(line: &str, goes_on: bool) -> Option<usize> {
     let is_level = || {
         let next = line.as_bytes().get(end + 1).copied().unwrap_or_default();
         let is_long = matches!(word, "error" | "info" | "warning" | "warn" | "critical");
-        is_long && (goes_on || next.is_ascii_digit() || next == b'[') || goes_on && matches!(word, "e" | "w" | "i")
+        is_long && (goes_on || next.is_ascii_digit() || next == b'[')
+            || goes_on && matches!(word, "e" | "w" | "i")
     };
     (is_time(word) || is_level()).then_some(end)
 }
@@ -156,7 +168,8 @@ fn prefix_length(line: &str, goes_on: bool) -> Option<usize> {
 /// A date, a time, or llama.cpp's clock ("0.03.654.086").
 fn is_time(word: &str) -> bool {
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
-    let others = word.bytes().all(|letter| letter.is_ascii_digit() || b"-:.,tz/+".contains(&letter));
+    let others =
+        word.bytes().all(|letter| letter.is_ascii_digit() || b"-:.,tz/+".contains(&letter));
     let marks = word.matches(['-', ':']).count();
     others && digits >= 4 && (marks > 0 || word.matches('.').count() >= 2)
 }
@@ -198,7 +211,10 @@ mod tests {
     #[test]
     fn lines_are_joined_and_numbers_stay_apart() {
         let text = "Tried to al\nlocate 20.00\nMiB. of size 506\n0.02 E (1, 141.24 GiB)";
-        assert_eq!(squeezed(text), [(None, "triedtoallocate20.00mib.ofsize506 0.02e(1, 141.24gib)".to_owned())]);
+        assert_eq!(
+            squeezed(text),
+            [(None, "triedtoallocate20.00mib.ofsize506 0.02e(1, 141.24gib)".to_owned())]
+        );
     }
 
     #[test]

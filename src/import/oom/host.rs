@@ -9,7 +9,8 @@ use super::scan::{Window, amount_until};
 
 /// "Out of memory: Killed process 12345 (python) total-vm:…kB, anon-rss:…kB", known by "out of memory".
 pub(super) fn linux(window: &Window<'_>) -> Parsed {
-    let phrases = ["outofmemory:killedprocess", "outofmemory:killprocess", "outofmemory:killingprocess"];
+    let phrases =
+        ["outofmemory:killedprocess", "outofmemory:killprocess", "outofmemory:killingprocess"];
     if !phrases.iter().any(|phrase| window.after().starts_with(phrase)) {
         return Parsed::Nothing;
     }
@@ -41,7 +42,8 @@ pub(super) fn ray(window: &Window<'_>) -> Parsed {
 pub(super) fn numpy(window: &Window<'_>) -> Parsed {
     let mut message = OomMessage::of(ReportingProgram::NumPy, FailedRequest::HostMemory);
     message.tried = window.amount_after("unabletoallocate");
-    let is_numpys = window.before(40).contains("memoryerror") || window.after().contains("foranarray");
+    let is_numpys =
+        window.before(40).contains("memoryerror") || window.after().contains("foranarray");
     if message.tried.is_none() || !is_numpys {
         return Parsed::Nothing;
     }

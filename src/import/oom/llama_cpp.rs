@@ -30,7 +30,8 @@ fn note_buffer(message: &mut OomMessage, name: &str) {
         message.about = FailedRequest::HostMemory;
         return;
     }
-    message.device.platform = BACKENDS.iter().find(|(word, _)| name.starts_with(word)).map(|(_, platform)| *platform);
+    message.device.platform =
+        BACKENDS.iter().find(|(word, _)| name.starts_with(word)).map(|(_, platform)| *platform);
     message.device.index = number_until(name).and_then(|number| u32::try_from(number).ok());
 }
 
@@ -41,13 +42,18 @@ pub(super) fn malloc_failed(window: &Window<'_>) -> Parsed {
     let Some((_, request)) = before.rsplit_once("allocating") else {
         let is_cuda = before.ends_with("cuda");
         found.device.platform = is_cuda.then_some("CUDA");
-        return if is_cuda { Parsed::found(found, window.end_of(&["outofmemory"])) } else { Parsed::Nothing };
+        return if is_cuda {
+            Parsed::found(found, window.end_of(&["outofmemory"]))
+        } else {
+            Parsed::Nothing
+        };
     };
     let (amount, device) = request.split_once("ondevice").unwrap_or((request, ""));
     found.tried = super::scan::amount_until(amount);
     let (index, call) = device.split_once(':').unwrap_or((device, ""));
     found.device.index = number_until(index).and_then(|number| u32::try_from(number).ok());
-    found.device.platform = BACKENDS.iter().find(|(word, _)| call.starts_with(word)).map(|(_, platform)| *platform);
+    found.device.platform =
+        BACKENDS.iter().find(|(word, _)| call.starts_with(word)).map(|(_, platform)| *platform);
     Parsed::found(found, window.end_of(&["outofmemory"]))
 }
 
@@ -57,7 +63,8 @@ pub(super) fn buffer_of_size(window: &Window<'_>) -> Parsed {
     let near = after.get(..after.len().min(60)).unwrap_or_default();
     let mut found = message();
     if near.starts_with("computebuffers") || near.starts_with("bufferforkvcache") {
-        found.about = if near.starts_with("buffer") { FailedRequest::KvCache } else { FailedRequest::WarmUp };
+        found.about =
+            if near.starts_with("buffer") { FailedRequest::KvCache } else { FailedRequest::WarmUp };
         return Parsed::found(found, window.end_of(&["computebuffers", "bufferforkvcache"]));
     }
     if near.contains("ofpinnedmemory") {
@@ -65,7 +72,9 @@ pub(super) fn buffer_of_size(window: &Window<'_>) -> Parsed {
         found.tried = window.amount_after("failedtoallocate");
         return Parsed::found(found, window.end_of(&["ofpinnedmemory"]));
     }
-    let Some((name, _)) = near.split_once("buffer").filter(|(name, _)| name.len() <= 20) else { return Parsed::Nothing };
+    let Some((name, _)) = near.split_once("buffer").filter(|(name, _)| name.len() <= 20) else {
+        return Parsed::Nothing;
+    };
     if let Some(size) = window.number_after("bufferofsize") {
         found.tried = Some(PrintedAmount::of_bytes(size));
     } else if near.contains("buffer,size=") {
@@ -86,7 +95,9 @@ pub(super) fn buffer_of_size(window: &Window<'_>) -> Parsed {
 /// "error loading model: unable to allocate CUDA0 buffer".
 pub(super) fn unable(window: &Window<'_>) -> Parsed {
     let after = window.after().strip_prefix("unabletoallocate").unwrap_or_default();
-    let Some((name, _)) = after.split_once("buffer").filter(|(name, _)| name.len() <= 20) else { return Parsed::Nothing };
+    let Some((name, _)) = after.split_once("buffer").filter(|(name, _)| name.len() <= 20) else {
+        return Parsed::Nothing;
+    };
     let mut found = message();
     note_buffer(&mut found, name);
     Parsed::found(found, window.end_of(&["unabletoallocate"]))

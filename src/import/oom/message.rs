@@ -225,7 +225,8 @@ impl OomMessage {
             let (ours, theirs) = (ours.range(), theirs.range());
             ours.low <= theirs.high && theirs.low <= ours.high
         };
-        let index = self.device.index.zip(other.device.index).is_none_or(|(ours, theirs)| ours == theirs);
+        let index =
+            self.device.index.zip(other.device.index).is_none_or(|(ours, theirs)| ours == theirs);
         self.program == other.program && index && self.tried.zip(other.tried).is_none_or(overlaps)
     }
 }

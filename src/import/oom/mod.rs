@@ -215,15 +215,26 @@ fn heads_of(text: &str) -> Vec<(usize, usize)> {
 }
 
 /// Reads the messages of one rank.
-fn read_stream(stream: &Stream, messages: &mut Vec<(usize, OomMessage)>, refused: &mut Option<UnreadMessage>) {
+fn read_stream(
+    stream: &Stream,
+    messages: &mut Vec<(usize, OomMessage)>,
+    refused: &mut Option<UnreadMessage>,
+) {
     let places = heads_of(&stream.text);
     let first = messages.len();
     let (mut done, mut last_end) = (0, 0);
     for (order, (at, index)) in places.iter().enumerate() {
-        let Some((_, parse)) = HEADS.get(*index).filter(|_| *at >= done && messages.len() < MOST_MESSAGES) else { continue };
+        let Some((_, parse)) =
+            HEADS.get(*index).filter(|_| *at >= done && messages.len() < MOST_MESSAGES)
+        else {
+            continue;
+        };
         // A message ends where its phrase occurs again at the latest.
         let ahead = places.iter().skip(order + 1).take(RECENT);
-        let next = ahead.filter(|(place, other)| other == index && place > at).map(|(place, _)| *place).next();
+        let next = ahead
+            .filter(|(place, other)| other == index && place > at)
+            .map(|(place, _)| *place)
+            .next();
         let end = next.unwrap_or(usize::MAX).min(at + LONGEST_MESSAGE).min(stream.text.len());
         match parse(&Window::new(&stream.text, last_end, *at, end)) {
             Parsed::Nothing => {}
@@ -240,8 +251,17 @@ fn read_stream(stream: &Stream, messages: &mut Vec<(usize, OomMessage)>, refused
 }
 
 /// Adds a message unless it repeats a recent one or tells more of the last one's event, `distance` letters later.
-fn add(messages: &mut Vec<(usize, OomMessage)>, recent: usize, message: OomMessage, line: usize, distance: usize) {
-    let joins = matches!(message.program, ReportingProgram::LlamaCpp | ReportingProgram::Nccl | ReportingProgram::TensorFlow);
+fn add(
+    messages: &mut Vec<(usize, OomMessage)>,
+    recent: usize,
+    message: OomMessage,
+    line: usize,
+    distance: usize,
+) {
+    let joins = matches!(
+        message.program,
+        ReportingProgram::LlamaCpp | ReportingProgram::Nccl | ReportingProgram::TensorFlow
+    );
     if let Some((_, last)) = messages.get_mut(recent..).and_then(<[_]>::last_mut)
         && joins
         && distance < LONGEST_MESSAGE
@@ -257,7 +277,9 @@ fn add(messages: &mut Vec<(usize, OomMessage)>, recent: usize, message: OomMessa
         last.fill_from(&message);
         return;
     }
-    let is_repeat = messages.get(recent..).is_some_and(|recent| recent.iter().any(|(_, earlier)| earlier.tells_all_of(&message)));
+    let is_repeat = messages
+        .get(recent..)
+        .is_some_and(|recent| recent.iter().any(|(_, earlier)| earlier.tells_all_of(&message)));
     if !is_repeat {
         messages.push((line, message));
     }

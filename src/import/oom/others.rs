@@ -11,14 +11,18 @@ use super::{Parsed, UnreadMessage};
 /// "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 17179869184 bytes", known by "out of memory".
 pub(super) fn xla(window: &Window<'_>) -> Parsed {
     let phrases = ["outofmemorywhiletryingtoallocate", "outofmemoryallocating"];
-    let Some(phrase) = phrases.into_iter().find(|phrase| window.after().starts_with(phrase)) else { return Parsed::Nothing };
+    let Some(phrase) = phrases.into_iter().find(|phrase| window.after().starts_with(phrase)) else {
+        return Parsed::Nothing;
+    };
     let mut message = OomMessage::of(ReportingProgram::Jax, FailedRequest::Allocation);
     message.tried = window.letter_amount_after(phrase);
     if message.tried.is_some() {
         return Parsed::found(message, window.end_of(&[phrase]));
     }
-    let is_number =
-        window.after().get(phrase.len()..).is_some_and(|rest| rest.starts_with(|letter: char| letter.is_ascii_digit()));
+    let is_number = window
+        .after()
+        .get(phrase.len()..)
+        .is_some_and(|rest| rest.starts_with(|letter: char| letter.is_ascii_digit()));
     if is_number { Parsed::Refused(UnreadMessage::TooLarge) } else { Parsed::Nothing }
 }
 
@@ -51,11 +55,14 @@ pub(super) fn tensorflow_shape(window: &Window<'_>) -> Parsed {
     let mut message = OomMessage::of(ReportingProgram::TensorFlow, FailedRequest::Allocation);
     let described = window.after().split_once("shape[").and_then(|(_, rest)| rest.split_once(']'));
     if let Some((shape, rest)) = described {
-        let count = shape
-            .split(',')
-            .try_fold(1_u64, |count, size| size.trim().parse().ok().and_then(|size: u64| count.checked_mul(size)));
+        let count = shape.split(',').try_fold(1_u64, |count, size| {
+            size.trim().parse().ok().and_then(|size: u64| count.checked_mul(size))
+        });
         let bytes = rest.strip_prefix("andtype").and_then(bytes_of_type);
-        message.tried = count.zip(bytes).and_then(|(count, bytes)| count.checked_mul(bytes)).map(PrintedAmount::of_bytes);
+        message.tried = count
+            .zip(bytes)
+            .and_then(|(count, bytes)| count.checked_mul(bytes))
+            .map(PrintedAmount::of_bytes);
     }
     Parsed::found(message, window.end_of(&["tensorwithshape["]))
 }
@@ -79,18 +86,33 @@ fn bytes_of_type(text: &str) -> Option<u64> {
 /// "failed to allocate 32.00M (33554432 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY", known by "failed to allocate".
 pub(super) fn tensorflow_driver(window: &Window<'_>) -> Parsed {
     let near = window.after().get(..window.after().len().min(120)).unwrap_or_default();
-    let Some((head, _)) = near.split_once("fromdevice:cuda_error_out_of_memory") else { return Parsed::Nothing };
+    let Some((head, _)) = near.split_once("fromdevice:cuda_error_out_of_memory") else {
+        return Parsed::Nothing;
+    };
     let mut message = OomMessage::of(ReportingProgram::TensorFlow, FailedRequest::Allocation);
     message.device.platform = Some("CUDA");
-    let exact = head.split_once('(').and_then(|(_, bytes)| printed_at(bytes, 0, false)).and_then(|(printed, _)| amount(printed));
+    let exact = head
+        .split_once('(')
+        .and_then(|(_, bytes)| printed_at(bytes, 0, false))
+        .and_then(|(printed, _)| amount(printed));
     message.tried = exact.or_else(|| window.letter_amount_after("failedtoallocate"));
-    Parsed::found(message, window.end_of(&["cuda_error_out_of_memory:outofmemory", "cuda_error_out_of_memory"]))
+    Parsed::found(
+        message,
+        window.end_of(&["cuda_error_out_of_memory:outofmemory", "cuda_error_out_of_memory"]),
+    )
 }
 
 /// "NCCL WARN Failed to CUDA calloc async 608 bytes".
 pub(super) fn nccl(window: &Window<'_>) -> Parsed {
-    let calls = ["failedtocudacallocasync", "failedtocudacalloc", "failedtocudahostalloc", "failedtocudamalloc"];
-    let Some(call) = calls.into_iter().find(|call| window.after().starts_with(call)) else { return Parsed::Nothing };
+    let calls = [
+        "failedtocudacallocasync",
+        "failedtocudacalloc",
+        "failedtocudahostalloc",
+        "failedtocudamalloc",
+    ];
+    let Some(call) = calls.into_iter().find(|call| window.after().starts_with(call)) else {
+        return Parsed::Nothing;
+    };
     let mut message = OomMessage::of(
         ReportingProgram::Nccl,
         if call.contains("host") { FailedRequest::HostMemory } else { FailedRequest::Allocation },

@@ -37,7 +37,8 @@ pub(super) fn tried(window: &Window<'_>) -> Parsed {
     let before = window.before(60);
     let named = before.strip_suffix("outofmemory.");
     // Other programs try to allocate, too, but state bytes: TensorFlow's "tried to allocate 0 bytes".
-    let states_bytes = window.amount_after("triedtoallocate").is_some_and(|tried| tried.exact().is_some());
+    let states_bytes =
+        window.amount_after("triedtoallocate").is_some_and(|tried| tried.exact().is_some());
     if named.is_none() && states_bytes && !before.ends_with("outofmemoryerror:") {
         return Parsed::Nothing;
     }
@@ -87,8 +88,13 @@ const ENDS: [&str; 10] = [
 /// "GPU 0 has a total capacity of 79.65 GiB of which 19.00 MiB is free. …" (2.1 to 2.2 print "capacty").
 fn since_2_1(window: &Window<'_>, message: &mut OomMessage) {
     let after = window.after();
-    message.device.index = after.find("hasatotalcapac").and_then(|end| after.get(..end)).and_then(number_until).and_then(narrow);
-    message.total = window.amount_after("totalcapacityof").or_else(|| window.amount_after("totalcapactyof"));
+    message.device.index = after
+        .find("hasatotalcapac")
+        .and_then(|end| after.get(..end))
+        .and_then(number_until)
+        .and_then(narrow);
+    message.total =
+        window.amount_after("totalcapacityof").or_else(|| window.amount_after("totalcapactyof"));
     message.free = window.amount_after("ofwhich").or_else(|| window.amount_before("isfree"));
     message.in_use = window.amount_after("thisprocesshas");
     message.processes = processes(after);
@@ -100,7 +106,8 @@ fn since_2_1(window: &Window<'_>, message: &mut OomMessage) {
 /// "(GPU 0; 7.93 GiB total capacity; 6.44 GiB already allocated; …)"; 1.0 to 1.3 print what is unallocated as "cached".
 fn until_2_0(window: &Window<'_>, message: &mut OomMessage) {
     let after = window.after();
-    let index = || after.split_once(';').and_then(|(start, _)| number_until(start)).and_then(narrow);
+    let index =
+        || after.split_once(';').and_then(|(start, _)| number_until(start)).and_then(narrow);
     if let Some(total) = window.amount_before("totalcapacity;") {
         message.total = Some(total);
         message.device.index = index();
@@ -122,7 +129,8 @@ fn processes(text: &str) -> Vec<Process> {
         let pid = number_at(part)?;
         let (head, _) = part.split_once("memoryinuse")?;
         let (_, amount) = head.split_once("has")?;
-        let in_use = amount_until(amount).filter(|_| head.starts_with(|letter: char| letter.is_ascii_digit()))?;
+        let in_use = amount_until(amount)
+            .filter(|_| head.starts_with(|letter: char| letter.is_ascii_digit()))?;
         Some(Process { pid, in_use })
     };
     text.split("process").skip(1).filter_map(process).collect()
@@ -139,8 +147,14 @@ pub(super) fn malloc_async(window: &Window<'_>) -> Parsed {
     message.free = window.amount_after("free(accordingtocuda):");
     // 17179869184.00 GiB is 2⁶⁴ bytes and means that no limit is set: it is too large to be read.
     message.allowed = window.amount_after("pytorchlimit(setbyuser-suppliedmemoryfraction):");
-    let ends =
-        ["(outofmemory)", "currentlyallocated:", "requested:", "devicelimit:", "free(accordingtocuda):", "memoryfraction):"];
+    let ends = [
+        "(outofmemory)",
+        "currentlyallocated:",
+        "requested:",
+        "devicelimit:",
+        "free(accordingtocuda):",
+        "memoryfraction):",
+    ];
     Parsed::found(message, window.end_of(&ends))
 }
 
@@ -154,7 +168,13 @@ pub(super) fn mps(window: &Window<'_>) -> Parsed {
     message.tried = window.amount_after("triedtoallocate");
     Parsed::found(
         message,
-        window.end_of(&["outofmemory", "mpsallocated:", "otherallocations:", "maxallowed:", "triedtoallocate"]),
+        window.end_of(&[
+            "outofmemory",
+            "mpsallocated:",
+            "otherallocations:",
+            "maxallowed:",
+            "triedtoallocate",
+        ]),
     )
 }
 
@@ -182,8 +202,10 @@ pub(super) fn named_error(window: &Window<'_>) -> Parsed {
         return Parsed::Nothing;
     }
     let is_cuda = window.after().starts_with("cuda");
-    let mut message =
-        OomMessage::of(if is_cuda { ReportingProgram::Cuda } else { ReportingProgram::PyTorch }, FailedRequest::Allocation);
+    let mut message = OomMessage::of(
+        if is_cuda { ReportingProgram::Cuda } else { ReportingProgram::PyTorch },
+        FailedRequest::Allocation,
+    );
     message.device.platform = Some(if is_cuda { "CUDA" } else { "XPU" });
     Parsed::found(message, window.at + 1)
 }
@@ -192,7 +214,9 @@ pub(super) fn named_error(window: &Window<'_>) -> Parsed {
 pub(super) fn bare(window: &Window<'_>) -> Parsed {
     let after = window.after().strip_prefix("outofmemory").unwrap_or_default();
     let before = window.before(60);
-    let is_read_elsewhere = ["error", ".triedtoallocate", "occurredwhenwarmingup"].iter().any(|word| after.starts_with(word));
+    let is_read_elsewhere = ["error", ".triedtoallocate", "occurredwhenwarmingup"]
+        .iter()
+        .any(|word| after.starts_with(word));
     if is_read_elsewhere {
         return Parsed::Nothing;
     }
@@ -218,13 +242,18 @@ pub(super) fn bare(window: &Window<'_>) -> Parsed {
         found(ReportingProgram::PyTorch, Some(if is_hip { "HIP" } else { "CUDA" }))
     } else if before.ends_with("hiperror") {
         found(ReportingProgram::Cuda, Some("HIP"))
-    } else if let Some(driver) = ["error:", "err(2):", "error(2):", "error2:"].iter().find_map(|end| before.strip_suffix(end)) {
+    } else if let Some(driver) = ["error:", "err(2):", "error(2):", "error2:"]
+        .iter()
+        .find_map(|end| before.strip_suffix(end))
+    {
         // "CUDA driver error" comes from PyTorch's expandable segments, "CUDA runtime error" from any caller.
         let of_pytorch = driver.strip_suffix("driver");
-        let program = if of_pytorch.is_some() { ReportingProgram::PyTorch } else { ReportingProgram::Cuda };
+        let program =
+            if of_pytorch.is_some() { ReportingProgram::PyTorch } else { ReportingProgram::Cuda };
         let name = of_pytorch.or_else(|| driver.strip_suffix("runtime")).unwrap_or(driver);
         platform(name).map_or(Parsed::Nothing, |platform| found(program, Some(platform)))
     } else {
-        platform(before).map_or(Parsed::Nothing, |platform| found(ReportingProgram::PyTorch, Some(platform)))
+        platform(before)
+            .map_or(Parsed::Nothing, |platform| found(ReportingProgram::PyTorch, Some(platform)))
     }
 }

@@ -101,10 +101,13 @@ pub(super) fn amount(printed: Print) -> Option<PrintedAmount> {
 /// The amount that a text ends with.
 pub(super) fn amount_until(text: &str) -> Option<PrintedAmount> {
     let unit = trailing(text, |letter| letter.is_ascii_lowercase());
-    let number = trailing(text.get(..text.len() - unit)?, |letter| letter.is_ascii_digit() || letter == b'.' || letter == b',');
+    let number = trailing(text.get(..text.len() - unit)?, |letter| {
+        letter.is_ascii_digit() || letter == b'.' || letter == b','
+    });
     let start = text.len().checked_sub(unit + number)?;
     // A full stop or a comma of the sentence before may touch the number.
-    let start = start + text.get(start..)?.bytes().take_while(|letter| !letter.is_ascii_digit()).count();
+    let start =
+        start + text.get(start..)?.bytes().take_while(|letter| !letter.is_ascii_digit()).count();
     if is_broken(text.get(..start)?) {
         return None;
     }
@@ -121,28 +124,49 @@ pub(super) fn number_until(text: &str) -> Option<u64> {
 
 /// True if the number behind a text is the rest of one that a line break cut: "76.6 8gib".
 fn is_broken(before: &str) -> bool {
-    let head = before.trim_end_matches(['.', ',']).strip_suffix(' ').map(|head| head.trim_end_matches(['.', ',']));
+    let head = before
+        .trim_end_matches(['.', ','])
+        .strip_suffix(' ')
+        .map(|head| head.trim_end_matches(['.', ',']));
     head.is_some_and(|head| head.ends_with(|letter: char| letter.is_ascii_digit()))
 }
 
 /// The whole number that a text starts with; commas between groups of three are allowed. `None` where a line break may have cut
 /// it.
 pub(super) fn number_at(text: &str) -> Option<u64> {
-    let length = text.bytes().take(LONGEST_PRINT).take_while(|letter| letter.is_ascii_digit() || *letter == b',').count();
+    let length = text
+        .bytes()
+        .take(LONGEST_PRINT)
+        .take_while(|letter| letter.is_ascii_digit() || *letter == b',')
+        .count();
     let digits = text.get(..length)?.trim_end_matches(',');
-    if text.get(length..)?.strip_prefix(' ').is_some_and(|rest| rest.starts_with(|letter: char| letter.is_ascii_digit())) {
+    if text
+        .get(length..)?
+        .strip_prefix(' ')
+        .is_some_and(|rest| rest.starts_with(|letter: char| letter.is_ascii_digit()))
+    {
         return None;
     }
     let grouped = digits.split(',').skip(1).all(|group| group.len() == 3);
-    if grouped { digits.replace(',', "").parse().ok() } else { digits.split(',').next()?.parse().ok() }
+    if grouped {
+        digits.replace(',', "").parse().ok()
+    } else {
+        digits.split(',').next()?.parse().ok()
+    }
 }
 
 /// The decimal number without a unit that a text starts with. `None` where a line break may have cut it.
 pub(super) fn decimal_at(text: &str) -> Option<&str> {
     let is_digit = |letter: char| letter.is_ascii_digit();
-    let length = text.bytes().take(LONGEST_PRINT).take_while(|letter| letter.is_ascii_digit() || *letter == b'.').count();
+    let length = text
+        .bytes()
+        .take(LONGEST_PRINT)
+        .take_while(|letter| letter.is_ascii_digit() || *letter == b'.')
+        .count();
     let (number, rest) = text.split_at_checked(length)?;
-    let is_cut = rest.strip_prefix(' ').is_some_and(|rest| rest.starts_with(|letter| is_digit(letter) || letter == '.'));
+    let is_cut = rest
+        .strip_prefix(' ')
+        .is_some_and(|rest| rest.starts_with(|letter| is_digit(letter) || letter == '.'));
     // The full stop of the sentence may touch the number.
     let number = number.trim_end_matches('.');
     (!is_cut && number.starts_with(is_digit)).then_some(number)
@@ -159,7 +183,8 @@ mod tests {
 
     #[test]
     fn numbers_are_read_on_both_sides_of_a_phrase() {
-        let text = "isfree. 1.05giballowed;gpu0hasatotalcapacityof79.65gib.with256dummy(max131,072)";
+        let text =
+            "isfree. 1.05giballowed;gpu0hasatotalcapacityof79.65gib.with256dummy(max131,072)";
         let window = Window::new(text, 0, 0, text.len());
         let print = |amount: Option<PrintedAmount>| amount.unwrap().to_string();
         assert_eq!(print(window.amount_before("allowed;")), "1.05 GiB");

@@ -94,8 +94,14 @@ mod tests {
     fn the_print_parts_logits_from_shifted_logits() {
         // LLaMA-Factory issue 4253 prints 3.90 GiB: those are the shifted logits, not all of them.
         let [logits, shifted] = [1024, 1023].map(|tokens| 4 * tokens * 256_000 * 4);
-        assert_eq!([logits, shifted].map(|bytes| agrees("3.90 GiB", bytes)), [None, Some(Agreement::Printed)]);
-        assert_eq!([logits, shifted].map(|bytes| agrees("3.91 GiB", bytes)), [Some(Agreement::Printed), None]);
+        assert_eq!(
+            [logits, shifted].map(|bytes| agrees("3.90 GiB", bytes)),
+            [None, Some(Agreement::Printed)]
+        );
+        assert_eq!(
+            [logits, shifted].map(|bytes| agrees("3.91 GiB", bytes)),
+            [Some(Agreement::Printed), None]
+        );
     }
 
     #[test]

@@ -50,7 +50,10 @@ pub(super) fn cache_needed(window: &Window<'_>) -> Parsed {
     message.needed = amount_until(before);
     message.available = window.amount_after("availablekvcachememory(");
     message.estimated_max_len = window.number_after("estimatedmaximummodellengthis");
-    Parsed::found(message, window.end_of(&["availablekvcachememory(", "estimatedmaximummodellengthis"]))
+    Parsed::found(
+        message,
+        window.end_of(&["availablekvcachememory(", "estimatedmaximummodellengthis"]),
+    )
 }
 
 /// "Free memory on device cuda:0 (12.18/23.56 GiB) on startup is less than desired GPU memory utilization (0.92, 21.67 GiB)."
@@ -60,10 +63,13 @@ pub(super) fn startup(window: &Window<'_>) -> Parsed {
     if let Some((_, device)) = before.rsplit_once("cuda:") {
         message.device.index = number_at(device).and_then(|number| u32::try_from(number).ok());
     }
-    if let Some((free, total)) = before.strip_suffix(')').and_then(|text| text.rsplit_once('(')?.1.split_once('/')) {
+    if let Some((free, total)) =
+        before.strip_suffix(')').and_then(|text| text.rsplit_once('(')?.1.split_once('/'))
+    {
         message.total = amount_until(total);
         // Both are printed with the unit of the second.
-        let unit = total.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+        let unit =
+            total.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
         message.free = amount_until(&format!("{free}{unit}"));
     }
     let utilization = "gpumemoryutilization(";
@@ -99,7 +105,10 @@ pub(super) fn sglang_tokens(window: &Window<'_>) -> Parsed {
     // Versions of early 2025 write "Avaliable".
     let available = window.number_after("availabletokens:");
     message.tokens_available = available.or_else(|| window.number_after("avaliabletokens:"));
-    Parsed::found(message, window.end_of(&["outofmemory", "trytoallocate", "availabletokens:", "avaliabletokens:"]))
+    Parsed::found(
+        message,
+        window.end_of(&["outofmemory", "trytoallocate", "availabletokens:", "avaliabletokens:"]),
+    )
 }
 
 /// "The memory capacity is unbalanced. … min_per_gpu_memory=16.28, local_gpu_memory=46.81", in GiB without a unit.
@@ -112,12 +121,16 @@ pub(super) fn sglang_unbalanced(window: &Window<'_>) -> Parsed {
     let least = ["min_per_gpu_memory=", "pre_model_load_memory=", "min_available_device_memory="];
     message.available = least.into_iter().find_map(amount);
     message.needed = ["local_gpu_memory=", "local_device_memory="].into_iter().find_map(amount);
-    Parsed::found(message, window.end_of(&["isunbalanced", "local_gpu_memory=", "local_device_memory="]))
+    Parsed::found(
+        message,
+        window.end_of(&["isunbalanced", "local_gpu_memory=", "local_device_memory="]),
+    )
 }
 
 /// "Not enough memory to handle 16000 total tokens with 2 prefill tokens."
 pub(super) fn tgi(window: &Window<'_>) -> Parsed {
-    let mut message = OomMessage::of(ReportingProgram::TextGenerationInference, FailedRequest::WarmUp);
+    let mut message =
+        OomMessage::of(ReportingProgram::TextGenerationInference, FailedRequest::WarmUp);
     message.tokens_tried = window.number_after("notenoughmemorytohandle");
     Parsed::found(message, window.end_of(&["notenoughmemorytohandle"]))
 }

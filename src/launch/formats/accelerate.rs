@@ -31,16 +31,30 @@ const FLAGS: &[Flag] = &[
     Flag::together(&["mixed_precision"]),
     Flag::together(&["deepspeed_config.zero_stage", "zero_stage"]),
     Flag::together(&["deepspeed_config.deepspeed_config_file", "deepspeed_config_file"]),
-    Flag::by(&["deepspeed_config.offload_optimizer_device", "offload_optimizer_device"], |reading, given| {
-        host(reading, given, FieldId::OffloadOptimizer);
-        Ok(())
-    }),
-    Flag::by(&["deepspeed_config.offload_param_device", "offload_param_device"], |reading, given| {
-        host(reading, given, FieldId::OffloadParameters);
-        Ok(())
-    }),
-    Flag::no_effect(&["deepspeed_config.gradient_accumulation_steps", "deepspeed_config.gradient_clipping", "gradient_clipping"]),
-    Flag::no_effect(&["deepspeed_config.zero3_init_flag", "zero3_init_flag", "deepspeed_config.zero3_save_16bit_model"]),
+    Flag::by(
+        &["deepspeed_config.offload_optimizer_device", "offload_optimizer_device"],
+        |reading, given| {
+            host(reading, given, FieldId::OffloadOptimizer);
+            Ok(())
+        },
+    ),
+    Flag::by(
+        &["deepspeed_config.offload_param_device", "offload_param_device"],
+        |reading, given| {
+            host(reading, given, FieldId::OffloadParameters);
+            Ok(())
+        },
+    ),
+    Flag::no_effect(&[
+        "deepspeed_config.gradient_accumulation_steps",
+        "deepspeed_config.gradient_clipping",
+        "gradient_clipping",
+    ]),
+    Flag::no_effect(&[
+        "deepspeed_config.zero3_init_flag",
+        "zero3_init_flag",
+        "deepspeed_config.zero3_save_16bit_model",
+    ]),
     Flag::no_effect(&[
         "zero3_save_16bit_model",
         "gradient_accumulation_steps",
@@ -62,22 +76,31 @@ const FLAGS: &[Flag] = &[
         Ok(())
     }),
     Flag::by(&["fsdp_config.fsdp_offload_params", "fsdp_offload_params"], |reading, given| {
-        let on = given.is_on().ok_or_else(|| format!("takes true or false, not “{}”", given.text()))?;
+        let on =
+            given.is_on().ok_or_else(|| format!("takes true or false, not “{}”", given.text()))?;
         reading.read(given, FieldId::OffloadParameters, Value::Flag(on));
         reading.scenario.set(FieldId::OffloadOptimizer, Value::Flag(on));
         Ok(())
     }),
-    Flag::by(&["fsdp_config.fsdp_activation_checkpointing", "fsdp_activation_checkpointing"], |reading, given| {
-        let on = given.is_on().ok_or_else(|| format!("takes true or false, not “{}”", given.text()))?;
-        if on {
-            reading.read(given, FieldId::Recompute, Value::Choice("full"));
-        } else {
-            reading.tell(given, Way::NoEffect, String::new());
-        }
-        Ok(())
-    }),
+    Flag::by(
+        &["fsdp_config.fsdp_activation_checkpointing", "fsdp_activation_checkpointing"],
+        |reading, given| {
+            let on = given
+                .is_on()
+                .ok_or_else(|| format!("takes true or false, not “{}”", given.text()))?;
+            if on {
+                reading.read(given, FieldId::Recompute, Value::Choice("full"));
+            } else {
+                reading.tell(given, Way::NoEffect, String::new());
+            }
+            Ok(())
+        },
+    ),
     Flag::not_modelled_unless(
-        &["fsdp_config.fsdp_activation_checkpointing_offload", "fsdp_activation_checkpointing_offload"],
+        &[
+            "fsdp_config.fsdp_activation_checkpointing_offload",
+            "fsdp_activation_checkpointing_offload",
+        ],
         &["false"],
         "Inputs of blocks in host memory are counted on the GPU.",
     ),
@@ -91,11 +114,18 @@ const FLAGS: &[Flag] = &[
         &["0"],
         "Units by their size are not modelled: each block is counted as one.",
     ),
-    Flag::no_effect(&["fsdp_config.fsdp_transformer_layer_cls_to_wrap", "fsdp_transformer_layer_cls_to_wrap"])
-        .taking(Takes::Many),
+    Flag::no_effect(&[
+        "fsdp_config.fsdp_transformer_layer_cls_to_wrap",
+        "fsdp_transformer_layer_cls_to_wrap",
+    ])
+    .taking(Takes::Many),
     // Forward prefetch changes no memory where the host does not run ahead of the GPU, and
     // flattened parameters take the bytes of the original ones.
-    Flag::no_effect(&["fsdp_config.fsdp_forward_prefetch", "fsdp_forward_prefetch", "fsdp_config.fsdp_use_orig_params"]),
+    Flag::no_effect(&[
+        "fsdp_config.fsdp_forward_prefetch",
+        "fsdp_forward_prefetch",
+        "fsdp_config.fsdp_use_orig_params",
+    ]),
     Flag::no_effect(&[
         "fsdp_use_orig_params",
         "fsdp_config.fsdp_limit_all_gathers",
@@ -103,8 +133,15 @@ const FLAGS: &[Flag] = &[
         "fsdp_config.fsdp_xla_fsdp_v2",
     ]),
     // Loading and saving of weights.
-    Flag::no_effect(&["fsdp_config.fsdp_cpu_ram_efficient_loading", "fsdp_cpu_ram_efficient_loading"]),
-    Flag::no_effect(&["fsdp_config.fsdp_sync_module_states", "fsdp_sync_module_states", "fsdp_config.fsdp_state_dict_type"]),
+    Flag::no_effect(&[
+        "fsdp_config.fsdp_cpu_ram_efficient_loading",
+        "fsdp_cpu_ram_efficient_loading",
+    ]),
+    Flag::no_effect(&[
+        "fsdp_config.fsdp_sync_module_states",
+        "fsdp_sync_module_states",
+        "fsdp_config.fsdp_state_dict_type",
+    ]),
     Flag::no_effect(&["fsdp_state_dict_type", "fsdp_config.fsdp_xla_fsdp_grad_ckpt"]),
     Flag::not_modelled(
         &["megatron_lm_config.*", "megatron_lm_*", "use_megatron_lm"],
@@ -114,7 +151,10 @@ const FLAGS: &[Flag] = &[
         &["parallelism_config.*", "parallelism_config_*", "use_parallelism_config"],
         "Tensor, context and sequence parallel of accelerate.",
     ),
-    Flag::not_modelled(&["fp8_config.*", "fp8_backend", "fp8_format"], "Products in 8 bits through accelerate are not modelled."),
+    Flag::not_modelled(
+        &["fp8_config.*", "fp8_backend", "fp8_format"],
+        "Products in 8 bits through accelerate are not modelled.",
+    ),
     Flag::not_modelled(
         &["fp8_recipe", "fp8_opt_level", "fp8_enable_fsdp_float8_all_gather"],
         "Products in 8 bits are not modelled.",
@@ -124,13 +164,52 @@ const FLAGS: &[Flag] = &[
         &["no"],
         "Compiled blocks save less than counted.",
     ),
-    Flag::not_modelled_unless(&["use_cpu", "cpu", "tpu"], &["false"], "Nothing then runs on a GPU.").taking(Takes::Nothing),
-    Flag::no_effect(&["dynamo_config.*", "dynamo_mode", "dynamo_use_fullgraph", "dynamo_use_dynamic", "downcast_bf16", "debug"]),
-    Flag::no_effect(&["fp8_config", "fp8_*", "deepspeed_config", "fsdp_config", "parallelism_config", "megatron_lm_config"]),
-    Flag::no_effect(&["mpirun_config", "dynamo_config", "dynamo_use_regional_compilation", "tee", "mpirun_hostfile", "vm"]),
-    Flag::no_effect(&["tpu_cluster", "no_tpu_cluster", "aws_access_key_id", "aws_secret_access_key", "help", "h"]),
+    Flag::not_modelled_unless(
+        &["use_cpu", "cpu", "tpu"],
+        &["false"],
+        "Nothing then runs on a GPU.",
+    )
+    .taking(Takes::Nothing),
+    Flag::no_effect(&[
+        "dynamo_config.*",
+        "dynamo_mode",
+        "dynamo_use_fullgraph",
+        "dynamo_use_dynamic",
+        "downcast_bf16",
+        "debug",
+    ]),
+    Flag::no_effect(&[
+        "fp8_config",
+        "fp8_*",
+        "deepspeed_config",
+        "fsdp_config",
+        "parallelism_config",
+        "megatron_lm_config",
+    ]),
+    Flag::no_effect(&[
+        "mpirun_config",
+        "dynamo_config",
+        "dynamo_use_regional_compilation",
+        "tee",
+        "mpirun_hostfile",
+        "vm",
+    ]),
+    Flag::no_effect(&[
+        "tpu_cluster",
+        "no_tpu_cluster",
+        "aws_access_key_id",
+        "aws_secret_access_key",
+        "help",
+        "h",
+    ]),
     // Placement of processes and their network.
-    Flag::no_effect(&["compute_environment", "machine_rank", "main_process_ip", "main_process_port", "main_training_function"]),
+    Flag::no_effect(&[
+        "compute_environment",
+        "machine_rank",
+        "main_process_ip",
+        "main_process_port",
+        "main_training_function",
+    ]),
     Flag::no_effect(&[
         "rdzv_backend",
         "rdzv_conf",
@@ -149,12 +228,31 @@ const FLAGS: &[Flag] = &[
         "command_file",
         "commands",
     ]),
-    Flag::no_effect(&["max_restarts", "monitor_interval", "log_dir", "role", "quiet", "mpirun_config.*", "env", "module", "m"]),
-    Flag::no_effect(&["same_network", "no_python", "use_parallelism", "ipex_config.*", "sagemaker", "fp16", "config_file"]),
+    Flag::no_effect(&[
+        "max_restarts",
+        "monitor_interval",
+        "log_dir",
+        "role",
+        "quiet",
+        "mpirun_config.*",
+        "env",
+        "module",
+        "m",
+    ]),
+    Flag::no_effect(&[
+        "same_network",
+        "no_python",
+        "use_parallelism",
+        "ipex_config.*",
+        "sagemaker",
+        "fp16",
+        "config_file",
+    ]),
 ];
 
 fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
-    text.keys_with(&["compute_environment", "distributed_type", "num_processes"]).map(|keys| keys.map(Stated::of))
+    text.keys_with(&["compute_environment", "distributed_type", "num_processes"])
+        .map(|keys| keys.map(Stated::of))
 }
 
 fn begin(reading: &mut Reading<'_>) {
@@ -172,7 +270,10 @@ fn host(reading: &mut Reading<'_>, given: &Given, id: FieldId) {
         "none" | "" => reading.read(given, id, Value::Flag(false)),
         _ => {
             reading.scenario.set(id, Value::Flag(true));
-            reading.not_modelled(given, "Counted as if it waited in host memory: what a disk adds in time is not known.");
+            reading.not_modelled(
+                given,
+                "Counted as if it waited in host memory: what a disk adds in time is not known.",
+            );
         }
     }
 }
@@ -181,12 +282,18 @@ fn wraps(reading: &mut Reading<'_>, given: &Given) {
     match given.text().to_ascii_uppercase().as_str() {
         "TRANSFORMER_BASED_WRAP" => reading.read(given, FieldId::WrapsBlocks, Value::Flag(true)),
         "NO_WRAP" => reading.read(given, FieldId::WrapsBlocks, Value::Flag(false)),
-        _ => reading.not_modelled(given, "Units by their size are not modelled: each block is counted as one."),
+        _ => reading.not_modelled(
+            given,
+            "Units by their size are not modelled: each block is counted as one.",
+        ),
     }
 }
 
 fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
-    let kind = reading.stated(&["distributed_type"]).map(|given| given.text().to_ascii_uppercase()).unwrap_or_default();
+    let kind = reading
+        .stated(&["distributed_type"])
+        .map(|given| given.text().to_ascii_uppercase())
+        .unwrap_or_default();
     let has = |reading: &Reading<'_>, flag| stated_on(reading, &[flag]) == Some(true);
     if kind == "FSDP" || has(reading, "use_fsdp") {
         fsdp(reading)?;
@@ -198,7 +305,10 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
             Some(given) if matches!(kind.as_str(), "NO" | "MULTI_GPU" | "FALSE" | "") => {
                 reading.read(&given, FieldId::Sharding, Value::Choice("none"));
             }
-            Some(given) => reading.not_modelled(&given, "Of accelerate's ways, several GPUs, FSDP and DeepSpeed are modelled."),
+            Some(given) => reading.not_modelled(
+                &given,
+                "Of accelerate's ways, several GPUs, FSDP and DeepSpeed are modelled.",
+            ),
             None => {}
         }
     }
@@ -207,7 +317,12 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     {
         if kind == "NO" || kind == "FALSE" {
             // `simple_launcher` starts one process and ignores the number.
-            reading.derive(&given, FieldId::Gpus, Value::Integer(1), "One process where the kind is NO.");
+            reading.derive(
+                &given,
+                FieldId::Gpus,
+                Value::Integer(1),
+                "One process where the kind is NO.",
+            );
         } else {
             reading.read(&given, FieldId::Gpus, Value::Integer(count.clamp(1, 1_000_000)));
         }
@@ -222,7 +337,9 @@ fn fsdp(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let how = if version.is_none() { "FSDP1 where no version is said." } else { "" };
     let version = version.unwrap_or(1);
     let sharding = if version == 2 { "fsdp" } else { "fsdp1" };
-    let about = reading.stated(&["fsdp_config.fsdp_version", "fsdp_version", "distributed_type", "use_fsdp"]).cloned();
+    let about = reading
+        .stated(&["fsdp_config.fsdp_version", "fsdp_version", "distributed_type", "use_fsdp"])
+        .cloned();
     if let Some(given) = about {
         reading.derive(&given, FieldId::Sharding, Value::Choice(sharding), how);
     }
@@ -234,14 +351,26 @@ fn fsdp(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     ];
     let Some(given) = reading.stated(&names).cloned() else { return Ok(()) };
     match given.text().to_ascii_uppercase().as_str() {
-        "FULL_SHARD" | "TRUE" | "1" => reading.read(&given, FieldId::ReshardAfterForward, Value::Flag(true)),
-        "SHARD_GRAD_OP" | "FALSE" | "2" => reading.read(&given, FieldId::ReshardAfterForward, Value::Flag(false)),
+        "FULL_SHARD" | "TRUE" | "1" => {
+            reading.read(&given, FieldId::ReshardAfterForward, Value::Flag(true))
+        }
+        "SHARD_GRAD_OP" | "FALSE" | "2" => {
+            reading.read(&given, FieldId::ReshardAfterForward, Value::Flag(false))
+        }
         "NO_SHARD" | "3" => reading.read(&given, FieldId::Sharding, Value::Choice("none")),
         "HYBRID_SHARD" | "4" => {
             let machines = stated_whole(reading, &["num_machines"])?.unwrap_or(1).max(1);
-            reading.derive(&given, FieldId::Replicas, Value::Integer(machines), "One sharding group on each machine.");
+            reading.derive(
+                &given,
+                FieldId::Replicas,
+                Value::Integer(machines),
+                "One sharding group on each machine.",
+            );
         }
-        _ => reading.not_modelled(&given, "This way of sharding is not modelled: everything is counted as shared out."),
+        _ => reading.not_modelled(
+            &given,
+            "This way of sharding is not modelled: everything is counted as shared out.",
+        ),
     }
     Ok(())
 }
@@ -264,7 +393,12 @@ fn deepspeed(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     };
     match reading.stated(&["deepspeed_config.zero_stage", "zero_stage"]).cloned() {
         Some(given) => reading.read(&given, FieldId::Sharding, Value::Choice(sharding)),
-        None => reading.follows("zero_stage", FieldId::Sharding, Value::Choice(sharding), "Where no stage is said."),
+        None => reading.follows(
+            "zero_stage",
+            FieldId::Sharding,
+            Value::Choice(sharding),
+            "Where no stage is said.",
+        ),
     }
     if sharding != "3" && is_on(&reading.scenario, FieldId::OffloadParameters) {
         reading.scenario.set(FieldId::OffloadParameters, Value::Flag(false));
@@ -282,9 +416,16 @@ fn precision(reading: &mut Reading<'_>) {
         ("bf16" | "fp16", "fsdp" | "fsdp1") => "fsdp-mixed",
         ("bf16" | "fp16", _) => "amp-bf16",
         ("no" | "" | "false", _) => return reading.tell(&given, Way::NoEffect, String::new()),
-        _ => return reading.not_modelled(&given, "Products in 8 bits through accelerate are not modelled."),
+        _ => {
+            return reading
+                .not_modelled(&given, "Products in 8 bits through accelerate are not modelled.");
+        }
     };
-    let how = if given.text() == "fp16" && found != "fp16" { "fp16 takes as many bytes as bf16." } else { "" };
+    let how = if given.text() == "fp16" && found != "fp16" {
+        "fp16 takes as many bytes as bf16."
+    } else {
+        ""
+    };
     reading.derive(&given, FieldId::Precision, Value::Choice(found), how);
     if matches!(sharding, "fsdp" | "fsdp1") {
         reading.scenario.set(FieldId::ReduceInFp32, Value::Flag(false));
@@ -302,7 +443,9 @@ fn write(writing: &mut Writing<'_>) -> String {
         _ => "'NO'",
     };
     let mixed = match (word(scenario, FieldId::Precision), kind) {
-        ("bf16", "DEEPSPEED") | ("fsdp-mixed", "FSDP") | ("amp-bf16", "MULTI_GPU" | "'NO'") => Some("bf16"),
+        ("bf16", "DEEPSPEED") | ("fsdp-mixed", "FSDP") | ("amp-bf16", "MULTI_GPU" | "'NO'") => {
+            Some("bf16")
+        }
         ("fp16", "DEEPSPEED") => Some("fp16"),
         _ => None,
     };
@@ -319,7 +462,12 @@ fn write(writing: &mut Writing<'_>) -> String {
             on(FieldId::ReshardAfterForward),
             if sharding == "fsdp" { 2 } else { 1 }
         ));
-        let said = [FieldId::WrapsBlocks, FieldId::ReshardAfterForward, FieldId::OffloadParameters, FieldId::OffloadOptimizer];
+        let said = [
+            FieldId::WrapsBlocks,
+            FieldId::ReshardAfterForward,
+            FieldId::OffloadParameters,
+            FieldId::OffloadOptimizer,
+        ];
         writing.is_said(&said);
     }
     if kind == "DEEPSPEED" {

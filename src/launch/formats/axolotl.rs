@@ -50,11 +50,39 @@ const RUN: &[Flag] = &[
         Ok(())
     }),
     Flag::by(&[""], |reading, given| reading.beneath(given, keys)),
-    Flag::together(&["sequence_len", "micro_batch_size", "gradient_accumulation_steps", "sample_packing"]),
-    Flag::together(&["multipack_real_batches", "eval_batch_size", "val_set_size", "test_datasets", "eval_strategy"]),
-    Flag::together(&["evaluation_strategy", "dp_shard_size", "dp_replicate_size", "tensor_parallel_size"]),
-    Flag::together(&["context_parallel_size", "sequence_parallel_degree", "plugins", "liger_rope", "liger_rms_norm"]),
-    Flag::together(&["liger_swiglu", "liger_glu_activation", "liger_fused_linear_cross_entropy", "cut_cross_entropy", "rl"]),
+    Flag::together(&[
+        "sequence_len",
+        "micro_batch_size",
+        "gradient_accumulation_steps",
+        "sample_packing",
+    ]),
+    Flag::together(&[
+        "multipack_real_batches",
+        "eval_batch_size",
+        "val_set_size",
+        "test_datasets",
+        "eval_strategy",
+    ]),
+    Flag::together(&[
+        "evaluation_strategy",
+        "dp_shard_size",
+        "dp_replicate_size",
+        "tensor_parallel_size",
+    ]),
+    Flag::together(&[
+        "context_parallel_size",
+        "sequence_parallel_degree",
+        "plugins",
+        "liger_rope",
+        "liger_rms_norm",
+    ]),
+    Flag::together(&[
+        "liger_swiglu",
+        "liger_glu_activation",
+        "liger_fused_linear_cross_entropy",
+        "cut_cross_entropy",
+        "rl",
+    ]),
     Flag::by(&["bf16"], bf16),
     Flag::by(&["gradient_checkpointing"], checkpointing),
     Flag::not_modelled_unless(
@@ -64,7 +92,9 @@ const RUN: &[Flag] = &[
     ),
     Flag::by(&["optimizer"], optimizer),
     Flag::by(&["attn_implementation"], attention),
-    Flag::by(&["flash_attention", "sdp_attention", "xformers_attention"], |reading, given| unless_off(reading, given, "flash")),
+    Flag::by(&["flash_attention", "sdp_attention", "xformers_attention"], |reading, given| {
+        unless_off(reading, given, "flash")
+    }),
     Flag::by(&["eager_attention"], |reading, given| unless_off(reading, given, "standard")),
     Flag::sets(&["ddp_bucket_cap_mb"], FieldId::BucketCap),
     Flag::switch(&["ddp_find_unused_parameters"], FieldId::FindUnusedParameters),
@@ -73,7 +103,14 @@ const RUN: &[Flag] = &[
         reading.read(given, FieldId::AllowTf32, Value::Flag(on));
         Ok(())
     }),
-    Flag::together(&["deepspeed", "deepspeed.*", "fsdp", "fsdp_version", "fsdp_config", "fsdp_config.*"]),
+    Flag::together(&[
+        "deepspeed",
+        "deepspeed.*",
+        "fsdp",
+        "fsdp_version",
+        "fsdp_config",
+        "fsdp_config.*",
+    ]),
 ];
 
 const ADAPTERS: &[Flag] = &[
@@ -94,7 +131,12 @@ const ADAPTERS: &[Flag] = &[
     Flag::sets(&["lora_alpha"], FieldId::LoraAlpha),
     Flag::sets(&["lora_dropout"], FieldId::LoraDropout),
     Flag::together(&["lora_target_modules", "lora_target_linear", "load_in_4bit", "load_in_8bit"]),
-    Flag::together(&["lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel", "lora_embedding_kernel"]),
+    Flag::together(&[
+        "lora_mlp_kernel",
+        "lora_qkv_kernel",
+        "lora_o_kernel",
+        "lora_embedding_kernel",
+    ]),
     Flag::by(&["peft_use_dora"], |reading, given| {
         if given.is_on() == Some(true) {
             reading.read(given, FieldId::Method, Value::Choice("dora"));
@@ -123,7 +165,8 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     keys(text).or_else(|| {
         text.invocations().iter().find_map(|run| {
             let is_module = run.program.starts_with("axolotl.cli.train");
-            let skip = if run.starts("axolotl", &["train"]) { Some(1) } else { is_module.then_some(0) };
+            let skip =
+                if run.starts("axolotl", &["train"]) { Some(1) } else { is_module.then_some(0) };
             skip.map(|skip| Ok(run.stated(skip, FORMAT.flags)))
         })
     })
@@ -184,13 +227,17 @@ fn checkpointing(reading: &mut Reading<'_>, given: &Given) -> Result<(), String>
         reading.read(given, FieldId::Recompute, Value::Choice(if on { "full" } else { "none" }));
     } else {
         reading.derive(given, FieldId::Recompute, Value::Choice("full"), "");
-        reading.not_modelled(given, "What waits in the host's memory is not modelled for the Trainer.");
+        reading.not_modelled(
+            given,
+            "What waits in the host's memory is not modelled for the Trainer.",
+        );
     }
     Ok(())
 }
 
 fn optimizer(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
-    let Some((_, ours, steps, paged)) = OPTIMIZERS.iter().find(|(name, ..)| *name == given.text()) else {
+    let Some((_, ours, steps, paged)) = OPTIMIZERS.iter().find(|(name, ..)| *name == given.text())
+    else {
         reading.not_modelled(given, "This optimizer is not modelled under the Trainer.");
         return Ok(());
     };
@@ -202,18 +249,29 @@ fn optimizer(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
 
 fn attention(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     match given.text().as_str() {
-        "flash_attention_2" | "flash_attention_3" | "flash_attention_4" | "flash_attention_torch" | "sdpa" | "flash" => {
+        "flash_attention_2"
+        | "flash_attention_3"
+        | "flash_attention_4"
+        | "flash_attention_torch"
+        | "sdpa"
+        | "flash" => {
             reading.read(given, FieldId::Attention, Value::Choice("flash"));
         }
         "eager" => reading.read(given, FieldId::Attention, Value::Choice("standard")),
         // These names are FlashAttention's kernels on the hub.
-        name if name.contains("flash-attn") => reading.read(given, FieldId::Attention, Value::Choice("flash")),
+        name if name.contains("flash-attn") => {
+            reading.read(given, FieldId::Attention, Value::Choice("flash"))
+        }
         _ => reading.not_modelled(given, "Attention by this kernel is not modelled."),
     }
     Ok(())
 }
 
-fn unless_off(reading: &mut Reading<'_>, given: &Given, kernel: &'static str) -> Result<(), String> {
+fn unless_off(
+    reading: &mut Reading<'_>,
+    given: &Given,
+    kernel: &'static str,
+) -> Result<(), String> {
     if given.is_on() == Some(true) {
         reading.read(given, FieldId::Attention, Value::Choice(kernel));
     }
@@ -231,11 +289,22 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
 
 /// DeepSpeed or FSDP, and the formats that they keep.
 fn sharing(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
-    let (precision, autocast) = (reading.scenario.get(FieldId::Precision), reading.scenario.get(FieldId::Autocast));
+    let (precision, autocast) =
+        (reading.scenario.get(FieldId::Precision), reading.scenario.get(FieldId::Autocast));
     if zero::of_axolotl(reading)? {
         if matches!(reading.scenario.get(FieldId::Sharding), Value::Choice("1" | "2" | "3")) {
-            reading.follows("bf16", FieldId::Precision, Value::Choice("bf16"), "DeepSpeed keeps fp32 weights beside.");
-            reading.follows("bf16", FieldId::Autocast, Value::Flag(false), "DeepSpeed's engine has none.");
+            reading.follows(
+                "bf16",
+                FieldId::Precision,
+                Value::Choice("bf16"),
+                "DeepSpeed keeps fp32 weights beside.",
+            );
+            reading.follows(
+                "bf16",
+                FieldId::Autocast,
+                Value::Flag(false),
+                "DeepSpeed's engine has none.",
+            );
         }
         return Ok(());
     }
@@ -263,24 +332,35 @@ fn sharing(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
 /// Formats of frozen weights, and the layers that get adapters.
 fn adapters_of(reading: &mut Reading<'_>) {
     for key in ["load_in_4bit", "load_in_8bit"] {
-        let Some(given) = reading.stated(&[key]).cloned().filter(|given| given.is_on() == Some(true)) else { continue };
+        let Some(given) =
+            reading.stated(&[key]).cloned().filter(|given| given.is_on() == Some(true))
+        else {
+            continue;
+        };
         if key == "load_in_4bit" && word(&reading.scenario, FieldId::Method) == "qlora" {
             reading.tell(&given, Way::Read, String::new());
         } else {
-            reading.not_modelled(&given, "Frozen weights in this format are not modelled under these adapters.");
+            reading.not_modelled(
+                &given,
+                "Frozen weights in this format are not modelled under these adapters.",
+            );
         }
     }
     if word(&reading.scenario, FieldId::Method) == "full" {
         return;
     }
-    let linear = reading.stated(&["lora_target_linear"]).cloned().filter(|given| given.is_on() == Some(true));
+    let linear = reading
+        .stated(&["lora_target_linear"])
+        .cloned()
+        .filter(|given| given.is_on() == Some(true));
     let listed = reading.stated(&["lora_target_modules"]).cloned();
     match (linear, listed) {
         (Some(given), _) => layers::beside(reading, &given, &["all-linear".to_owned()]),
         (None, Some(given)) if given.value.is_array() || given.text() == "all-linear" => {
             layers::beside(reading, &given, &given.list());
         }
-        (None, Some(given)) => reading.not_modelled(&given, "Layers by a pattern are not known without the model's names."),
+        (None, Some(given)) => reading
+            .not_modelled(&given, "Layers by a pattern are not known without the model's names."),
         (None, None) => {}
     }
     kernels_of(reading);
@@ -289,8 +369,10 @@ fn adapters_of(reading: &mut Reading<'_>) {
 /// axolotl's own kernels for adapters, which it enables by itself where no key mentions them
 /// (`check_auto_enable_lora_kernels`).
 fn kernels_of(reading: &mut Reading<'_>) {
-    const KERNELS: [&str; 4] = ["lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel", "lora_embedding_kernel"];
-    let set: Vec<Given> = KERNELS.iter().filter_map(|key| reading.stated(&[key]).cloned()).collect();
+    const KERNELS: [&str; 4] =
+        ["lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel", "lora_embedding_kernel"];
+    let set: Vec<Given> =
+        KERNELS.iter().filter_map(|key| reading.stated(&[key]).cloned()).collect();
     for given in set.iter().filter(|given| given.is_on() == Some(true)) {
         reading.not_modelled(given, "axolotl's own kernels for adapters keep fewer tensors.");
     }
@@ -307,16 +389,29 @@ fn kernels_of(reading: &mut Reading<'_>) {
 /// Kernels that plugins install: Liger's, all together, and a loss.
 fn plugins(reading: &mut Reading<'_>) {
     let Some(given) = reading.stated(&["plugins"]).cloned() else { return };
-    let kernels: [&[&str]; 4] =
-        [&["liger_rope"], &["liger_rms_norm"], &["liger_glu_activation", "liger_swiglu"], &["liger_fused_linear_cross_entropy"]];
+    let kernels: [&[&str]; 4] = [
+        &["liger_rope"],
+        &["liger_rms_norm"],
+        &["liger_glu_activation", "liger_swiglu"],
+        &["liger_fused_linear_cross_entropy"],
+    ];
     let all_of_liger = kernels.iter().all(|names| says(reading, names));
-    let cuts = reading.stated(&["cut_cross_entropy"]).is_none_or(|given| given.is_on() != Some(false));
+    let cuts =
+        reading.stated(&["cut_cross_entropy"]).is_none_or(|given| given.is_on() != Some(false));
     for name in given.list() {
         match name.rsplit('.').next() {
-            Some("CutCrossEntropyPlugin") if cuts => reading.read(&given, FieldId::Loss, Value::Choice("cut")),
-            Some("CutCrossEntropyPlugin" | "SwanLabPlugin" | "LMEvalPlugin" | "GrokfastPlugin") => {}
-            Some("LigerPlugin") if all_of_liger => reading.read(&given, FieldId::Stack, Value::Choice("liger")),
-            Some("LigerPlugin") => reading.not_modelled(&given, "Some of Liger's kernels without the others are not modelled."),
+            Some("CutCrossEntropyPlugin") if cuts => {
+                reading.read(&given, FieldId::Loss, Value::Choice("cut"))
+            }
+            Some("CutCrossEntropyPlugin" | "SwanLabPlugin" | "LMEvalPlugin" | "GrokfastPlugin") => {
+            }
+            Some("LigerPlugin") if all_of_liger => {
+                reading.read(&given, FieldId::Stack, Value::Choice("liger"))
+            }
+            Some("LigerPlugin") => reading.not_modelled(
+                &given,
+                "Some of Liger's kernels without the others are not modelled.",
+            ),
             _ => reading.not_modelled(&given, "This plugin is not modelled."),
         }
     }
@@ -359,7 +454,12 @@ fn lengths(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     reading.scenario.set(FieldId::Packing, Value::Flag(packs));
     let all = rows.saturating_mul(steps).saturating_mul(ranks);
     let how = "Rows of a micro-batch × accumulation × GPUs.";
-    reading.follows("gradient_accumulation_steps", FieldId::GlobalBatchSize, Value::Integer(all.max(1)), how);
+    reading.follows(
+        "gradient_accumulation_steps",
+        FieldId::GlobalBatchSize,
+        Value::Integer(all.max(1)),
+        how,
+    );
     evaluation(reading, batch, rows)
 }
 
@@ -367,9 +467,13 @@ fn lengths(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
 fn gpus(reading: &mut Reading<'_>) -> Result<(u64, u64), LaunchError> {
     let mut product = 1_u64;
     let mut shared = 1_u64;
-    for name in
-        ["dp_shard_size", "dp_replicate_size", "tensor_parallel_size", "context_parallel_size", "sequence_parallel_degree"]
-    {
+    for name in [
+        "dp_shard_size",
+        "dp_replicate_size",
+        "tensor_parallel_size",
+        "context_parallel_size",
+        "sequence_parallel_degree",
+    ] {
         let degree = count(reading, &[name])?.unwrap_or(1).max(1);
         product = product.saturating_mul(degree);
         if !name.starts_with("dp_") {
@@ -385,9 +489,13 @@ fn gpus(reading: &mut Reading<'_>) -> Result<(u64, u64), LaunchError> {
 
 /// Evaluations between steps, where a part of the data is set apart for them.
 fn evaluation(reading: &mut Reading<'_>, batch: u64, rows: u64) -> Result<(), LaunchError> {
-    let sets_apart = reading.stated(&["val_set_size"]).is_some_and(|given| given.number().is_ok_and(|share| share > 0.0))
+    let sets_apart = reading
+        .stated(&["val_set_size"])
+        .is_some_and(|given| given.number().is_ok_and(|share| share > 0.0))
         || reading.stated(&["test_datasets"]).is_some_and(|given| !given.list().is_empty());
-    let never = reading.stated(&["eval_strategy", "evaluation_strategy"]).is_some_and(|given| given.text() == "no");
+    let never = reading
+        .stated(&["eval_strategy", "evaluation_strategy"])
+        .is_some_and(|given| given.text() == "no");
     // Cut Cross-Entropy writes no logits in evaluations either, so an evaluation takes less than a
     // step and is left out.
     if !sets_apart || never || word(&reading.scenario, FieldId::Loss) == "cut" {
@@ -396,6 +504,11 @@ fn evaluation(reading: &mut Reading<'_>, batch: u64, rows: u64) -> Result<(), La
     let own = count(reading, &["eval_batch_size"])?.unwrap_or(batch);
     let in_rows = if rows == batch { own } else { own.div_ceil(batch.max(1)) };
     let how = "A part of the data is set apart for evaluations.";
-    reading.follows("eval_batch_size", FieldId::EvaluationBatch, Value::Integer(in_rows.max(1)), how);
+    reading.follows(
+        "eval_batch_size",
+        FieldId::EvaluationBatch,
+        Value::Integer(in_rows.max(1)),
+        how,
+    );
     Ok(())
 }

@@ -22,7 +22,11 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
 };
 
 const FLAGS: &[Flag] = &[
-    Flag::words(&["zero_optimization.stage"], FieldId::Sharding, &[("0", "none"), ("1", "1"), ("2", "2"), ("3", "3")]),
+    Flag::words(
+        &["zero_optimization.stage"],
+        FieldId::Sharding,
+        &[("0", "none"), ("1", "1"), ("2", "2"), ("3", "3")],
+    ),
     Flag::by(&["zero_optimization.reduce_bucket_size"], |reading, given| {
         elements(reading, given, FieldId::ReduceBucket, |hidden| hidden.saturating_mul(hidden))
     }),
@@ -31,23 +35,39 @@ const FLAGS: &[Flag] = &[
     }),
     // Hugging Face's `auto` (`transformers/integrations/deepspeed.py`) is 0.9 × the hidden size
     // squared for the prefetch bucket, and ten times the hidden size for the persistence threshold.
-    Flag::by(&["zero_optimization.stage3_prefetch_bucket_size", "zero_optimization.prefetch_bucket_size"], |reading, given| {
-        elements(reading, given, FieldId::PrefetchBucket, |hidden| {
-            hidden.saturating_mul(hidden) / 10 * 9 + hidden.saturating_mul(hidden) % 10 * 9 / 10
-        })
-    }),
     Flag::by(
-        &["zero_optimization.stage3_param_persistence_threshold", "zero_optimization.param_persistence_threshold"],
-        |reading, given| elements(reading, given, FieldId::PersistenceThreshold, |hidden| hidden.saturating_mul(10)),
+        &[
+            "zero_optimization.stage3_prefetch_bucket_size",
+            "zero_optimization.prefetch_bucket_size",
+        ],
+        |reading, given| {
+            elements(reading, given, FieldId::PrefetchBucket, |hidden| {
+                hidden.saturating_mul(hidden) / 10 * 9 + hidden.saturating_mul(hidden) % 10 * 9 / 10
+            })
+        },
     ),
-    Flag::by(&["zero_optimization.stage3_max_live_parameters", "zero_optimization.max_live_parameters"], |reading, given| {
-        elements(reading, given, FieldId::MaxLiveParameters, |_| 1_000_000_000)
-    }),
-    Flag::by(&["zero_optimization.stage3_max_reuse_distance", "zero_optimization.max_reuse_distance"], |reading, given| {
-        elements(reading, given, FieldId::MaxReuseDistance, |_| 1_000_000_000)
-    }),
+    Flag::by(
+        &[
+            "zero_optimization.stage3_param_persistence_threshold",
+            "zero_optimization.param_persistence_threshold",
+        ],
+        |reading, given| {
+            elements(reading, given, FieldId::PersistenceThreshold, |hidden| {
+                hidden.saturating_mul(10)
+            })
+        },
+    ),
+    Flag::by(
+        &["zero_optimization.stage3_max_live_parameters", "zero_optimization.max_live_parameters"],
+        |reading, given| elements(reading, given, FieldId::MaxLiveParameters, |_| 1_000_000_000),
+    ),
+    Flag::by(
+        &["zero_optimization.stage3_max_reuse_distance", "zero_optimization.max_reuse_distance"],
+        |reading, given| elements(reading, given, FieldId::MaxReuseDistance, |_| 1_000_000_000),
+    ),
     Flag::by(&["zero_optimization.overlap_comm"], |reading, given| {
-        let on = given.is_on().ok_or_else(|| format!("takes true or false, not “{}”", given.text()))?;
+        let on =
+            given.is_on().ok_or_else(|| format!("takes true or false, not “{}”", given.text()))?;
         reading.read(given, FieldId::OverlapComm, Value::Choice(if on { "on" } else { "off" }));
         Ok(())
     }),
@@ -62,7 +82,10 @@ const FLAGS: &[Flag] = &[
         Ok(())
     }),
     Flag::switch(&["zero_optimization.cpu_offload"], FieldId::OffloadOptimizer),
-    Flag::switch(&["zero_optimization.cpu_offload_params", "zero_optimization.cpu_offload_param"], FieldId::OffloadParameters),
+    Flag::switch(
+        &["zero_optimization.cpu_offload_params", "zero_optimization.cpu_offload_param"],
+        FieldId::OffloadParameters,
+    ),
     Flag::not_modelled_unless(
         &["zero_optimization.offload_optimizer.ratio"],
         &["1", "1.0"],
@@ -73,7 +96,10 @@ const FLAGS: &[Flag] = &[
         &["false"],
         "SuperOffload keeps buffers of its own.",
     ),
-    Flag::no_effect(&["zero_optimization.offload_optimizer.*", "zero_optimization.offload_param.*"]),
+    Flag::no_effect(&[
+        "zero_optimization.offload_optimizer.*",
+        "zero_optimization.offload_param.*",
+    ]),
     Flag::not_modelled_unless(
         &["zero_optimization.offload_optimizer", "zero_optimization.offload_param"],
         &["{}", "null"],
@@ -97,13 +123,25 @@ const FLAGS: &[Flag] = &[
         &["-1", "false"],
         "MiCS shares out over fewer GPUs.",
     ),
-    Flag::not_modelled(&["zero_optimization.zenflow", "zero_optimization.zenflow.*"], "ZenFlow keeps gradients in host memory."),
-    Flag::not_modelled(&["zero_optimization.module_granularity_threshold"], "Small layers are gathered together."),
+    Flag::not_modelled(
+        &["zero_optimization.zenflow", "zero_optimization.zenflow.*"],
+        "ZenFlow keeps gradients in host memory.",
+    ),
+    Flag::not_modelled(
+        &["zero_optimization.module_granularity_threshold"],
+        "Small layers are gathered together.",
+    ),
     Flag::no_effect(&["zero_optimization.*"]),
-    Flag::by(&["bf16.enabled", "bfloat16.enabled"], |reading, given| precision(reading, given, "bf16")),
+    Flag::by(&["bf16.enabled", "bfloat16.enabled"], |reading, given| {
+        precision(reading, given, "bf16")
+    }),
     Flag::by(&["fp16.enabled"], |reading, given| precision(reading, given, "fp16")),
     Flag::not_modelled_unless(
-        &["bf16.bf16_master_weights_and_grads", "bf16.bf16_optimizer_states", "fp16.fp16_master_weights_and_grads"],
+        &[
+            "bf16.bf16_master_weights_and_grads",
+            "bf16.bf16_optimizer_states",
+            "fp16.fp16_master_weights_and_grads",
+        ],
         &["false"],
         "Master weights and states in 16 bits are not modelled.",
     ),
@@ -114,24 +152,43 @@ const FLAGS: &[Flag] = &[
         &[("bf16", "as-weights"), ("fp16", "as-weights"), ("fp32", "fp32"), ("null", "as-weights")],
     ),
     Flag::not_modelled(&["data_types.*"], "Other formats than those of mixed precision."),
-    Flag::not_modelled_unless(&["torch_autocast.enabled"], &["false"], "DeepSpeed's own autocast keeps weights in fp32."),
+    Flag::not_modelled_unless(
+        &["torch_autocast.enabled"],
+        &["false"],
+        "DeepSpeed's own autocast keeps weights in fp32.",
+    ),
     Flag::no_effect(&["torch_autocast.*"]),
-    Flag::by(&["train_micro_batch_size_per_gpu"], |reading, given| batch(reading, given, FieldId::MicroBatchSize)),
-    Flag::by(&["train_batch_size"], |reading, given| batch(reading, given, FieldId::GlobalBatchSize)),
+    Flag::by(&["train_micro_batch_size_per_gpu"], |reading, given| {
+        batch(reading, given, FieldId::MicroBatchSize)
+    }),
+    Flag::by(&["train_batch_size"], |reading, given| {
+        batch(reading, given, FieldId::GlobalBatchSize)
+    }),
     Flag::no_effect(&["gradient_accumulation_steps"]),
     Flag::by(&["optimizer.type"], |reading, given| {
         optimizer(reading, given);
         Ok(())
     }),
     Flag::no_effect(&["optimizer.*", "scheduler.*"]),
-    Flag::not_modelled(&["tensor_parallel.*", "tensor_parallel", "inference"], "DeepSpeed's tensor parallel is not modelled."),
+    Flag::not_modelled(
+        &["tensor_parallel.*", "tensor_parallel", "inference"],
+        "DeepSpeed's tensor parallel is not modelled.",
+    ),
     Flag::not_modelled_unless(
         &["sequence_parallel_size"],
         &["1"],
         "Ulysses shares a sequence out over GPUs: activations are fewer than counted.",
     ),
-    Flag::not_modelled_unless(&["compression_training.*"], &["false"], "Weights of fewer bits while training."),
-    Flag::not_modelled_unless(&["hybrid_engine.enabled"], &["false"], "Its engine for answers takes memory."),
+    Flag::not_modelled_unless(
+        &["compression_training.*"],
+        &["false"],
+        "Weights of fewer bits while training.",
+    ),
+    Flag::not_modelled_unless(
+        &["hybrid_engine.enabled"],
+        &["false"],
+        "Its engine for answers takes memory.",
+    ),
     Flag::no_effect(&["hybrid_engine.*"]),
     // Gradients are scaled and reduced in place.
     Flag::no_effect(&[
@@ -141,7 +198,11 @@ const FLAGS: &[Flag] = &[
         "gradient_allreduce_op",
         "sparse_gradients",
     ]),
-    Flag::no_effect(&["communication_data_type", "seq_parallel_communication_data_type", "disable_allgather"]),
+    Flag::no_effect(&[
+        "communication_data_type",
+        "seq_parallel_communication_data_type",
+        "disable_allgather",
+    ]),
     // Settings for checkpointing calls that a model's code must make; Hugging Face's models do not
     // make them.
     Flag::no_effect(&["activation_checkpointing.*"]),
@@ -162,7 +223,14 @@ const FLAGS: &[Flag] = &[
         "torch_autocast",
     ]),
     // Logs, checks, checkpoints, autotuning, input and output.
-    Flag::no_effect(&["steps_per_print", "wall_clock_breakdown", "memory_breakdown", "dump_state", "verbose", "prettify"]),
+    Flag::no_effect(&[
+        "steps_per_print",
+        "wall_clock_breakdown",
+        "memory_breakdown",
+        "dump_state",
+        "verbose",
+        "prettify",
+    ]),
     Flag::no_effect(&[
         "flops_profiler.*",
         "tensorboard.*",
@@ -172,7 +240,15 @@ const FLAGS: &[Flag] = &[
         "monitor_config.*",
         "comms_logger.*",
     ]),
-    Flag::no_effect(&["autotuning.*", "aio.*", "elasticity.*", "checkpoint.*", "nebula.*", "comms_config.*", "compile.*"]),
+    Flag::no_effect(&[
+        "autotuning.*",
+        "aio.*",
+        "elasticity.*",
+        "checkpoint.*",
+        "nebula.*",
+        "comms_config.*",
+        "compile.*",
+    ]),
     Flag::no_effect(&[
         "data_efficiency.*",
         "curriculum_learning.*",
@@ -180,7 +256,14 @@ const FLAGS: &[Flag] = &[
         "use_node_local_storage",
         "data_parallel_group",
     ]),
-    Flag::no_effect(&["disable_python_gc", "use_data_before_expert_parallelism", "log_level", "_comment", "train_iters", "seed"]),
+    Flag::no_effect(&[
+        "disable_python_gc",
+        "use_data_before_expert_parallelism",
+        "log_level",
+        "_comment",
+        "train_iters",
+        "seed",
+    ]),
 ];
 
 fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
@@ -196,20 +279,33 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
 
 /// A number of elements, where `auto` follows from the hidden size. For 0, DeepSpeed's default
 /// stays where the input does not accept 0.
-fn elements(reading: &mut Reading<'_>, given: &Given, id: FieldId, auto: fn(u64) -> u64) -> Result<(), String> {
+fn elements(
+    reading: &mut Reading<'_>,
+    given: &Given,
+    id: FieldId,
+    auto: fn(u64) -> u64,
+) -> Result<(), String> {
     if given.text() == "auto" {
         let Value::Integer(hidden) = reading.scenario.get(FieldId::HiddenSize) else {
             reading.not_modelled(given, "It follows from a hidden size that is not known here.");
             return Ok(());
         };
-        reading.derive(given, id, Value::Integer(auto(hidden)), "Hugging Face's auto follows from the hidden size.");
+        reading.derive(
+            given,
+            id,
+            Value::Integer(auto(hidden)),
+            "Hugging Face's auto follows from the hidden size.",
+        );
         return Ok(());
     }
     let number = given.whole()?;
     if number > 0
         || matches!(
             id,
-            FieldId::PersistenceThreshold | FieldId::MaxLiveParameters | FieldId::PrefetchBucket | FieldId::MaxReuseDistance
+            FieldId::PersistenceThreshold
+                | FieldId::MaxLiveParameters
+                | FieldId::PrefetchBucket
+                | FieldId::MaxReuseDistance
         )
     {
         reading.read(given, id, Value::Integer(number.min(100_000_000_000)));
@@ -223,7 +319,10 @@ fn host(reading: &mut Reading<'_>, given: &Given, id: FieldId) {
         "none" | "" => reading.read(given, id, Value::Flag(false)),
         _ => {
             reading.scenario.set(id, Value::Flag(true));
-            reading.not_modelled(given, "Counted as if it waited in host memory: what a disk adds in time is not known.");
+            reading.not_modelled(
+                given,
+                "Counted as if it waited in host memory: what a disk adds in time is not known.",
+            );
         }
     }
 }
@@ -256,7 +355,8 @@ fn optimizer(reading: &mut Reading<'_>, given: &Given) {
         "adam" | "adamw" => ("adamw", "fused"),
         "sgd" => ("sgd", "foreach"),
         _ => {
-            reading.not_modelled(given, "This optimizer is not modelled: AdamW's states are counted.");
+            reading
+                .not_modelled(given, "This optimizer is not modelled: AdamW's states are counted.");
             return;
         }
     };
@@ -297,9 +397,14 @@ fn write(writing: &mut Writing<'_>) -> String {
         keys.insert("data_types".to_owned(), serde_json::json!({ "grad_accum_dtype": "fp32" }));
         writing.is_said(&[FieldId::Gradients]);
     }
-    if let (Value::Integer(micro), Some(keys)) = (writing.scenario.get(FieldId::MicroBatchSize), config.as_object_mut()) {
+    if let (Value::Integer(micro), Some(keys)) =
+        (writing.scenario.get(FieldId::MicroBatchSize), config.as_object_mut())
+    {
         keys.insert("train_micro_batch_size_per_gpu".to_owned(), serde_json::json!(micro));
-        keys.insert("train_batch_size".to_owned(), serde_json::json!(whole(writing.scenario, FieldId::GlobalBatchSize)));
+        keys.insert(
+            "train_batch_size".to_owned(),
+            serde_json::json!(whole(writing.scenario, FieldId::GlobalBatchSize)),
+        );
         writing.is_said(&[FieldId::MicroBatchSize, FieldId::GlobalBatchSize]);
     }
     serde_json::to_string_pretty(&config).unwrap_or_default() + "\n"

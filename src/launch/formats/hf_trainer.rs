@@ -26,7 +26,11 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
 const HABITS: Habits = Habits {
     // transformers 5 loads weights in the format of the file (`dtype="auto"`): 16 bits in nearly
     // all of them.
-    weights: |reading| match reading.stated(&["dtype", "torch_dtype"]).map(trainer::dtype).as_deref() {
+    weights: |reading| match reading
+        .stated(&["dtype", "torch_dtype"])
+        .map(trainer::dtype)
+        .as_deref()
+    {
         Some("float32") => Weights::Full,
         _ => Weights::Short,
     },
@@ -41,7 +45,15 @@ const FLAGS: &[Flag] = &[
         Ok(())
     }),
     Flag::sets(
-        &["block_size", "model_max_length", "max_seq_length", "max_seq_len", "max_length", "cutoff_len", "max_source_length"],
+        &[
+            "block_size",
+            "model_max_length",
+            "max_seq_length",
+            "max_seq_len",
+            "max_length",
+            "cutoff_len",
+            "max_source_length",
+        ],
         FieldId::SeqLength,
     ),
     Flag::together(&["dtype", "torch_dtype", "model_object"]),
@@ -52,8 +64,10 @@ const FLAGS: &[Flag] = &[
         Ok(())
     })
     .taking(Takes::Optional),
-    Flag::together(&["use_lora", "lora_enable", "use_peft", "use_peft_lora", "lora"]).taking(Takes::Optional),
-    Flag::together(&["q_lora", "load_in_4bit", "use_qlora", "use_4bit_quantization"]).taking(Takes::Optional),
+    Flag::together(&["use_lora", "lora_enable", "use_peft", "use_peft_lora", "lora"])
+        .taking(Takes::Optional),
+    Flag::together(&["q_lora", "load_in_4bit", "use_qlora", "use_4bit_quantization"])
+        .taking(Takes::Optional),
     Flag::together(&["use_dora", "bits"]).taking(Takes::Optional),
     Flag::not_modelled_unless(
         &["load_in_8bit", "use_8bit_quantization"],
@@ -66,8 +80,15 @@ const FLAGS: &[Flag] = &[
     Flag::sets(&["lora_dropout"], FieldId::LoraDropout),
     Flag::by(&["lora_target_modules", "target_modules"], adapters::TARGETS).taking(Takes::Many),
     Flag::by(&["modules_to_save"], adapters::SAVED).taking(Takes::Many),
-    Flag::switch(&["bnb_4bit_use_double_quant", "double_quant", "use_nested_quant"], FieldId::DoubleQuant),
-    Flag::not_modelled_unless(&["bnb_4bit_quant_type", "quant_type"], &["nf4", "fp4"], "Weights of 4 bits are counted as NF4."),
+    Flag::switch(
+        &["bnb_4bit_use_double_quant", "double_quant", "use_nested_quant"],
+        FieldId::DoubleQuant,
+    ),
+    Flag::not_modelled_unless(
+        &["bnb_4bit_quant_type", "quant_type"],
+        &["nf4", "fp4"],
+        "Weights of 4 bits are counted as NF4.",
+    ),
     Flag::no_effect(&["bnb_4bit_compute_dtype", "bnb_4bit_quant_storage"]),
     Flag::switch(&["prepare_kbit"], FieldId::PrepareKbit),
     Flag::switch(&["packing"], FieldId::Packing),
@@ -104,9 +125,23 @@ const FLAGS: &[Flag] = &[
         "token",
         "use_auth_token",
     ]),
-    Flag::no_effect(&["trust_remote_code", "low_cpu_mem_usage", "config_overrides", "model_type", "lazy_preprocess", "version"]),
-    Flag::not_modelled_unless(&["use_unsloth"], &["false"], "Unsloth's kernels are not modelled.").taking(Takes::Optional),
-    Flag::no_effect(&["chat_template_format", "add_special_tokens", "append_concat_token", "splits", "use_reentrant"]),
+    Flag::no_effect(&[
+        "trust_remote_code",
+        "low_cpu_mem_usage",
+        "config_overrides",
+        "model_type",
+        "lazy_preprocess",
+        "version",
+    ]),
+    Flag::not_modelled_unless(&["use_unsloth"], &["false"], "Unsloth's kernels are not modelled.")
+        .taking(Takes::Optional),
+    Flag::no_effect(&[
+        "chat_template_format",
+        "add_special_tokens",
+        "append_concat_token",
+        "splits",
+        "use_reentrant",
+    ]),
     Flag::no_effect(&[
         "pad_to_max_length",
         "line_by_line",
@@ -119,14 +154,18 @@ const FLAGS: &[Flag] = &[
 
 fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     /// Arguments that nearly every run of the Trainer states, and that identify one.
-    const MARKS: [&str; 3] = ["--per_device_train_batch_size", "--gradient_accumulation_steps", "--num_train_epochs"];
+    const MARKS: [&str; 3] =
+        ["--per_device_train_batch_size", "--gradient_accumulation_steps", "--num_train_epochs"];
     let command = text.invocations().iter().find(|run| {
         let says = |mark: &&str| {
-            run.arguments
-                .iter()
-                .any(|word| word.text.split('=').next() == Some(mark) || word.text.replace('-', "_") == mark.replace('-', "_"))
+            run.arguments.iter().any(|word| {
+                word.text.split('=').next() == Some(mark)
+                    || word.text.replace('-', "_") == mark.replace('-', "_")
+            })
         };
-        !run.program.is_empty() && MARKS.iter().any(says) && run.arguments.iter().any(|word| word.text.starts_with("--output"))
+        !run.program.is_empty()
+            && MARKS.iter().any(says)
+            && run.arguments.iter().any(|word| word.text.starts_with("--output"))
     });
     if let Some(run) = command {
         return Some(Ok(run.stated(0, FORMAT.flags)));
@@ -134,8 +173,13 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     if let Some(stated) = python::stated(text, &["TrainingArguments", "Seq2SeqTrainingArguments"]) {
         return Some(Ok(stated));
     }
-    let keys = text.keys_with(&["per_device_train_batch_size", "per_device_eval_batch_size", "gradient_accumulation_steps"])?;
-    let of_deepspeed = |keys: &[Given]| keys.iter().any(|given| given.key.starts_with("zero_optimization"));
+    let keys = text.keys_with(&[
+        "per_device_train_batch_size",
+        "per_device_eval_batch_size",
+        "gradient_accumulation_steps",
+    ])?;
+    let of_deepspeed =
+        |keys: &[Given]| keys.iter().any(|given| given.key.starts_with("zero_optimization"));
     match keys {
         Ok(keys) if of_deepspeed(&keys) => None,
         Ok(keys) => Some(Ok(Stated::of(keys).nested("deepspeed").nested("fsdp_config"))),
@@ -156,15 +200,18 @@ fn begin(reading: &mut Reading<'_>) {
 fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let on = |reading: &Reading<'_>, names: &[&str]| stated_on(reading, names) == Some(true);
     let bits = reading.stated(&["bits"]).map(Given::text);
-    let four_bits =
-        on(reading, &["q_lora", "load_in_4bit", "use_qlora", "use_4bit_quantization"]) || bits.as_deref() == Some("4");
+    let four_bits = on(reading, &["q_lora", "load_in_4bit", "use_qlora", "use_4bit_quantization"])
+        || bits.as_deref() == Some("4");
     if bits.as_deref() == Some("8")
         && let Some(given) = reading.stated(&["bits"]).cloned()
     {
         reading.not_modelled(&given, "Weights of 8 bits under adapters are not modelled.");
     }
-    let said = stated_on(reading, &["use_lora", "lora_enable", "use_peft", "use_peft_lora", "lora"]);
-    let adapts = said.unwrap_or_else(|| reading.stated(&["lora_r", "lora_rank", "lora_target_modules"]).is_some() || four_bits);
+    let said =
+        stated_on(reading, &["use_lora", "lora_enable", "use_peft", "use_peft_lora", "lora"]);
+    let adapts = said.unwrap_or_else(|| {
+        reading.stated(&["lora_r", "lora_rank", "lora_target_modules"]).is_some() || four_bits
+    });
     let dora = on(reading, &["use_dora"]);
     adapters::method(reading, adapts, four_bits, dora, "use_lora");
     settle(reading, &HABITS, None)
@@ -175,11 +222,19 @@ fn write(writing: &mut Writing<'_>) -> String {
     let scenario = writing.scenario;
     let gpus = whole(scenario, FieldId::Gpus);
     writing.is_said(&[FieldId::Gpus]);
-    writing.say("block_size", Some(whole(scenario, FieldId::SeqLength).to_string()), &[FieldId::SeqLength]);
+    writing.say(
+        "block_size",
+        Some(whole(scenario, FieldId::SeqLength).to_string()),
+        &[FieldId::SeqLength],
+    );
     words::say(writing, &HABITS, true);
     words::checkpointing(writing, "gradient_checkpointing");
-    let choices =
-        [(Weights::Short, Mixed::No), (Weights::Short, Mixed::Bf16), (Weights::Full, Mixed::No), (Weights::Full, Mixed::Bf16)];
+    let choices = [
+        (Weights::Short, Mixed::No),
+        (Weights::Short, Mixed::Bf16),
+        (Weights::Full, Mixed::No),
+        (Weights::Full, Mixed::Bf16),
+    ];
     if let Some((weights, mixed)) = words::formats(writing, &choices) {
         let dtype = if weights == Weights::Full { "float32" } else { "bfloat16" };
         writing.say("dtype", Some(dtype.to_owned()), &[]);

@@ -4,7 +4,9 @@ use super::{FormatSpec, Role};
 use crate::launch::shared::tables::llama_cpp::{NOT_MODELLED, QUIET};
 use crate::launch::shared::weights::GgufName;
 use crate::launch::shared::{serving, whole};
-use crate::launch::{Effect, Flag, Given, LaunchError, Reading, Stated, Takes, Text, Writing, model_names};
+use crate::launch::{
+    Effect, Flag, Given, LaunchError, Reading, Stated, Takes, Text, Writing, model_names,
+};
 use crate::scenario::{FieldId, Value, parse};
 
 pub(super) const FORMAT: FormatSpec = FormatSpec {
@@ -37,7 +39,11 @@ const INPUTS: &[Flag] = &[
     Flag::by(&["hff", "hf-file"], file),
     Flag::together(&["c", "ctx-size"]),
     Flag::together(&["np", "parallel"]),
-    Flag { names: &["kvu", "kv-unified", "no-kvu", "no-kv-unified"], takes: Takes::Nothing, effect: Effect::Together },
+    Flag {
+        names: &["kvu", "kv-unified", "no-kvu", "no-kv-unified"],
+        takes: Takes::Nothing,
+        effect: Effect::Together,
+    },
     Flag::sets(&["ubatch-size", "ub"], FieldId::PrefillChunkSize),
     Flag::together(&["ctk", "cache-type-k"]),
     Flag::together(&["ctv", "cache-type-v"]),
@@ -59,7 +65,10 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     let run = text.invocations().iter().find(|run| {
         let program = run.program.strip_suffix(".exe").unwrap_or(&run.program);
         let program = program.rsplit('\\').next().unwrap_or(program);
-        let is_ours = matches!(program, "llama-server" | "llama-cli" | "llama-bench" | "llama.cpp" | "llama-completion");
+        let is_ours = matches!(
+            program,
+            "llama-server" | "llama-cli" | "llama-bench" | "llama.cpp" | "llama-completion"
+        );
         is_ours && !run.arguments.is_empty()
     })?;
     let mut stated = run.stated(0, TABLES);
@@ -98,14 +107,22 @@ fn types(reading: &mut Reading<'_>, given: &Given, name: &GgufName, has_default:
         (Some(word), None) => serving::set_weights(reading, given, word, "The name tells it."),
         (Some(word), Some(other)) => {
             if let Ok(value) = parse(FieldId::WeightDType, word) {
-                let why = format!("The name says {other}, a mix that is no row here: the nearest counts.");
+                let why = format!(
+                    "The name says {other}, a mix that is no row here: the nearest counts."
+                );
                 reading.derive(given, FieldId::WeightDType, value, &why);
-                reading.not_modelled(given, &format!("The mix {other} differs a little from the one that counts."));
+                reading.not_modelled(
+                    given,
+                    &format!("The mix {other} differs a little from the one that counts."),
+                );
             }
         }
-        (None, Some(other)) => reading.not_modelled(given, &format!("Weights in {other} are not modelled.")),
+        (None, Some(other)) => {
+            reading.not_modelled(given, &format!("Weights in {other} are not modelled."))
+        }
         (None, None) if has_default => {}
-        (None, None) => reading.not_modelled(given, "The name does not tell the types of the weights: Q4_K_M counts."),
+        (None, None) => reading
+            .not_modelled(given, "The name does not tell the types of the weights: Q4_K_M counts."),
     }
 }
 
@@ -113,7 +130,11 @@ fn types(reading: &mut Reading<'_>, given: &Given, name: &GgufName, has_default:
 /// underscore.
 fn called(name: &str) -> &str {
     let behind = name.rsplit('/').next().unwrap_or(name).split_once('_').map(|(_, behind)| behind);
-    behind.filter(|behind| model_names::row_called(name).is_none() && model_names::row_called(behind).is_some()).unwrap_or(name)
+    behind
+        .filter(|behind| {
+            model_names::row_called(name).is_none() && model_names::row_called(behind).is_some()
+        })
+        .unwrap_or(name)
 }
 
 /// Without flash attention, scores are written to memory, which is not modelled; `on` and `auto`
@@ -136,10 +157,13 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
 
 /// The largest of several numbers behind a flag of llama-bench; 0 where none is stated.
 fn largest(reading: &Reading<'_>, names: &[&str]) -> Result<Option<u64>, LaunchError> {
-    let Some(given) = reading.stated(names).filter(|given| !given.is_unknown()) else { return Ok(None) };
+    let Some(given) = reading.stated(names).filter(|given| !given.is_unknown()) else {
+        return Ok(None);
+    };
     let numbers: Option<Vec<u64>> = given.list().iter().map(|number| number.parse().ok()).collect();
     let most = numbers.and_then(|numbers| numbers.into_iter().max());
-    most.map(Some).ok_or_else(|| given.wrong("takes whole numbers with commas between them".to_owned()))
+    most.map(Some)
+        .ok_or_else(|| given.wrong("takes whole numbers with commas between them".to_owned()))
 }
 
 /// llama-bench makes a context for the longest of its tests. Prompt and answer are separate tests,
@@ -149,13 +173,22 @@ fn tests(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let answer = largest(reading, &["n", "n-gen"])?.unwrap_or(128);
     let before = largest(reading, &["d", "n-depth"])?.unwrap_or(0);
     let both: u64 = match reading.stated(&["pg"]).filter(|given| !given.is_unknown()) {
-        Some(given) => given.list().iter().filter_map(|number| number.parse::<u64>().ok()).fold(0, u64::saturating_add),
+        Some(given) => given
+            .list()
+            .iter()
+            .filter_map(|number| number.parse::<u64>().ok())
+            .fold(0, u64::saturating_add),
         None => 0,
     };
     let longest = prompt.max(answer).max(both).saturating_add(before).max(1);
     let why = "What lies before a test (-d) and the longest test.";
     reading.follows("context", FieldId::ContextLength, Value::Integer(longest), why);
-    reading.follows("parallel", FieldId::ConcurrentSequences, Value::Integer(1), "One test runs at a time.");
+    reading.follows(
+        "parallel",
+        FieldId::ConcurrentSequences,
+        Value::Integer(1),
+        "One test runs at a time.",
+    );
     Ok(())
 }
 
@@ -163,23 +196,39 @@ fn tests(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
 /// one cache.
 fn context(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let names = ["c", "ctx-size"];
-    let slots = reading.stated(&["np", "parallel"]).filter(|given| !given.is_unknown() && given.text() != "-1").cloned();
-    let shared = reading.stated(&["kvu", "kv-unified"]).is_some_and(|given| given.is_on() == Some(true));
+    let slots = reading
+        .stated(&["np", "parallel"])
+        .filter(|given| !given.is_unknown() && given.text() != "-1")
+        .cloned();
+    let shared =
+        reading.stated(&["kvu", "kv-unified"]).is_some_and(|given| given.is_on() == Some(true));
     let count = match &slots {
-        Some(_) if !shared => serving::stated_whole(reading, &["np", "parallel"])?.unwrap_or(1).max(1),
+        Some(_) if !shared => {
+            serving::stated_whole(reading, &["np", "parallel"])?.unwrap_or(1).max(1)
+        }
         _ => 1,
     };
     let all = serving::stated_whole(reading, &names)?.filter(|tokens| *tokens > 0);
     match (reading.stated(&names).cloned(), all) {
         (Some(given), Some(tokens)) if count > 1 => {
             let each = Value::Integer((tokens / count).max(1));
-            reading.derive(&given, FieldId::ContextLength, each, "The context of all slots, shared out among them.");
+            reading.derive(
+                &given,
+                FieldId::ContextLength,
+                each,
+                "The context of all slots, shared out among them.",
+            );
         }
-        (Some(given), Some(tokens)) => reading.read(&given, FieldId::ContextLength, Value::Integer(tokens)),
+        (Some(given), Some(tokens)) => {
+            reading.read(&given, FieldId::ContextLength, Value::Integer(tokens))
+        }
         _ => {
             serving::longest_context(reading, "ctx-size", &names);
             let given = Given::new("ctx-size", 0, crate::launch::Place { line: 1, column: 1 });
-            reading.not_modelled(&given, "Where -c is not stated, llama.cpp shortens the context until it fits (--fit).");
+            reading.not_modelled(
+                &given,
+                "Where -c is not stated, llama.cpp shortens the context until it fits (--fit).",
+            );
         }
     }
     match slots {
@@ -195,13 +244,16 @@ fn context(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
 }
 
 /// Types of the cache (`-ctk`, `-ctv`), with the input's words.
-const CACHE: &[(&str, &str)] = &[("f16", "bf16"), ("bf16", "bf16"), ("f32", "fp32"), ("q8_0", "q8-0"), ("q4_0", "q4-0")];
+const CACHE: &[(&str, &str)] =
+    &[("f16", "bf16"), ("bf16", "bf16"), ("f32", "fp32"), ("q8_0", "q8-0"), ("q4_0", "q4-0")];
 
 /// The input has one type for keys and values, so two different types are not modelled.
 fn cache(reading: &mut Reading<'_>) {
     let of = |names: &[&str]| reading.stated(names).filter(|given| !given.is_unknown()).cloned();
     let [keys, values] = [of(&["ctk", "cache-type-k"]), of(&["ctv", "cache-type-v"])];
-    let word = |given: &Option<Given>| given.as_ref().map_or_else(|| "f16".to_owned(), |given| given.text().to_ascii_lowercase());
+    let word = |given: &Option<Given>| {
+        given.as_ref().map_or_else(|| "f16".to_owned(), |given| given.text().to_ascii_lowercase())
+    };
     let ours = |word: &str| CACHE.iter().find(|(theirs, _)| *theirs == word).map(|(_, ours)| *ours);
     let (key_type, value_type) = (ours(&word(&keys)), ours(&word(&values)));
     let Some(given) = keys.clone().or_else(|| values.clone()) else { return };
@@ -211,20 +263,26 @@ fn cache(reading: &mut Reading<'_>) {
                 reading.read(&given, FieldId::KvCacheDType, Value::Choice(key_type));
             }
         }
-        _ => reading.not_modelled(&given, "Keys and values in different types, or in this one, are not modelled: 16 bits count."),
+        _ => reading.not_modelled(
+            &given,
+            "Keys and values in different types, or in this one, are not modelled: 16 bits count.",
+        ),
     }
 }
 
 /// Fewer layers on the GPU than the model has leave the rest in host memory, which is not modelled.
 fn layers(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let names = ["ngl", "gpu-layers", "n-gpu-layers"];
-    let Some(given) = reading.stated(&names).filter(|given| !given.is_unknown()).cloned() else { return Ok(()) };
+    let Some(given) = reading.stated(&names).filter(|given| !given.is_unknown()).cloned() else {
+        return Ok(());
+    };
     let is_all = matches!(given.text().as_str(), "auto" | "all" | "-1" | "-2");
     // llama.cpp counts the head as one further layer.
     let all = whole(&reading.scenario, FieldId::NumHiddenLayers).saturating_add(1);
     let on_gpu = if is_all { Some(all) } else { largest(reading, &names)? };
     if on_gpu.is_some_and(|layers| layers < all) {
-        reading.not_modelled(&given, "The other layers' weights and cache stay in the host's memory.");
+        reading
+            .not_modelled(&given, "The other layers' weights and cache stay in the host's memory.");
     } else {
         reading.tell(&given, crate::launch::Way::NoEffect, "Every layer is on the GPU.".to_owned());
     }
@@ -233,19 +291,37 @@ fn layers(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
 
 /// The named devices share layers, or split tensors.
 fn devices(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
-    let stated = |names: &[&str]| reading.stated(names).filter(|given| !given.is_unknown()).cloned();
+    let stated =
+        |names: &[&str]| reading.stated(names).filter(|given| !given.is_unknown()).cloned();
     let mode = stated(&["sm", "split-mode"]);
-    let shares = stated(&["ts", "tensor-split"])
-        .map(|given| (given.list().iter().flat_map(|part| part.split('/')).map(str::to_owned).collect::<Vec<_>>(), given));
+    let shares = stated(&["ts", "tensor-split"]).map(|given| {
+        (
+            given
+                .list()
+                .iter()
+                .flat_map(|part| part.split('/'))
+                .map(str::to_owned)
+                .collect::<Vec<_>>(),
+            given,
+        )
+    });
     let named = stated(&["dev", "device"]).map(|given| given.list().len());
     let count = shares.as_ref().map(|(parts, _)| parts.len()).or(named);
-    let visible =
-        || reading.environment("CUDA_VISIBLE_DEVICES").filter(|given| !given.is_unknown()).map(|given| given.list().len());
+    let visible = || {
+        reading
+            .environment("CUDA_VISIBLE_DEVICES")
+            .filter(|given| !given.is_unknown())
+            .map(|given| given.list().len())
+    };
     let count = u64::try_from(count.or_else(visible).unwrap_or(1)).unwrap_or(1).max(1);
     if let Some((parts, given)) = shares {
         let is_even = parts.windows(2).all(|pair| pair.first() == pair.last());
         if is_even {
-            reading.tell(&given, crate::launch::Way::Read, format!("{count} GPUs with equal shares."));
+            reading.tell(
+                &given,
+                crate::launch::Way::Read,
+                format!("{count} GPUs with equal shares."),
+            );
         } else {
             reading.not_modelled(&given, "GPUs get shares of other sizes; equal ones count.");
         }
@@ -255,7 +331,10 @@ fn devices(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
         ("none", _) => None,
         ("tensor", _) => Some(FieldId::TensorParallel),
         ("row", Some(given)) => {
-            reading.not_modelled(given, "Rows of weights are split, while one GPU holds the cache: tensor parallel counts.");
+            reading.not_modelled(
+                given,
+                "Rows of weights are split, while one GPU holds the cache: tensor parallel counts.",
+            );
             Some(FieldId::TensorParallel)
         }
         _ => Some(FieldId::PipelineParallel),
@@ -264,7 +343,12 @@ fn devices(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
         reading.tell(&given, crate::launch::Way::Read, String::new());
     }
     if let Some(field) = field.filter(|_| count > 1) {
-        reading.follows("devices", field, Value::Integer(count), "The GPUs that the command names.");
+        reading.follows(
+            "devices",
+            field,
+            Value::Integer(count),
+            "The GPUs that the command names.",
+        );
     }
     serving::gpus(reading, 1);
     Ok(())
@@ -289,7 +373,11 @@ fn write(writing: &mut Writing<'_>) -> String {
     }
     let file = theirs.map_or_else(|| model.clone(), |theirs| format!("{model}-{theirs}.gguf"));
     writing.say("model", Some(file), &[]);
-    writing.say("ctx-size", Some(context.saturating_mul(slots).to_string()), &[FieldId::ContextLength]);
+    writing.say(
+        "ctx-size",
+        Some(context.saturating_mul(slots).to_string()),
+        &[FieldId::ContextLength],
+    );
     writing.say("parallel", Some(slots.to_string()), &[FieldId::ConcurrentSequences]);
     if let Value::Choice(word) = scenario.get(FieldId::KvCacheDType)
         && let Some((theirs, _)) = CACHE.iter().find(|(_, ours)| *ours == word)
@@ -318,7 +406,8 @@ fn split(writing: &mut Writing<'_>) {
     writing.is_said(&[FieldId::Server]);
     if count > 1 {
         writing.say("split-mode", Some(mode.to_owned()), &fields);
-        let devices: Vec<String> = (0..count.min(1_000)).map(|index| format!("CUDA{index}")).collect();
+        let devices: Vec<String> =
+            (0..count.min(1_000)).map(|index| format!("CUDA{index}")).collect();
         writing.say("device", Some(devices.join(",")), &fields);
     }
 }

@@ -4,7 +4,9 @@ use super::{FormatSpec, Role};
 use crate::launch::report::Way;
 use crate::launch::shared::llamafactory_flags::QUIET;
 use crate::launch::shared::run::{self, Habits, Mixed, TRAINER, Weights, settle};
-use crate::launch::shared::{adapters, is_file, is_on, objective, stated_on, stated_whole, trainer, whole, word, words};
+use crate::launch::shared::{
+    adapters, is_file, is_on, objective, stated_on, stated_whole, trainer, whole, word, words,
+};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Takes, Text, Writing};
 use crate::scenario::{FieldId, Value};
 
@@ -20,13 +22,25 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     begin,
     end,
     write: Some(write),
-    further: &[FieldId::Model, FieldId::Gpus, FieldId::Precision, FieldId::Method, FieldId::Objective],
+    further: &[
+        FieldId::Model,
+        FieldId::Gpus,
+        FieldId::Precision,
+        FieldId::Method,
+        FieldId::Objective,
+    ],
 };
 
 const HABITS: Habits = Habits {
     // Weights are loaded in the format of `bf16` or `fp16`, and trained ones are cast to fp32
     // (`model/adapter.py`).
-    weights: |reading| if stated_on(reading, &["pure_bf16"]) == Some(true) { Weights::Short } else { Weights::LearnInFull },
+    weights: |reading| {
+        if stated_on(reading, &["pure_bf16"]) == Some(true) {
+            Weights::Short
+        } else {
+            Weights::LearnInFull
+        }
+    },
     // `get_train_args` of hparams/parser.py switches it off for LoRA.
     finds_unused: |full, recomputes| full && !recomputes,
     ..TRAINER
@@ -37,8 +51,15 @@ const FLAGS: &[Flag] = &[
         reading.model(given);
         Ok(())
     }),
-    Flag::together(&["", "pure_bf16", "finetuning_type", "quantization_bit", "use_dora", "freeze_trainable_layers"])
-        .taking(Takes::Optional),
+    Flag::together(&[
+        "",
+        "pure_bf16",
+        "finetuning_type",
+        "quantization_bit",
+        "use_dora",
+        "freeze_trainable_layers",
+    ])
+    .taking(Takes::Optional),
     Flag::by(&["stage"], |reading, given| {
         let kind = given.text();
         objective::take(reading, given, &kind);
@@ -57,22 +78,38 @@ const FLAGS: &[Flag] = &[
         &["bnb", "bitsandbytes"],
         "Of weights in few bits, bitsandbytes' 4 are modelled.",
     ),
-    Flag::not_modelled_unless(&["quantization_type"], &["nf4", "fp4"], "Weights of 4 bits are counted as NF4."),
+    Flag::not_modelled_unless(
+        &["quantization_type"],
+        &["nf4", "fp4"],
+        "Weights of 4 bits are counted as NF4.",
+    ),
     Flag::words(
         &["flash_attn"],
         FieldId::Attention,
-        &[("fa2", "flash"), ("fa3", "flash"), ("sdpa", "flash"), ("auto", "flash"), ("disabled", "standard")],
+        &[
+            ("fa2", "flash"),
+            ("fa3", "flash"),
+            ("sdpa", "flash"),
+            ("auto", "flash"),
+            ("disabled", "standard"),
+        ],
     ),
     Flag::by(&["enable_liger_kernel"], trainer::liger).taking(Takes::Optional),
     Flag::by(&["disable_gradient_checkpointing"], |reading, given| {
-        let off = given.is_on().ok_or_else(|| format!("takes true or false, not “{}”", given.text()))?;
+        let off =
+            given.is_on().ok_or_else(|| format!("takes true or false, not “{}”", given.text()))?;
         reading.read(given, FieldId::Recompute, Value::Choice(if off { "none" } else { "full" }));
         Ok(())
     })
     .taking(Takes::Optional),
     Flag::by(&["use_unsloth_gc"], |reading, given| {
         if given.is_on() == Some(true) {
-            reading.derive(given, FieldId::OffloadActivations, Value::Flag(true), "Inputs of blocks wait in host memory.");
+            reading.derive(
+                given,
+                FieldId::OffloadActivations,
+                Value::Flag(true),
+                "Inputs of blocks wait in host memory.",
+            );
         } else {
             reading.tell(given, Way::NoEffect, String::new());
         }
@@ -89,9 +126,14 @@ const FLAGS: &[Flag] = &[
         "A projector that learns is counted as one that does.",
     )
     .taking(Takes::Optional),
-    Flag::not_modelled_unless(&["freeze_language_model"], &["false"], "The text's part is counted as learning.")
+    Flag::not_modelled_unless(
+        &["freeze_language_model"],
+        &["false"],
+        "The text's part is counted as learning.",
+    )
+    .taking(Takes::Optional),
+    Flag::not_modelled_unless(&["use_unsloth"], &["false"], "Unsloth's kernels are not modelled.")
         .taking(Takes::Optional),
-    Flag::not_modelled_unless(&["use_unsloth"], &["false"], "Unsloth's kernels are not modelled.").taking(Takes::Optional),
     Flag::not_modelled_unless(
         &["shift_attn", "mixture_of_depths", "use_llama_pro"],
         &["false", "null"],
@@ -103,10 +145,20 @@ const FLAGS: &[Flag] = &[
         "This optimizer is not modelled: AdamW's states are counted.",
     )
     .taking(Takes::Optional),
-    Flag::not_modelled_unless(&["use_mca", "use_hyper_parallel", "use_kt"], &["false"], "Another engine of training.")
-        .taking(Takes::Optional),
     Flag::not_modelled_unless(
-        &["use_dft_loss", "use_asft_loss", "use_eaft_loss", "upcast_lmhead_output", "upcast_layernorm"],
+        &["use_mca", "use_hyper_parallel", "use_kt"],
+        &["false"],
+        "Another engine of training.",
+    )
+    .taking(Takes::Optional),
+    Flag::not_modelled_unless(
+        &[
+            "use_dft_loss",
+            "use_asft_loss",
+            "use_eaft_loss",
+            "upcast_lmhead_output",
+            "upcast_layernorm",
+        ],
         &["false"],
         "It makes tensors in fp32 that are not counted.",
     )
@@ -116,33 +168,63 @@ const FLAGS: &[Flag] = &[
         &["false"],
         "Products in 8 bits are not modelled here.",
     ),
-    Flag::not_modelled_unless(&["resize_vocab"], &["false"], "A larger vocabulary is not counted.").taking(Takes::Optional),
+    Flag::not_modelled_unless(&["resize_vocab"], &["false"], "A larger vocabulary is not counted.")
+        .taking(Takes::Optional),
     Flag::not_modelled_unless(
         &["add_tokens", "add_special_tokens", "new_special_tokens_config"],
         &["null"],
         "New tokens are not counted.",
     ),
-    Flag::not_modelled_unless(&["moe_aux_loss_coef"], &["null", "0"], "The auxiliary loss keeps the routers' scores."),
-    Flag::not_modelled_unless(&["pissa_init"], &["false"], "Its start changes how weights are stored.").taking(Takes::Optional),
-    Flag::not_modelled(&["ref_model", "reward_model"], "It is counted as large as the model itself."),
+    Flag::not_modelled_unless(
+        &["moe_aux_loss_coef"],
+        &["null", "0"],
+        "The auxiliary loss keeps the routers' scores.",
+    ),
+    Flag::not_modelled_unless(
+        &["pissa_init"],
+        &["false"],
+        "Its start changes how weights are stored.",
+    )
+    .taking(Takes::Optional),
+    Flag::not_modelled(
+        &["ref_model", "reward_model"],
+        "It is counted as large as the model itself.",
+    ),
     Flag::not_modelled_unless(
         &["ref_model_quantization_bit", "reward_model_quantization_bit", "export_quantization_bit"],
         &["null"],
         "It is counted in the format of the weights.",
     ),
-    Flag::not_modelled(&["module_dropout", "oft_rank", "oft_block_size", "oft_target"], "Another kind of adapter."),
-    Flag::not_modelled(&["freeze_trainable_modules", "freeze_extra_modules"], "Whole blocks are counted as learning."),
-    Flag::not_modelled_unless(&["train_from_scratch"], &["false"], "The Trainer then starts from weights that nobody trained."),
-    Flag::not_modelled_unless(&["quantization_device_map"], &["null"], "Weights over several GPUs."),
+    Flag::not_modelled(
+        &["module_dropout", "oft_rank", "oft_block_size", "oft_target"],
+        "Another kind of adapter.",
+    ),
+    Flag::not_modelled(
+        &["freeze_trainable_modules", "freeze_extra_modules"],
+        "Whole blocks are counted as learning.",
+    ),
+    Flag::not_modelled_unless(
+        &["train_from_scratch"],
+        &["false"],
+        "The Trainer then starts from weights that nobody trained.",
+    ),
+    Flag::not_modelled_unless(
+        &["quantization_device_map"],
+        &["null"],
+        "Weights over several GPUs.",
+    ),
 ];
 
 fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     let command = text.invocations().iter().find_map(|run| {
-        let is_cli = matches!(run.program.as_str(), "llamafactory-cli" | "lmf") && run.starts(&run.program, &["train"]);
+        let is_cli = matches!(run.program.as_str(), "llamafactory-cli" | "lmf")
+            && run.starts(&run.program, &["train"]);
         let is_script =
             matches!(run.program.as_str(), "train_bash.py" | "train.py" | "launcher.py")
                 && run.arguments.iter().enumerate().any(|(at, word)| {
-                    word.text == "--stage" || word.text == "--finetuning_type" || (at == 0 && is_file(&word.text))
+                    word.text == "--stage"
+                        || word.text == "--finetuning_type"
+                        || (at == 0 && is_file(&word.text))
                 });
         (is_cli || is_script).then(|| run.stated(usize::from(is_cli), FORMAT.flags))
     });
@@ -158,7 +240,9 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     let keys = text.keys_with(&["finetuning_type", "stage", "cutoff_len", "lora_target"])?;
     let is_its_own = |keys: &[Given]| keys.iter().any(|given| given.key == "model_name_or_path");
     match keys {
-        Ok(keys) if is_its_own(&keys) => Some(Ok(Stated::of(keys).nested("deepspeed").nested("fsdp_config"))),
+        Ok(keys) if is_its_own(&keys) => {
+            Some(Ok(Stated::of(keys).nested("deepspeed").nested("fsdp_config")))
+        }
         Ok(_) => None,
         Err(error) => Some(Err(error)),
     }
@@ -180,7 +264,11 @@ fn begin(reading: &mut Reading<'_>) {
             reading.tell(&given, Way::Read, "Read from the file beside the command.".to_owned());
             reading.begin_with(Stated::of(keys).nested("deepspeed").nested("fsdp_config").given);
         }
-        _ => reading.tell(&given, Way::Unknown, format!("Paste or drop {} beside the command, too.", given.text())),
+        _ => reading.tell(
+            &given,
+            Way::Unknown,
+            format!("Paste or drop {} beside the command, too.", given.text()),
+        ),
     }
 }
 
@@ -212,7 +300,10 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
         ("freeze", Some(given)) => frozen(reading, &given)?,
         ("lora" | "full", _) | (_, None) => {}
         (_, Some(given)) => {
-            reading.not_modelled(&given, "This way of tuning is not modelled: all parameters are counted as learning.");
+            reading.not_modelled(
+                &given,
+                "This way of tuning is not modelled: all parameters are counted as learning.",
+            );
         }
     }
     if reading.stated(&["lora_alpha"]).is_none() {
@@ -227,7 +318,8 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     run::frozen_tower(reading, "freeze_vision_tower");
     settle(reading, &HABITS, None)?;
     let on = |name| reading.environment(name).and_then(Given::is_on);
-    let launches = on("FORCE_TORCHRUN") == Some(true) || whole(&reading.scenario, FieldId::Gpus) > 1;
+    let launches =
+        on("FORCE_TORCHRUN") == Some(true) || whole(&reading.scenario, FieldId::Gpus) > 1;
     if launches && reading.launcher_flags().is_empty() && on("OPTIM_TORCH") != Some(false) {
         let how = "llamafactory-cli sets expandable_segments for several processes.";
         reading.follows("OPTIM_TORCH", FieldId::ExpandableSegments, Value::Flag(true), how);
@@ -244,7 +336,12 @@ fn frozen(reading: &mut Reading<'_>, given: &Given) -> Result<(), LaunchError> {
     };
     reading.scenario.set(FieldId::Method, Value::Choice("full"));
     let how = "The last blocks learn.";
-    reading.follows("freeze_trainable_layers", FieldId::FrozenLayers, Value::Integer(blocks.saturating_sub(learn)), how);
+    reading.follows(
+        "freeze_trainable_layers",
+        FieldId::FrozenLayers,
+        Value::Integer(blocks.saturating_sub(learn)),
+        how,
+    );
     reading.scenario.set(FieldId::FrozenEmbeddings, Value::Flag(true));
     reading.not_modelled(given, "The head is counted as learning.");
     Ok(())
@@ -275,7 +372,11 @@ fn write(writing: &mut Writing<'_>) -> String {
     }
     match word(scenario, FieldId::Recompute) {
         "full" => writing.is_said(&[FieldId::Recompute]),
-        "none" => writing.say("disable_gradient_checkpointing", Some("true".to_owned()), &[FieldId::Recompute]),
+        "none" => writing.say(
+            "disable_gradient_checkpointing",
+            Some("true".to_owned()),
+            &[FieldId::Recompute],
+        ),
         _ => {}
     }
     let choices = [
@@ -319,8 +420,10 @@ fn write_method(writing: &mut Writing<'_>) {
     }
     if method != "full" {
         adapters::say(writing, "lora_target", "additional_target", ",");
-        if let Some(item) =
-            writing.items.iter_mut().find(|item| item.key == "lora_target" && item.value.as_deref() == Some("all-linear"))
+        if let Some(item) = writing
+            .items
+            .iter_mut()
+            .find(|item| item.key == "lora_target" && item.value.as_deref() == Some("all-linear"))
         {
             item.value = Some("all".to_owned());
         }

@@ -55,7 +55,10 @@ const OWN: &[Flag] = &[
         reading.model(given);
         Ok(())
     }),
-    Flag::sets(&["dataset.seq_length", "model.seq_length", "seq_length", "dataset.sequence_length"], FieldId::SeqLength),
+    Flag::sets(
+        &["dataset.seq_length", "model.seq_length", "seq_length", "dataset.sequence_length"],
+        FieldId::SeqLength,
+    ),
     Flag::switch(&["packed_sequence"], FieldId::Packing),
     Flag::by(&["dataset.packed_sequence_specs"], |reading, given| {
         reading.read(given, FieldId::Packing, Value::Flag(given.is_on() != Some(false)));
@@ -81,8 +84,25 @@ const OTHERS: &[Flag] = &[
         "profiling.*",
         "tokenizer.*",
     ]),
-    Flag::no_effect(&["dataset", "dataset.*", "step_func", "mode", "tokenizer_path", "name", "dir", "data_paths", "data_path"]),
-    Flag::no_effect(&["pretrained_checkpoint", "finetune_lr", "train_iters", "lr_warmup_iters", "ft.*", "nvrx_straggler.*"]),
+    Flag::no_effect(&[
+        "dataset",
+        "dataset.*",
+        "step_func",
+        "mode",
+        "tokenizer_path",
+        "name",
+        "dir",
+        "data_paths",
+        "data_path",
+    ]),
+    Flag::no_effect(&[
+        "pretrained_checkpoint",
+        "finetune_lr",
+        "train_iters",
+        "lr_warmup_iters",
+        "ft.*",
+        "nvrx_straggler.*",
+    ]),
     Flag::no_effect(&[
         "train.train_iters",
         "train.eval_iters",
@@ -103,7 +123,12 @@ const OTHERS: &[Flag] = &[
         "model.rotary_base",
         "ddp.check_for_nan_in_grad",
     ]),
-    Flag::no_effect(&["ddp.average_in_collective", "ddp.overlap_param_gather", "peft.dropout_position", "step_func_kwargs"]),
+    Flag::no_effect(&[
+        "ddp.average_in_collective",
+        "ddp.overlap_param_gather",
+        "peft.dropout_position",
+        "step_func_kwargs",
+    ]),
     // Mixed precision overwrites it (`update_config_with_precision_overrides`).
     Flag::no_effect(&["ddp.grad_reduce_in_fp32", "model.pipeline_dtype", "model.params_dtype"]),
     Flag::not_modelled_unless(
@@ -115,17 +140,31 @@ const OTHERS: &[Flag] = &[
         &["model.hidden_size", "model.ffn_hidden_size", "model.num_attention_heads"],
         "Sizes are the recipe's model's.",
     ),
-    Flag::not_modelled(&["model.num_query_groups", "model.vocab_size", "model.kv_channels"], "Sizes are the recipe's model's."),
-    Flag::not_modelled(&["model.activation_func", "model.gated_linear_unit"], "Layers are the recipe's model's."),
-    Flag::not_modelled(&["model.num_moe_experts", "model.moe_router_topk"], "Experts are the recipe's model's."),
     Flag::not_modelled(
-        &["model.freeze_language_model", "model.freeze_vision_model", "model.freeze_vision_projection"],
+        &["model.num_query_groups", "model.vocab_size", "model.kv_channels"],
+        "Sizes are the recipe's model's.",
+    ),
+    Flag::not_modelled(
+        &["model.activation_func", "model.gated_linear_unit"],
+        "Layers are the recipe's model's.",
+    ),
+    Flag::not_modelled(
+        &["model.num_moe_experts", "model.moe_router_topk"],
+        "Experts are the recipe's model's.",
+    ),
+    Flag::not_modelled(
+        &[
+            "model.freeze_language_model",
+            "model.freeze_vision_model",
+            "model.freeze_vision_projection",
+        ],
         "Parts that do not learn are not modelled here.",
     ),
 ];
 
 /// Sections of a configuration whose keys have the names of Megatron-Core's arguments.
-const SECTIONS: [&str; 7] = ["model", "train", "ddp", "optimizer", "comm_overlap", "mixed_precision", "dataset"];
+const SECTIONS: [&str; 7] =
+    ["model", "train", "ddp", "optimizer", "comm_overlap", "mixed_precision", "dataset"];
 
 fn is_known(name: &str) -> bool {
     TABLES.iter().copied().flatten().any(|flag| flag.is_called(name))
@@ -155,11 +194,16 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     let command = text.invocations().iter().find_map(|run| {
         let mut words = run.arguments.iter();
         let is_script = run.program == "run_recipe.py";
-        let is_ours = words.any(|word| word.text == "--recipe" || word.text.starts_with("--recipe="));
-        let has_name = run.arguments.iter().any(|word| names_recipe(&word.text) || word.text.contains('$'));
+        let is_ours =
+            words.any(|word| word.text == "--recipe" || word.text.starts_with("--recipe="));
+        let has_name =
+            run.arguments.iter().any(|word| names_recipe(&word.text) || word.text.contains('$'));
         (is_ours && (is_script || has_name)).then(|| run.stated(0, TABLES))
     });
-    let stated = command.map(|stated| Stated { given: stated.given.into_iter().map(overridden).collect(), ..stated });
+    let stated = command.map(|stated| Stated {
+        given: stated.given.into_iter().map(overridden).collect(),
+        ..stated
+    });
     stated.or_else(|| in_python(text)).map(Ok)
 }
 
@@ -176,13 +220,23 @@ fn overridden(given: Given) -> Given {
 fn in_python(text: &Text<'_>) -> Option<Stated> {
     let is_recipe = |name: &str| {
         let name = name.rsplit('.').next().unwrap_or(name);
-        name.ends_with("_config") && ["_pretrain_", "_sft_", "_peft_", "_finetune_"].iter().any(|kind| name.contains(kind))
+        name.ends_with("_config")
+            && ["_pretrain_", "_sft_", "_peft_", "_finetune_"]
+                .iter()
+                .any(|kind| name.contains(kind))
     };
-    let call = text.calls().iter().find(|call| text.raw.contains("megatron.bridge") && is_recipe(&call.name))?;
+    let call = text
+        .calls()
+        .iter()
+        .find(|call| text.raw.contains("megatron.bridge") && is_recipe(&call.name))?;
     let name = call.name.rsplit('.').next().unwrap_or(&call.name);
     let mut given = vec![Given::new("recipe", name, call.place)];
-    given.extend(call.arguments.iter().filter(|argument| !argument.key.is_empty()).cloned().map(plain));
-    given.extend(text.raw.lines().enumerate().filter_map(|(at, line)| assigned(line, at + 1)).map(plain));
+    given.extend(
+        call.arguments.iter().filter(|argument| !argument.key.is_empty()).cloned().map(plain),
+    );
+    given.extend(
+        text.raw.lines().enumerate().filter_map(|(at, line)| assigned(line, at + 1)).map(plain),
+    );
     Some(Stated::of(given))
 }
 
@@ -190,9 +244,13 @@ fn in_python(text: &Text<'_>) -> Option<Stated> {
 fn assigned(line: &str, number: usize) -> Option<Given> {
     let (target, value) = line.trim().split_once(" = ")?;
     let (_, key) = target.split_once('.')?;
-    let is_name = |part: &str| !part.is_empty() && part.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    let is_name = |part: &str| {
+        !part.is_empty()
+            && part.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+    };
     let section = key.split('.').next().unwrap_or_default();
-    let is_setting = target.split('.').all(is_name) && (SECTIONS.contains(&section) || section == "peft");
+    let is_setting =
+        target.split('.').all(is_name) && (SECTIONS.contains(&section) || section == "peft");
     let value = value.split(" #").next().unwrap_or(value).trim();
     let literal = value.trim_matches(['"', '\'']);
     let is_literal = !literal.contains(['(', '{'])
@@ -216,7 +274,9 @@ fn is_pretraining(reading: &Reading<'_>) -> bool {
 
 fn begin(reading: &mut Reading<'_>) {
     let choice = Value::Choice;
-    reading.scenario.set(FieldId::Mode, choice(if is_pretraining(reading) { "train" } else { "tune" }));
+    reading
+        .scenario
+        .set(FieldId::Mode, choice(if is_pretraining(reading) { "train" } else { "tune" }));
     // `should_pad_vocab` is off, and adapters have the format of the weights (`lora_dtype`).
     reading.scenario.set(FieldId::VocabMultiple, Value::Integer(1));
     reading.scenario.set(FieldId::AdapterDType, choice("weights"));
@@ -229,12 +289,17 @@ fn begin(reading: &mut Reading<'_>) {
     reading.default("model.cross_entropy_fusion_impl", FieldId::LossFusion, choice("native"));
     reading.default("model.attention_backend", FieldId::Attention, choice("flash"));
     reading.default("model.attention_backend", FieldId::FusedAttention, Value::Flag(true));
-    reading.default("model.moe_token_dispatcher_type", FieldId::TokenDispatcher, choice("alltoall"));
+    reading.default(
+        "model.moe_token_dispatcher_type",
+        FieldId::TokenDispatcher,
+        choice("alltoall"),
+    );
     reading.default("model.moe_grouped_gemm", FieldId::GroupedExperts, Value::Flag(true));
     reading.default("peft.dropout", FieldId::LoraDropout, Value::Decimal(0.0));
     reading.default("peft_scheme", FieldId::Method, choice("full"));
     let Some(recipe) = recipe(reading) else { return };
-    let place = reading.stated(&["recipe"]).map_or(Place { line: 1, column: 1 }, |given| given.place);
+    let place =
+        reading.stated(&["recipe"]).map_or(Place { line: 1, column: 1 }, |given| given.place);
     reading.model(&Given::new("recipe", recipe.model(), place));
     for (name, id, value) in recipe.settings() {
         if value == Value::Empty {
@@ -247,7 +312,10 @@ fn begin(reading: &mut Reading<'_>) {
         reading.default("packed_sequence", FieldId::Packing, Value::Flag(true));
     }
     for name in recipe.not_modelled() {
-        reading.not_modelled(&Given::new(name, "of the recipe", place), "The recipe sets it, and it is not modelled.");
+        reading.not_modelled(
+            &Given::new(name, "of the recipe", place),
+            "The recipe sets it, and it is not modelled.",
+        );
     }
     let modules: Vec<&str> = recipe.recomputed().collect();
     for (name, id) in megatron_flags::MODULES {
@@ -259,7 +327,11 @@ fn begin(reading: &mut Reading<'_>) {
         reading.default("peft_scheme", FieldId::Method, choice("lora"));
         let names = recipe.adapted();
         if !names.is_empty() {
-            layers::beside(reading, &Given::new("peft.target_modules", names.join(","), place), &names);
+            layers::beside(
+                reading,
+                &Given::new("peft.target_modules", names.join(","), place),
+                &names,
+            );
         }
     }
 }
@@ -271,31 +343,47 @@ fn precision(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     if matches!(text.as_str(), "bf16_mixed" | "fp16_mixed") {
         reading.read(given, FieldId::Precision, Value::Choice(format));
     } else {
-        reading.not_modelled(given, "Weights and products in fewer bits are not modelled for Megatron-Core: 16 bits count.");
+        reading.not_modelled(
+            given,
+            "Weights and products in fewer bits are not modelled for Megatron-Core: 16 bits count.",
+        );
     }
     Ok(())
 }
 
 fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
-    if let Some(given) = reading.stated(&["recipe"]).cloned().filter(|_| recipe(reading).is_none()) {
+    if let Some(given) = reading.stated(&["recipe"]).cloned().filter(|_| recipe(reading).is_none())
+    {
         if let Some(model) = Recipe::model_called(&given.text()) {
             reading.model(&Given { value: model.into(), ..given.clone() });
         }
-        let why = "The settings of this recipe are not known here: only those that are stated count.";
+        let why =
+            "The settings of this recipe are not known here: only those that are stated count.";
         reading.tell(&given, crate::launch::Way::Unknown, why.to_owned());
     }
     let sharing = ["ddp.use_distributed_optimizer", "optimizer.use_distributed_optimizer"];
-    let off = |name: &&str| reading.stated(&[name]).is_some_and(|given| given.is_on() == Some(false));
+    let off =
+        |name: &&str| reading.stated(&[name]).is_some_and(|given| given.is_on() == Some(false));
     if sharing.iter().all(off) {
         // Either of the two switches both on (`_validate_and_sync_distributed_optimizer_settings`).
-        reading.follows("ddp.use_distributed_optimizer", FieldId::Sharding, Value::Choice("none"), "");
+        reading.follows(
+            "ddp.use_distributed_optimizer",
+            FieldId::Sharding,
+            Value::Choice("none"),
+            "",
+        );
     }
     let sequence_parallel = reading.scenario.get(FieldId::SequenceParallel);
     let in_16_bits = reading.scenario.get(FieldId::Gradients) == Value::Choice("as-weights");
     megatron::end(reading, recipe(reading).map(|recipe| recipe.batch()))?;
     if in_16_bits && reading.stated(&["grad_reduce_in_bf16"]).is_none() {
         let name = "mixed_precision.grad_reduce_in_fp32";
-        reading.follows(name, FieldId::Gradients, Value::Choice("as-weights"), "The recipe says so.");
+        reading.follows(
+            name,
+            FieldId::Gradients,
+            Value::Choice("as-weights"),
+            "The recipe says so.",
+        );
     }
     let alone = whole(&reading.scenario, FieldId::TensorParallel) <= 1;
     let stated = reading.stated(&["sequence_parallel"]).and_then(Given::is_on).map(Value::Flag);
@@ -310,14 +398,18 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
 }
 
 fn adapters(reading: &mut Reading<'_>) {
-    if let Some(given) = reading.stated(&["peft_scheme", "peft"]).cloned().filter(|_| !is_pretraining(reading)) {
+    if let Some(given) =
+        reading.stated(&["peft_scheme", "peft"]).cloned().filter(|_| !is_pretraining(reading))
+    {
         match given.text().to_ascii_lowercase().as_str() {
             "" | "none" => reading.read(&given, FieldId::Method, Value::Choice("full")),
             "lora" => reading.read(&given, FieldId::Method, Value::Choice("lora")),
             "dora" => reading.read(&given, FieldId::Method, Value::Choice("dora")),
             _ => reading.not_modelled(&given, "Adapters of this kind are not modelled."),
         }
-        if reading.stated(&["peft.dim"]).is_none() && !recipe(reading).is_some_and(|recipe| recipe.kind() == Kind::Adapters) {
+        if reading.stated(&["peft.dim"]).is_none()
+            && !recipe(reading).is_some_and(|recipe| recipe.kind() == Kind::Adapters)
+        {
             // `LoRA` of peft/lora.py.
             reading.default("peft.dim", FieldId::Rank, Value::Integer(32));
             reading.default("peft.alpha", FieldId::LoraAlpha, Value::Decimal(32.0));
@@ -333,7 +425,9 @@ fn adapters(reading: &mut Reading<'_>) {
 fn switch(writing: &mut Writing<'_>, name: &str, on: bool, fields: &[FieldId]) {
     match name {
         "bf16" | "fp16" => writing.say("mixed_precision", Some(format!("{name}_mixed")), fields),
-        "grad-reduce-in-bf16" => writing.say("mixed_precision.grad_reduce_in_fp32", Some((!on).to_string()), fields),
+        "grad-reduce-in-bf16" => {
+            writing.say("mixed_precision.grad_reduce_in_fp32", Some((!on).to_string()), fields)
+        }
         "use-distributed-optimizer" => {
             writing.say("ddp.use_distributed_optimizer", Some(on.to_string()), fields);
             writing.say("optimizer.use_distributed_optimizer", Some(on.to_string()), fields);
@@ -354,7 +448,10 @@ fn kind(scenario: &Scenario) -> Kind {
 fn write(writing: &mut Writing<'_>) -> String {
     let scenario = writing.scenario;
     let kind = kind(scenario);
-    let found = scenario.model().filter(|_| !scenario.is_custom_model()).and_then(|row| Recipe::of(row, kind));
+    let found = scenario
+        .model()
+        .filter(|_| !scenario.is_custom_model())
+        .and_then(|row| Recipe::of(row, kind));
     writing.is_said(&[FieldId::Mode, FieldId::Model, FieldId::ModelName]);
     let name = found.as_ref().map_or("RECIPE", |recipe| recipe.name());
     if let Some(recipe) = &found {
@@ -367,7 +464,9 @@ fn write(writing: &mut Writing<'_>) -> String {
     if kind != Kind::Pretrain {
         writing.defaults.set(FieldId::Packing, Value::Flag(true));
         let method = word(scenario, FieldId::Method);
-        writing.defaults.set(FieldId::Method, Value::Choice(if kind == Kind::Full { "full" } else { "lora" }));
+        writing
+            .defaults
+            .set(FieldId::Method, Value::Choice(if kind == Kind::Full { "full" } else { "lora" }));
         if writing.differs(FieldId::Method) {
             writing.say("peft_scheme", Some(method.to_owned()), &[FieldId::Method]);
         }
@@ -379,14 +478,20 @@ fn write(writing: &mut Writing<'_>) -> String {
     let nodes = if gpus > node && gpus.is_multiple_of(node) { gpus / node } else { 1 };
     let several = if nodes > 1 { format!(" --nnodes {nodes}") } else { String::new() };
     let lines: String = writing.items.iter().map(said).collect();
-    format!("torchrun --nproc_per_node {}{several} run_recipe.py \\\n    --recipe {name}{lines}\n", gpus / nodes)
+    format!(
+        "torchrun --nproc_per_node {}{several} run_recipe.py \\\n    --recipe {name}{lines}\n",
+        gpus / nodes
+    )
 }
 
 fn settings(writing: &mut Writing<'_>) {
     let scenario = writing.scenario;
     megatron::write(writing, switch);
     let tensor = whole(scenario, FieldId::TensorParallel) > 1;
-    if tensor && writing.differs(FieldId::SequenceParallel) && !is_on(scenario, FieldId::SequenceParallel) {
+    if tensor
+        && writing.differs(FieldId::SequenceParallel)
+        && !is_on(scenario, FieldId::SequenceParallel)
+    {
         writing.say("sequence-parallel", Some("false".to_owned()), &[FieldId::SequenceParallel]);
     } else {
         writing.is_said(&[FieldId::SequenceParallel]);
@@ -405,7 +510,11 @@ fn settings(writing: &mut Writing<'_>) {
 fn said(item: &Item) -> String {
     let key = item.key.replace('-', "_");
     let value = item.value.as_deref().unwrap_or("true");
-    let value = if value.contains('\n') { format!("[{}]", value.replace('\n', ",")) } else { value.to_owned() };
+    let value = if value.contains('\n') {
+        format!("[{}]", value.replace('\n', ","))
+    } else {
+        value.to_owned()
+    };
     let (section, value) = match key.as_str() {
         "peft_scheme" | "packed_sequence" => return format!(" \\\n    --{key} {value}"),
         "recompute_modules" if !value.starts_with('[') => ("model.", format!("[{value}]")),

@@ -53,10 +53,15 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
 const OWN: &[Flag] = &[
     Flag::sets(&["seq-length"], FieldId::SeqLength),
     Flag::sets(&["make-vocab-size-divisible-by"], FieldId::VocabMultiple),
-    Flag::together(&["num-layers-per-virtual-pipeline-stage", "num-virtual-stages-per-pipeline-rank"]),
+    Flag::together(&[
+        "num-layers-per-virtual-pipeline-stage",
+        "num-virtual-stages-per-pipeline-rank",
+    ]),
     Flag::by(&["transformer-impl"], |reading, given| {
         match given.text().as_str() {
-            "transformer_engine" => reading.read(given, FieldId::TransformerEngine, Value::Flag(true)),
+            "transformer_engine" => {
+                reading.read(given, FieldId::TransformerEngine, Value::Flag(true))
+            }
             "local" => reading.read(given, FieldId::TransformerEngine, Value::Flag(false)),
             _ => reading.not_modelled(given, "Modules of this kind are not modelled."),
         }
@@ -68,30 +73,89 @@ const OWN: &[Flag] = &[
     })
     .alone(),
     Flag::by(&["hidden-dropout"], |reading, given| dropout(reading, given, FieldId::HiddenDropout)),
-    Flag::by(&["attention-dropout"], |reading, given| dropout(reading, given, FieldId::AttentionDropout)),
+    Flag::by(&["attention-dropout"], |reading, given| {
+        dropout(reading, given, FieldId::AttentionDropout)
+    }),
 ];
 
 /// The model's sizes, which are interpreted together.
 const MODEL: &[Flag] = &[
-    Flag::together(&["num-layers", "encoder-num-layers", "hidden-size", "ffn-hidden-size", "num-attention-heads", "kv-channels"]),
-    Flag::together(&["num-query-groups", "max-position-embeddings", "position-embedding-type", "normalization", "vocab-size"]),
+    Flag::together(&[
+        "num-layers",
+        "encoder-num-layers",
+        "hidden-size",
+        "ffn-hidden-size",
+        "num-attention-heads",
+        "kv-channels",
+    ]),
+    Flag::together(&[
+        "num-query-groups",
+        "max-position-embeddings",
+        "position-embedding-type",
+        "normalization",
+        "vocab-size",
+    ]),
     Flag::together(&["tokenizer-type", "tokenizer-model", "padded-vocab-size"]),
-    Flag::together(&["group-query-attention", "use-rotary-position-embeddings", "no-position-embedding", "swiglu"]).alone(),
-    Flag::together(&["squared-relu", "quick-geglu", "disable-bias-linear", "add-qkv-bias", "qk-layernorm"]).alone(),
-    Flag::together(&["untie-embeddings-and-output-weights", "multi-latent-attention", "moe-shared-expert-gate"]).alone(),
-    Flag::together(&["num-experts", "moe-router-topk", "moe-ffn-hidden-size", "moe-shared-expert-intermediate-size"]),
+    Flag::together(&[
+        "group-query-attention",
+        "use-rotary-position-embeddings",
+        "no-position-embedding",
+        "swiglu",
+    ])
+    .alone(),
+    Flag::together(&[
+        "squared-relu",
+        "quick-geglu",
+        "disable-bias-linear",
+        "add-qkv-bias",
+        "qk-layernorm",
+    ])
+    .alone(),
+    Flag::together(&[
+        "untie-embeddings-and-output-weights",
+        "multi-latent-attention",
+        "moe-shared-expert-gate",
+    ])
+    .alone(),
+    Flag::together(&[
+        "num-experts",
+        "moe-router-topk",
+        "moe-ffn-hidden-size",
+        "moe-shared-expert-intermediate-size",
+    ]),
     Flag::together(&["moe-layer-freq", "moe-router-num-groups", "moe-router-group-topk"]),
-    Flag::together(&["q-lora-rank", "kv-lora-rank", "qk-head-dim", "qk-pos-emb-head-dim", "v-head-dim"]),
-    Flag::not_modelled(&["window-size", "window-attn-skip-freq", "no-rope-freq"], "Attention windows are not read from here."),
-    Flag::not_modelled(&["spec"], "A layer specification of its own is not known here.").taking(Takes::Many),
-    Flag::not_modelled(&["hybrid-layer-pattern", "hybrid-override-pattern"], "Hybrid models are not read from here."),
+    Flag::together(&[
+        "q-lora-rank",
+        "kv-lora-rank",
+        "qk-head-dim",
+        "qk-pos-emb-head-dim",
+        "v-head-dim",
+    ]),
+    Flag::not_modelled(
+        &["window-size", "window-attn-skip-freq", "no-rope-freq"],
+        "Attention windows are not read from here.",
+    ),
+    Flag::not_modelled(&["spec"], "A layer specification of its own is not known here.")
+        .taking(Takes::Many),
+    Flag::not_modelled(
+        &["hybrid-layer-pattern", "hybrid-override-pattern"],
+        "Hybrid models are not read from here.",
+    ),
     Flag::not_modelled(
         &["heterogeneous-layers-config-path", "linear-attention-freq"],
         "Layers of this kind are not read from here.",
     ),
     Flag::not_modelled(&["yaml-cfg"], "Arguments in YAML are not read."),
-    Flag::not_modelled(&["attention-output-gate", "qk-l2-norm"], "Attention of this kind is not read from here.").alone(),
-    Flag::not_modelled(&["apply-residual-connection-post-layernorm"], "Blocks of this kind are not modelled.").alone(),
+    Flag::not_modelled(
+        &["attention-output-gate", "qk-l2-norm"],
+        "Attention of this kind is not read from here.",
+    )
+    .alone(),
+    Flag::not_modelled(
+        &["apply-residual-connection-post-layernorm"],
+        "Blocks of this kind are not modelled.",
+    )
+    .alone(),
 ];
 
 fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
@@ -130,9 +194,19 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
         // Without Transformer Engine or Apex, Megatron-Core uses PyTorch's optimizer
         // (`core/optimizer/__init__.py`), and its own attention unless FlashAttention is requested.
         let how = "Without Transformer Engine, Megatron-Core takes PyTorch's.";
-        reading.follows("transformer-impl", FieldId::OptimizerImplementation, Value::Choice("foreach"), how);
+        reading.follows(
+            "transformer-impl",
+            FieldId::OptimizerImplementation,
+            Value::Choice("foreach"),
+            how,
+        );
         if reading.stated(&["use-flash-attn", "attention-backend"]).is_none() {
-            reading.follows("transformer-impl", FieldId::Attention, Value::Choice("standard"), "Megatron-Core's own.");
+            reading.follows(
+                "transformer-impl",
+                FieldId::Attention,
+                Value::Choice("standard"),
+                "Megatron-Core's own.",
+            );
         }
     }
     stages(reading)?;
@@ -145,10 +219,16 @@ fn stages(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let each = count(reading, &["num-layers-per-virtual-pipeline-stage"])?.filter(|each| *each > 0);
     let stages = whole(&reading.scenario, FieldId::PipelineParallel).max(1);
     let layers = whole(&reading.scenario, FieldId::NumHiddenLayers);
-    let found = chunks.or_else(|| each.map(|each| layers / stages / each)).filter(|chunks| *chunks > 0);
+    let found =
+        chunks.or_else(|| each.map(|each| layers / stages / each)).filter(|chunks| *chunks > 0);
     if let Some(chunks) = found {
         let how = "Layers of a stage ÷ layers of a chunk.";
-        reading.follows("num-layers-per-virtual-pipeline-stage", FieldId::VirtualPipeline, Value::Integer(chunks), how);
+        reading.follows(
+            "num-layers-per-virtual-pipeline-stage",
+            FieldId::VirtualPipeline,
+            Value::Integer(chunks),
+            how,
+        );
     }
     Ok(())
 }
@@ -157,7 +237,9 @@ fn stages(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
 fn switch(writing: &mut Writing<'_>, name: &str, on: bool, fields: &[FieldId]) {
     match (name, on) {
         (_, true) => writing.say(name, None, fields),
-        ("gradient-accumulation-fusion", false) => writing.say("no-gradient-accumulation-fusion", None, fields),
+        ("gradient-accumulation-fusion", false) => {
+            writing.say("no-gradient-accumulation-fusion", None, fields)
+        }
         _ => {}
     }
 }
@@ -171,14 +253,25 @@ fn write(writing: &mut Writing<'_>) -> String {
     if writing.differs(FieldId::TransformerEngine) && !is_on(scenario, FieldId::TransformerEngine) {
         writing.say("transformer-impl", Some("local".to_owned()), &[FieldId::TransformerEngine]);
     }
-    for (key, id) in [("hidden-dropout", FieldId::HiddenDropout), ("attention-dropout", FieldId::AttentionDropout)] {
+    for (key, id) in [
+        ("hidden-dropout", FieldId::HiddenDropout),
+        ("attention-dropout", FieldId::AttentionDropout),
+    ] {
         if writing.differs(id) {
-            writing.say(key, Some(if is_on(scenario, id) { "0.1" } else { "0.0" }.to_owned()), &[id]);
+            writing.say(
+                key,
+                Some(if is_on(scenario, id) { "0.1" } else { "0.0" }.to_owned()),
+                &[id],
+            );
         }
     }
     let chunks = whole(scenario, FieldId::VirtualPipeline);
     if chunks > 1 {
-        writing.say("num-virtual-stages-per-pipeline-rank", Some(chunks.to_string()), &[FieldId::VirtualPipeline]);
+        writing.say(
+            "num-virtual-stages-per-pipeline-rank",
+            Some(chunks.to_string()),
+            &[FieldId::VirtualPipeline],
+        );
     }
     writing.table();
     let gpus = whole(scenario, FieldId::Gpus);
@@ -190,5 +283,9 @@ fn write(writing: &mut Writing<'_>) -> String {
     if !is_trained {
         writing.lacks("Megatron-LM trains all weights: what the scenario tunes is not said.");
     }
-    format!("torchrun --nproc_per_node {}{several} pretrain_gpt.py{}\n", gpus / nodes, writing.as_flags())
+    format!(
+        "torchrun --nproc_per_node {}{several} pretrain_gpt.py{}\n",
+        gpus / nodes,
+        writing.as_flags()
+    )
 }

@@ -5,7 +5,9 @@
 
 use super::{FormatSpec, Role};
 use crate::launch::shared::{count, is_on, says, whole, word};
-use crate::launch::shared::{layers, megatron, megatron_flags, megatron_quiet, megatron_swift_flags};
+use crate::launch::shared::{
+    layers, megatron, megatron_flags, megatron_quiet, megatron_swift_flags,
+};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Takes, Text, Writing};
 use crate::scenario::{FieldId, Value};
 
@@ -58,19 +60,32 @@ const OWN: &[Flag] = &[
     Flag::together(&["load", "mcore_model"]),
     Flag::together(&["verb", "max_length", "packing_length", "packing", "padding_free"]),
     Flag::together(&["target_modules"]).taking(Takes::Many),
-    Flag::words(&["tuner_type", "train_type"], FieldId::Method, &[("full", "full"), ("lora", "lora")]),
+    Flag::words(
+        &["tuner_type", "train_type"],
+        FieldId::Method,
+        &[("full", "full"), ("lora", "lora")],
+    ),
     Flag::sets(&["lora_rank"], FieldId::Rank),
     Flag::sets(&["lora_alpha"], FieldId::LoraAlpha),
     Flag::sets(&["lora_dropout"], FieldId::LoraDropout),
     Flag::sets(&["virtual_pipeline_model_parallel_size"], FieldId::VirtualPipeline),
-    Flag::words(&["torch_dtype"], FieldId::Precision, &[("bfloat16", "bf16"), ("float16", "fp16"), ("float32", "fp32")]),
-    Flag::words(&["rlhf_type"], FieldId::Objective, &[("dpo", "dpo"), ("rm", "reward"), ("grpo", "grpo")]),
+    Flag::words(
+        &["torch_dtype"],
+        FieldId::Precision,
+        &[("bfloat16", "bf16"), ("float16", "fp16"), ("float32", "fp32")],
+    ),
+    Flag::words(
+        &["rlhf_type"],
+        FieldId::Objective,
+        &[("dpo", "dpo"), ("rm", "reward"), ("grpo", "grpo")],
+    ),
 ];
 
 fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     let is_run = |verb: &str| matches!(verb, "sft" | "pt" | "rlhf");
     text.invocations().iter().find_map(|run| {
-        let verb = run.arguments.first().filter(|verb| run.program == "megatron" && is_run(&verb.text))?;
+        let verb =
+            run.arguments.first().filter(|verb| run.program == "megatron" && is_run(&verb.text))?;
         let mut stated = run.stated(1, FORMAT.flags);
         stated.given.insert(0, Given::new("verb", verb.text.clone(), verb.place));
         Some(Ok(stated))
@@ -103,7 +118,11 @@ fn begin(reading: &mut Reading<'_>) {
     reading.default("attention_backend", FieldId::FusedAttention, Value::Flag(false));
     reading.default("moe_token_dispatcher_type", FieldId::TokenDispatcher, choice("alltoall"));
     reading.default("moe_grouped_gemm", FieldId::GroupedExperts, Value::Flag(true));
-    reading.default("expert_tensor_parallel_size", FieldId::ExpertTensorParallel, Value::Integer(1));
+    reading.default(
+        "expert_tensor_parallel_size",
+        FieldId::ExpertTensorParallel,
+        Value::Integer(1),
+    );
 }
 
 fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
@@ -117,19 +136,33 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     }
     adapters(reading);
     let verb = reading.stated(&["verb"]).cloned();
-    if let Some(verb) = verb.filter(|verb| verb.text() == "rlhf" && reading.stated(&["rlhf_type"]).is_none()) {
-        reading.derive(&verb, FieldId::Objective, Value::Choice("dpo"), "ms-swift's default for rlhf_type.");
+    if let Some(verb) =
+        verb.filter(|verb| verb.text() == "rlhf" && reading.stated(&["rlhf_type"]).is_none())
+    {
+        reading.derive(
+            &verb,
+            FieldId::Objective,
+            Value::Choice("dpo"),
+            "ms-swift's default for rlhf_type.",
+        );
     }
     let packs = says(reading, &["packing"]);
     reading.scenario.set(FieldId::Packing, Value::Flag(packs));
-    let Some(given) = reading.stated(&["packing_length"]).or_else(|| reading.stated(&["max_length"])).cloned() else {
+    let Some(given) =
+        reading.stated(&["packing_length"]).or_else(|| reading.stated(&["max_length"])).cloned()
+    else {
         let place = crate::launch::Place { line: 1, column: 1 };
         let given = Given::new("max_length", "", place);
-        reading.not_modelled(&given, "Nothing says how long samples are: the model's longest sequence is ms-swift's limit.");
+        reading.not_modelled(
+            &given,
+            "Nothing says how long samples are: the model's longest sequence is ms-swift's limit.",
+        );
         return Ok(());
     };
-    if let Some(length) = count(reading, &["packing_length"])?.or(count(reading, &["max_length"])?) {
-        let how = if packs { "" } else { "An upper bound: without packing the longest batch decides." };
+    if let Some(length) = count(reading, &["packing_length"])?.or(count(reading, &["max_length"])?)
+    {
+        let how =
+            if packs { "" } else { "An upper bound: without packing the longest batch decides." };
         reading.derive(&given, FieldId::SeqLength, Value::Integer(length), how);
     }
     Ok(())
@@ -164,7 +197,8 @@ fn write(writing: &mut Writing<'_>) -> String {
         writing.say("packing", Some("true".to_owned()), &[FieldId::Packing]);
     }
     megatron::write(writing, switch);
-    let names = layers::names(scenario).map(|names| in_megatron(&names)).filter(|names| !names.is_empty());
+    let names =
+        layers::names(scenario).map(|names| in_megatron(&names)).filter(|names| !names.is_empty());
     if let Some(names) = names.filter(|_| word(scenario, FieldId::Method) == "lora") {
         writing.say("target_modules", Some(names.join("\n")), &layers::ALL);
     }

@@ -4,7 +4,10 @@
 //! six real files under `tests/data/launch/NAME`, and nothing else: the page and the command line
 //! find it in the list.
 
-#![allow(clippy::unnecessary_wraps, reason = "functions of the tables have one type, whether they can fail or not")]
+#![allow(
+    clippy::unnecessary_wraps,
+    reason = "functions of the tables have one type, whether they can fail or not"
+)]
 
 use std::fmt;
 

@@ -26,11 +26,26 @@ const TABLES: &[&[Flag]] = &[INPUTS, NOT_MODELLED, QUIET];
 
 /// Number formats of the cache (`--kv-cache-dtype`), with the input's words; formats with scales of
 /// their own are not modelled.
-const CACHE: &[(&str, &str)] =
-    &[("auto", "bf16"), ("bf16", "bf16"), ("bfloat16", "bf16"), ("fp8_e4m3", "fp8"), ("fp8_e5m2", "fp8")];
+const CACHE: &[(&str, &str)] = &[
+    ("auto", "bf16"),
+    ("bf16", "bf16"),
+    ("bfloat16", "bf16"),
+    ("fp8_e4m3", "fp8"),
+    ("fp8_e5m2", "fp8"),
+];
 
 /// Communication libraries with which a GPU sends its tokens to the GPUs of their experts.
-const SENT: &[&str] = &["deepep", "deepep_v2", "mooncake", "nixl", "mori", "flashinfer", "pplx", "megamoe", "flashinfer_megamoe"];
+const SENT: &[&str] = &[
+    "deepep",
+    "deepep_v2",
+    "mooncake",
+    "nixl",
+    "mori",
+    "flashinfer",
+    "pplx",
+    "megamoe",
+    "flashinfer_megamoe",
+];
 
 const INPUTS: &[Flag] = &[
     Flag::by(&["model-path", "model"], model),
@@ -77,8 +92,17 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
         Some(serving::in_full(run.stated(skip, TABLES), TABLES))
     });
     let call = || {
-        let is = |name: &str| matches!(name, "sgl.Engine" | "sglang.Engine" | "Engine" | "ServerArgs" | "sgl.ServerArgs");
-        let call = text.calls().iter().filter(|call| is(&call.name)).max_by_key(|call| call.arguments.len())?;
+        let is = |name: &str| {
+            matches!(
+                name,
+                "sgl.Engine" | "sglang.Engine" | "Engine" | "ServerArgs" | "sgl.ServerArgs"
+            )
+        };
+        let call = text
+            .calls()
+            .iter()
+            .filter(|call| is(&call.name))
+            .max_by_key(|call| call.arguments.len())?;
         let is_ours = call.arguments.iter().any(|given| given.key == "model_path");
         is_ours.then(|| Stated::of(call.arguments.clone()))
     };
@@ -145,9 +169,12 @@ fn begin(reading: &mut Reading<'_>) {
 }
 
 fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
-    let replicas = serving::stated_whole(reading, &["dp-size", "data-parallel-size", "dp"])?.unwrap_or(1);
+    let replicas =
+        serving::stated_whole(reading, &["dp-size", "data-parallel-size", "dp"])?.unwrap_or(1);
     let shared = ["enable-dp-attention", "attn-dp-size", "attention-data-parallel-size"];
-    let attention = reading.stated(&shared).is_some_and(|given| given.is_on() != Some(false) && given.text() != "1");
+    let attention = reading
+        .stated(&shared)
+        .is_some_and(|given| given.is_on() != Some(false) && given.text() != "1");
     // With data-parallel attention the replicas are subsets of the tensor ranks, so they need no
     // further GPUs.
     serving::gpus(reading, if attention { 1 } else { replicas });
@@ -164,18 +191,22 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
 /// but latent attention, it reserves 1,536 MiB and an eighth of a GiB for each rank.
 fn share(reading: &mut Reading<'_>) {
     let memory = serving::mebibytes(&reading.scenario);
-    let latent = matches!(reading.scenario.get(FieldId::KvLoraRank), Value::Integer(rank) if rank > 0);
-    if reading.stated(&["mem-fraction-static"]).is_some_and(|given| !given.is_unknown()) || memory <= 0.0 {
+    let latent =
+        matches!(reading.scenario.get(FieldId::KvLoraRank), Value::Integer(rank) if rank > 0);
+    if reading.stated(&["mem-fraction-static"]).is_some_and(|given| !given.is_unknown())
+        || memory <= 0.0
+    {
         return;
     }
-    let ranks =
-        whole(&reading.scenario, FieldId::TensorParallel).saturating_mul(whole(&reading.scenario, FieldId::PipelineParallel));
+    let ranks = whole(&reading.scenario, FieldId::TensorParallel)
+        .saturating_mul(whole(&reading.scenario, FieldId::PipelineParallel));
     let for_ranks = crate::units::to_f64(ranks) / 8.0 * 1024.0;
     let chunk = crate::units::to_f64(whole(&reading.scenario, FieldId::PrefillChunkSize));
     let reserved = if latent {
         // The graphs of decode steps and of prompts are reserved in addition; on large GPUs the
         // reserve is at least 10 GiB.
-        let reserved = 512.0 + chunk.max(2_048.0) * 1.5 + for_ranks + 1.5 * 1024.0 + 2.0 * graphs(reading);
+        let reserved =
+            512.0 + chunk.max(2_048.0) * 1.5 + for_ranks + 1.5 * 1024.0 + 2.0 * graphs(reading);
         if memory > 60.0 * 1024.0 { reserved.max(10.0 * 1024.0) } else { reserved }
     } else {
         1_536.0 + for_ranks

@@ -4,7 +4,9 @@ use super::{FormatSpec, Role};
 use crate::launch::report::Way;
 use crate::launch::shared::run::{self, Habits, Mixed, Weights, settle};
 use crate::launch::shared::swift_flags::FURTHER;
-use crate::launch::shared::{adapters, is_on, objective, stated_on, stated_whole, trainer, whole, word, words};
+use crate::launch::shared::{
+    adapters, is_on, objective, stated_on, stated_whole, trainer, whole, word, words,
+};
 use crate::launch::{Flag, Given, LaunchError, Place, Reading, Stated, Takes, Text, Writing};
 use crate::scenario::{FieldId, Value};
 
@@ -20,14 +22,26 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     begin,
     end,
     write: Some(write),
-    further: &[FieldId::Model, FieldId::Gpus, FieldId::Precision, FieldId::Method, FieldId::Objective],
+    further: &[
+        FieldId::Model,
+        FieldId::Gpus,
+        FieldId::Precision,
+        FieldId::Method,
+        FieldId::Objective,
+    ],
 };
 
 const HABITS: Habits = Habits {
     // `_init_mixed_precision` (`base_args/model_args.py`): weights in fp32 are trained under fp16's
     // autocast.
     weights: |reading| if dtype(reading) == "float32" { Weights::Full } else { Weights::Short },
-    mixed: |reading| if matches!(dtype(reading).as_str(), "float32" | "float16") { Mixed::Fp16 } else { Mixed::Bf16 },
+    mixed: |reading| {
+        if matches!(dtype(reading).as_str(), "float32" | "float16") {
+            Mixed::Fp16
+        } else {
+            Mixed::Bf16
+        }
+    },
     // Gradient accumulation makes up at least 16 sequences a step
     // (`_init_gradient_accumulation_steps`).
     steps: |micro, gpus| 16u64.div_ceil(micro.max(1)).div_ceil(gpus.max(1)).max(1),
@@ -48,8 +62,16 @@ const FLAGS: &[Flag] = &[
         objective::take(reading, given, &kind);
         Ok(())
     }),
-    Flag::together(&["tuner_type", "train_type", "sft_type", "quant_bits", "quant_method", "quantization_bit", "use_dora"])
-        .taking(Takes::Optional),
+    Flag::together(&[
+        "tuner_type",
+        "train_type",
+        "sft_type",
+        "quant_bits",
+        "quant_method",
+        "quantization_bit",
+        "use_dora",
+    ])
+    .taking(Takes::Optional),
     Flag::together(&["torch_dtype", "dtype"]),
     Flag::words(&["attn_impl"], FieldId::Attention, trainer::ATTENTION),
     Flag::by(&["max_length", "packing_length"], |reading, given| {
@@ -63,15 +85,26 @@ const FLAGS: &[Flag] = &[
         reading.read(given, FieldId::SeqLength, Value::Integer(tokens));
         Ok(())
     }),
-    Flag::together(&["max_completion_length", "use_vllm", "vllm_mode", "sleep_level", "beta", "response_length"])
-        .taking(Takes::Optional),
+    Flag::together(&[
+        "max_completion_length",
+        "use_vllm",
+        "vllm_mode",
+        "sleep_level",
+        "beta",
+        "response_length",
+    ])
+    .taking(Takes::Optional),
     Flag::sets(&["lora_rank"], FieldId::Rank),
     Flag::sets(&["lora_alpha"], FieldId::LoraAlpha),
     Flag::sets(&["lora_dropout", "lora_dropout_p"], FieldId::LoraDropout),
     Flag::by(&["target_modules", "lora_target_modules"], adapters::TARGETS).taking(Takes::Many),
     Flag::by(&["modules_to_save", "lora_modules_to_save"], adapters::SAVED).taking(Takes::Many),
     Flag::switch(&["bnb_4bit_use_double_quant"], FieldId::DoubleQuant),
-    Flag::words(&["lora_dtype"], FieldId::AdapterDType, &[("float32", "fp32"), ("bfloat16", "weights"), ("float16", "weights")]),
+    Flag::words(
+        &["lora_dtype"],
+        FieldId::AdapterDType,
+        &[("float32", "fp32"), ("bfloat16", "weights"), ("float16", "weights")],
+    ),
     Flag::switch(&["packing"], FieldId::Packing),
     Flag::switch(&["freeze_vit"], FieldId::FrozenTower),
     Flag::words(&["optimizer"], FieldId::Optimizer, &[("muon", "muon")]),
@@ -83,7 +116,10 @@ fn dtype(reading: &Reading<'_>) -> String {
 
 /// Evaluations run where a part of the data is set apart for them (`_init_eval_strategy`).
 fn evaluates(reading: &Reading<'_>) -> bool {
-    let ratio = reading.stated(&["split_dataset_ratio"]).and_then(|given| given.number().ok()).unwrap_or(0.0);
+    let ratio = reading
+        .stated(&["split_dataset_ratio"])
+        .and_then(|given| given.number().ok())
+        .unwrap_or(0.0);
     let set_apart = ratio > 0.0 && stated_on(reading, &["streaming"]) != Some(true);
     set_apart || reading.stated(&["val_dataset", "cached_val_dataset"]).is_some()
 }
@@ -91,10 +127,15 @@ fn evaluates(reading: &Reading<'_>) -> bool {
 fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     let command = text.invocations().iter().find_map(|run| {
         let first = run.arguments.first();
-        let verb = first.map(|word| word.text.as_str()).filter(|word| matches!(*word, "sft" | "pt" | "rlhf"));
-        let script = run.program.strip_suffix(".py").filter(|name| matches!(*name, "sft" | "pt" | "rlhf"));
+        let verb = first
+            .map(|word| word.text.as_str())
+            .filter(|word| matches!(*word, "sft" | "pt" | "rlhf"));
+        let script =
+            run.program.strip_suffix(".py").filter(|name| matches!(*name, "sft" | "pt" | "rlhf"));
         let is_module = run.program.starts_with("swift.cli.");
-        let has_model = || run.arguments.iter().any(|word| word.text == "--model" || word.text == "--tuner_type");
+        let has_model = || {
+            run.arguments.iter().any(|word| word.text == "--model" || word.text == "--tuner_type")
+        };
         let (kind, skip) = match (run.program.as_str(), verb, script) {
             ("swift", Some(verb), _) => (verb, 1),
             (_, _, Some(script)) if has_model() => (script, 0),
@@ -111,9 +152,19 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
         Some(stated)
     });
     let calls = || {
-        let class = |name: &str| matches!(name, "SftArguments" | "RLHFArguments" | "PretrainArguments" | "TrainArguments");
-        let call = text.calls().iter().find(|call| class(call.name.rsplit('.').next().unwrap_or_default()))?;
-        Some(Stated::of(call.arguments.iter().filter(|given| !given.key.is_empty()).cloned().collect()))
+        let class = |name: &str| {
+            matches!(
+                name,
+                "SftArguments" | "RLHFArguments" | "PretrainArguments" | "TrainArguments"
+            )
+        };
+        let call = text
+            .calls()
+            .iter()
+            .find(|call| class(call.name.rsplit('.').next().unwrap_or_default()))?;
+        Some(Stated::of(
+            call.arguments.iter().filter(|given| !given.key.is_empty()).cloned().collect(),
+        ))
     };
     command.or_else(calls).map(Ok)
 }
@@ -140,7 +191,9 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let by = reading.stated(&["quant_method"]).map_or_else(|| "bnb".to_owned(), Given::text);
     let dora = stated_on(reading, &["use_dora"]) == Some(true);
     adapters::method(reading, kind == "lora", bits == Some(4) && by == "bnb", dora, "tuner_type");
-    if let (Some(bits), Some(given)) = (bits, reading.stated(&["quant_bits", "quantization_bit"]).cloned()) {
+    if let (Some(bits), Some(given)) =
+        (bits, reading.stated(&["quant_bits", "quantization_bit"]).cloned())
+    {
         if bits == 4 && by == "bnb" {
             reading.tell(&given, Way::Read, "Weights of 4 bits below adapters.".to_owned());
         } else {
@@ -148,19 +201,30 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
         }
     }
     if let Some(given) = tuner.filter(|_| !matches!(kind.as_str(), "lora" | "full")) {
-        reading.not_modelled(&given, "This tuner is not modelled: all parameters are counted as learning.");
+        reading.not_modelled(
+            &given,
+            "This tuner is not modelled: all parameters are counted as learning.",
+        );
     }
     if reading.stated(&["max_length", "packing_length"]).is_none()
         && let Value::Integer(most) = reading.scenario.get(FieldId::MaxPositionEmbeddings)
     {
-        reading.follows("max_length", FieldId::SeqLength, Value::Integer(most.max(1)), "As long as the model allows.");
+        reading.follows(
+            "max_length",
+            FieldId::SeqLength,
+            Value::Integer(most.max(1)),
+            "As long as the model allows.",
+        );
     }
     run::frozen_tower(reading, "freeze_vit");
     objective::answers(reading, 512)?;
     let gpus = gpus(reading)?;
     settle(reading, &HABITS, Some(gpus))?;
-    if reading.scenario.get(FieldId::Rollout) != Value::Choice("apart") && word(&reading.scenario, FieldId::Objective) == "grpo" {
-        let all = whole(&reading.scenario, FieldId::GlobalBatchSize) / whole(&reading.scenario, FieldId::Gpus).max(1);
+    if reading.scenario.get(FieldId::Rollout) != Value::Choice("apart")
+        && word(&reading.scenario, FieldId::Objective) == "grpo"
+    {
+        let all = whole(&reading.scenario, FieldId::GlobalBatchSize)
+            / whole(&reading.scenario, FieldId::Gpus).max(1);
         reading.follows(
             "num_generations",
             FieldId::RolloutSequences,
@@ -179,14 +243,18 @@ fn gpus(reading: &mut Reading<'_>) -> Result<u64, LaunchError> {
         given.whole().ok()
     };
     let (each, machines) = (stated("NPROC_PER_NODE"), stated("NNODES"));
-    if let Some(launched) = reading.launcher(&["nproc_per_node", "nproc-per-node"]).and_then(|given| given.whole().ok()) {
+    if let Some(launched) =
+        reading.launcher(&["nproc_per_node", "nproc-per-node"]).and_then(|given| given.whole().ok())
+    {
         return Ok(launched.saturating_mul(machines.unwrap_or(1)));
     }
     if each.is_some() || machines.is_some() {
         return Ok(each.unwrap_or(1).saturating_mul(machines.unwrap_or(1)));
     }
-    let visible =
-        reading.environment("CUDA_VISIBLE_DEVICES").filter(|given| !given.is_unknown() && given.list().len() > 1).cloned();
+    let visible = reading
+        .environment("CUDA_VISIBLE_DEVICES")
+        .filter(|given| !given.is_unknown() && given.list().len() > 1)
+        .cloned();
     if let Some(given) = visible {
         reading.not_modelled(&given, "Without NPROC_PER_NODE one process lays the blocks out over these GPUs; one is counted.");
     }
@@ -208,7 +276,11 @@ fn write(writing: &mut Writing<'_>) -> String {
         writing.say("rlhf_type", Some(if kind == "reward" { "rm" } else { kind }.to_owned()), &[]);
         "rlhf"
     };
-    writing.say("max_length", Some(whole(scenario, FieldId::SeqLength).to_string()), &[FieldId::SeqLength]);
+    writing.say(
+        "max_length",
+        Some(whole(scenario, FieldId::SeqLength).to_string()),
+        &[FieldId::SeqLength],
+    );
     words::say(writing, &HABITS, false);
     words::checkpointing(writing, "gradient_checkpointing");
     let choices = [

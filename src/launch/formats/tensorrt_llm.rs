@@ -25,8 +25,13 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
 const TABLES: &[&[Flag]] = &[INPUTS, NOT_MODELLED, QUIET];
 
 /// Number formats of the cache (`kv_cache_config.dtype`), with the input's words.
-const CACHE: &[(&str, &str)] =
-    &[("auto", "bf16"), ("bfloat16", "bf16"), ("float16", "bf16"), ("fp8", "fp8"), ("float32", "fp32")];
+const CACHE: &[(&str, &str)] = &[
+    ("auto", "bf16"),
+    ("bfloat16", "bf16"),
+    ("float16", "bf16"),
+    ("fp8", "fp8"),
+    ("float32", "fp32"),
+];
 
 const INPUTS: &[Flag] = &[
     Flag::by(&["model"], model),
@@ -68,10 +73,15 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     let call = || {
         let is_ours = text.raw.contains("tensorrt_llm");
         let is = |name: &str| name.rsplit('.').next() == Some("LLM");
-        let call = text.calls().iter().filter(|call| is_ours && is(&call.name)).max_by_key(|call| call.arguments.len())?;
+        let call = text
+            .calls()
+            .iter()
+            .filter(|call| is_ours && is(&call.name))
+            .max_by_key(|call| call.arguments.len())?;
         Some(Stated::of(call.arguments.clone()))
     };
-    let stated = command.or_else(call).map(|stated| Stated { given: of_bases(stated.given), ..stated });
+    let stated =
+        command.or_else(call).map(|stated| Stated { given: of_bases(stated.given), ..stated });
     stated.map(Ok).or_else(|| file(text))
 }
 
@@ -85,7 +95,11 @@ fn of_bases(given: Vec<Given>) -> Vec<Given> {
     let is_known = |name: &str| TABLES.iter().copied().flatten().any(|flag| flag.is_called(name));
     let mut plain: Vec<Given> = Vec::new();
     for given in given {
-        let base = given.key.split_once('.').map(|(base, _)| base.to_owned()).filter(|base| is_known(base));
+        let base = given
+            .key
+            .split_once('.')
+            .map(|(base, _)| base.to_owned())
+            .filter(|base| is_known(base));
         match base.filter(|_| !is_known(&given.key)) {
             Some(base) if plain.iter().any(|known| known.key == base) => {}
             Some(base) => plain.push(Given { key: base, value: "…".into(), place: given.place }),
@@ -104,7 +118,10 @@ fn backend(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     if given.text() == "pytorch" {
         reading.tell(given, crate::launch::Way::NoEffect, String::new());
     } else {
-        reading.not_modelled(given, "Another backend than PyTorch's carries the layers out otherwise.");
+        reading.not_modelled(
+            given,
+            "Another backend than PyTorch's carries the layers out otherwise.",
+        );
     }
     Ok(())
 }
@@ -154,12 +171,15 @@ fn write(writing: &mut Writing<'_>) -> String {
         lines.push(format!("  dtype: {word}\n"));
         writing.is_said(&[FieldId::KvCacheDType]);
     }
-    if writing.differs(FieldId::BlockSize) && writing.scenario.get(FieldId::BlockSize) != Value::Empty {
+    if writing.differs(FieldId::BlockSize)
+        && writing.scenario.get(FieldId::BlockSize) != Value::Empty
+    {
         lines.push(format!("  tokens_per_block: {block}\n"));
         writing.is_said(&[FieldId::BlockSize]);
     }
     let _ = serving::other_weights(writing, |_| None);
-    let file = (!lines.is_empty()).then(|| format!("cat > options.yaml <<'EOF'\nkv_cache_config:\n{}EOF\n", lines.concat()));
+    let file = (!lines.is_empty())
+        .then(|| format!("cat > options.yaml <<'EOF'\nkv_cache_config:\n{}EOF\n", lines.concat()));
     if file.is_some() {
         writing.say("extra_llm_api_options", Some("options.yaml".to_owned()), &[]);
     }

@@ -44,7 +44,11 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
 const RUN: &[Flag] = &[
     Flag::by(&["job.config_file"], |reading, given| reading.beneath(given, keys)),
     Flag::together(&["model.name", "model.flavor", "module", "config", "model.converters"]),
-    Flag::together(&["training.local_batch_size", "training.batch_size", "training.global_batch_size"]),
+    Flag::together(&[
+        "training.local_batch_size",
+        "training.batch_size",
+        "training.global_batch_size",
+    ]),
     Flag::together(&["training.dtype", "training.mixed_precision_param"]),
     Flag::sets(&["training.seq_len"], FieldId::SeqLength),
     Flag::switch(&["compile.enable", "training.compile"], FieldId::Compile),
@@ -70,9 +74,16 @@ const RUN: &[Flag] = &[
     ),
     Flag::switch(&["optimizer.early_step_in_backward"], FieldId::OptimizerInBackward),
     Flag::together(&["activation_checkpoint.mode", "activation_checkpoint.selective_ac_option"]),
-    Flag::together(&["float8.recipe_name", "quantize.linear.float8.recipe_name", "quantize.dense.float8.recipe_name"]),
+    Flag::together(&[
+        "float8.recipe_name",
+        "quantize.linear.float8.recipe_name",
+        "quantize.dense.float8.recipe_name",
+    ]),
     Flag::switch(
-        &["quantize.linear.float8.enable_fsdp_float8_all_gather", "float8.enable_fsdp_float8_all_gather"],
+        &[
+            "quantize.linear.float8.enable_fsdp_float8_all_gather",
+            "float8.enable_fsdp_float8_all_gather",
+        ],
         FieldId::Float8Gathers,
     ),
 ];
@@ -82,7 +93,10 @@ const PARALLELISM: &[Flag] = &[
     Flag::sets(&["parallelism.pipeline_parallel_degree"], FieldId::PipelineParallel),
     Flag::sets(&["parallelism.context_parallel_degree"], FieldId::ContextParallel),
     Flag::sets(&["parallelism.expert_parallel_degree"], FieldId::ExpertParallel),
-    Flag::together(&["parallelism.data_parallel_shard_degree", "parallelism.data_parallel_replicate_degree"]),
+    Flag::together(&[
+        "parallelism.data_parallel_shard_degree",
+        "parallelism.data_parallel_replicate_degree",
+    ]),
     Flag::by(&["parallelism.fsdp_reshard_after_forward"], |reading, given| {
         let on = match given.text().as_str() {
             "always" => true,
@@ -95,33 +109,91 @@ const PARALLELISM: &[Flag] = &[
         reading.read(given, FieldId::ReshardAfterForward, Value::Flag(on));
         Ok(())
     }),
-    Flag::together(&["parallelism.pipeline_parallel_schedule", "float8.moe_fqns_prototype", "float8.moe_fqns"]),
-    Flag::together(&["parallelism.pipeline_parallel_microbatch_size", "parallelism.enable_sequence_parallel"]),
+    Flag::together(&[
+        "parallelism.pipeline_parallel_schedule",
+        "float8.moe_fqns_prototype",
+        "float8.moe_fqns",
+    ]),
+    Flag::together(&[
+        "parallelism.pipeline_parallel_microbatch_size",
+        "parallelism.enable_sequence_parallel",
+    ]),
 ];
 
 const NOT_MODELLED: &[Flag] = &[
-    Flag::not_modelled(&["parallelism.enable_async_tensor_parallel"], "Products that overlap messages take a workspace."),
-    Flag::not_modelled(&["compile.enable_async_tensor_parallel"], "Products that overlap messages take a workspace."),
-    Flag::not_modelled(&["parallelism.disable_loss_parallel"], "The loss is counted split over tensor-parallel GPUs."),
-    Flag::not_modelled_unless(&["parallelism.expert_tensor_parallel_degree"], &["1"], "Split experts are not modelled here."),
-    Flag::not_modelled_unless(&["parallelism.expert_parallel_comm_backend"], &["standard"], "Its buffers are not modelled."),
-    Flag::not_modelled(&["parallelism.module_fqns_per_model_part"], "Layers in an order of their own are not modelled."),
-    Flag::not_modelled(&["parallelism.pipeline_parallel_layers_per_stage"], "Chunks of stages are not modelled for torchtitan."),
-    Flag::not_modelled(&["parallelism.enable_fsdp_symm_mem"], "Symmetric memory takes buffers of its own."),
-    Flag::not_modelled_unless(&["activation_checkpoint.memory_budget"], &["0.5"], "A budget of memory is not modelled."),
-    Flag::not_modelled(&["activation_checkpoint.per_op_sac_force_recompute_mm_shapes_by_fqns"], "It recomputes more."),
+    Flag::not_modelled(
+        &["parallelism.enable_async_tensor_parallel"],
+        "Products that overlap messages take a workspace.",
+    ),
+    Flag::not_modelled(
+        &["compile.enable_async_tensor_parallel"],
+        "Products that overlap messages take a workspace.",
+    ),
+    Flag::not_modelled(
+        &["parallelism.disable_loss_parallel"],
+        "The loss is counted split over tensor-parallel GPUs.",
+    ),
+    Flag::not_modelled_unless(
+        &["parallelism.expert_tensor_parallel_degree"],
+        &["1"],
+        "Split experts are not modelled here.",
+    ),
+    Flag::not_modelled_unless(
+        &["parallelism.expert_parallel_comm_backend"],
+        &["standard"],
+        "Its buffers are not modelled.",
+    ),
+    Flag::not_modelled(
+        &["parallelism.module_fqns_per_model_part"],
+        "Layers in an order of their own are not modelled.",
+    ),
+    Flag::not_modelled(
+        &["parallelism.pipeline_parallel_layers_per_stage"],
+        "Chunks of stages are not modelled for torchtitan.",
+    ),
+    Flag::not_modelled(
+        &["parallelism.enable_fsdp_symm_mem"],
+        "Symmetric memory takes buffers of its own.",
+    ),
+    Flag::not_modelled_unless(
+        &["activation_checkpoint.memory_budget"],
+        &["0.5"],
+        "A budget of memory is not modelled.",
+    ),
+    Flag::not_modelled(
+        &["activation_checkpoint.per_op_sac_force_recompute_mm_shapes_by_fqns"],
+        "It recomputes more.",
+    ),
     Flag::not_modelled(
         &["quantize.grouped_mm.*", "quantize.linear.mx.*", "mx.*"],
         "Experts in float8 and MXFP8 are not modelled.",
     ),
-    Flag::not_modelled(&["fault_tolerance.enable", "memory_estimation.enable"], "It is not modelled."),
-    Flag::not_modelled(&["validation.enable", "validation.enabled"], "Evaluations are not modelled for torchtitan."),
-    Flag::not_modelled(&["experimental.custom_import", "experimental.custom_args_module"], "Code of one's own is not known."),
+    Flag::not_modelled(
+        &["fault_tolerance.enable", "memory_estimation.enable"],
+        "It is not modelled.",
+    ),
+    Flag::not_modelled(
+        &["validation.enable", "validation.enabled"],
+        "Evaluations are not modelled for torchtitan.",
+    ),
+    Flag::not_modelled(
+        &["experimental.custom_import", "experimental.custom_args_module"],
+        "Code of one's own is not known.",
+    ),
 ];
 
 /// Keys that change no tensor.
 const QUIET: &[Flag] = &[
-    Flag::no_effect(&["job.*", "profiling.*", "profiler.*", "metrics.*", "checkpoint.*", "comm.*", "debug.*", "lr_scheduler.*"]),
+    Flag::no_effect(&[
+        "job.*",
+        "profiling.*",
+        "profiler.*",
+        "metrics.*",
+        "checkpoint.*",
+        "comm.*",
+        "debug.*",
+        "lr_scheduler.*",
+    ]),
     Flag::no_effect(&[
         "validation.*",
         "validator.*",
@@ -130,16 +202,58 @@ const QUIET: &[Flag] = &[
         "fault_tolerance.*",
         "memory_estimation.*",
     ]),
-    Flag::no_effect(&["model.hf_assets_path", "model.tokenizer_path", "model.print_after_conversion", "hf_assets_path"]),
-    Flag::no_effect(&["training.dataset", "training.dataset_path", "training.max_norm", "training.steps", "training.seed"]),
-    Flag::no_effect(&["training.gc_freq", "training.gc_debug", "training.dataloader.*", "training.deterministic"]),
-    Flag::no_effect(&["optimizer.lr", "optimizer.beta1", "optimizer.beta2", "optimizer.eps", "optimizer.weight_decay"]),
-    Flag::no_effect(&["activation_checkpoint.early_stop", "activation_checkpoint.preserve_rng_state", "compile.backend"]),
-    Flag::no_effect(&["activation_checkpoint.determinism_check", "activation_checkpoint.debug", "float8.*"]),
-    Flag::no_effect(&["activation_checkpoint.visualize_memory_budget_pareto", "quantize.linear.float8.*"]),
-    Flag::no_effect(&["parallelism.context_parallel_rotate_method", "parallelism.context_parallel_load_balancer"]),
-    Flag::no_effect(&["parallelism.pipeline_parallel_schedule_csv", "parallelism.pipeline_parallel_first_stage_less_layers"]),
-    Flag::no_effect(&["parallelism.pipeline_parallel_last_stage_less_layers", "parallelism.spmd_backend"]),
+    Flag::no_effect(&[
+        "model.hf_assets_path",
+        "model.tokenizer_path",
+        "model.print_after_conversion",
+        "hf_assets_path",
+    ]),
+    Flag::no_effect(&[
+        "training.dataset",
+        "training.dataset_path",
+        "training.max_norm",
+        "training.steps",
+        "training.seed",
+    ]),
+    Flag::no_effect(&[
+        "training.gc_freq",
+        "training.gc_debug",
+        "training.dataloader.*",
+        "training.deterministic",
+    ]),
+    Flag::no_effect(&[
+        "optimizer.lr",
+        "optimizer.beta1",
+        "optimizer.beta2",
+        "optimizer.eps",
+        "optimizer.weight_decay",
+    ]),
+    Flag::no_effect(&[
+        "activation_checkpoint.early_stop",
+        "activation_checkpoint.preserve_rng_state",
+        "compile.backend",
+    ]),
+    Flag::no_effect(&[
+        "activation_checkpoint.determinism_check",
+        "activation_checkpoint.debug",
+        "float8.*",
+    ]),
+    Flag::no_effect(&[
+        "activation_checkpoint.visualize_memory_budget_pareto",
+        "quantize.linear.float8.*",
+    ]),
+    Flag::no_effect(&[
+        "parallelism.context_parallel_rotate_method",
+        "parallelism.context_parallel_load_balancer",
+    ]),
+    Flag::no_effect(&[
+        "parallelism.pipeline_parallel_schedule_csv",
+        "parallelism.pipeline_parallel_first_stage_less_layers",
+    ]),
+    Flag::no_effect(&[
+        "parallelism.pipeline_parallel_last_stage_less_layers",
+        "parallelism.spmd_backend",
+    ]),
 ];
 
 /// Models by name and flavour, with the repository of a model that has these sizes.
@@ -169,14 +283,18 @@ const MODELS: [(&str, &str, &str); 20] = [
 fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     keys(text).or_else(|| {
         text.invocations().iter().find_map(|run| {
-            let is_script =
-                run.program == "run_train.sh" || run.arguments.first().is_some_and(|word| word.text.ends_with("run_train.sh"));
-            if !is_script && run.program != "torchtitan.train" && !run.program.starts_with("torchtitan") {
+            let is_script = run.program == "run_train.sh"
+                || run.arguments.first().is_some_and(|word| word.text.ends_with("run_train.sh"));
+            if !is_script
+                && run.program != "torchtitan.train"
+                && !run.program.starts_with("torchtitan")
+            {
                 return None;
             }
             let skip = usize::from(is_script && run.program != "run_train.sh");
             let mut stated = run.stated(skip, FORMAT.flags);
-            let file = stated.environment.iter().rev().find(|given| given.key == "CONFIG_FILE").cloned();
+            let file =
+                stated.environment.iter().rev().find(|given| given.key == "CONFIG_FILE").cloned();
             if let Some(file) = file {
                 stated.given.push(Given { key: "job.config_file".to_owned(), ..file });
             }
@@ -191,8 +309,12 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
 
 /// A TOML file, recognised by keys that only torchtitan has.
 fn keys(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
-    text.keys_with(&["model.flavor", "parallelism.data_parallel_shard_degree", "activation_checkpoint.mode"])
-        .map(|keys| keys.map(Stated::of))
+    text.keys_with(&[
+        "model.flavor",
+        "parallelism.data_parallel_shard_degree",
+        "activation_checkpoint.mode",
+    ])
+    .map(|keys| keys.map(Stated::of))
 }
 
 fn begin(reading: &mut Reading<'_>) {
@@ -200,7 +322,12 @@ fn begin(reading: &mut Reading<'_>) {
     let scenario = &mut reading.scenario;
     scenario.set(FieldId::Mode, choice("train"));
     scenario.set(FieldId::Attention, choice("flash"));
-    for id in [FieldId::TensorParallel, FieldId::PipelineParallel, FieldId::ContextParallel, FieldId::ExpertParallel] {
+    for id in [
+        FieldId::TensorParallel,
+        FieldId::PipelineParallel,
+        FieldId::ContextParallel,
+        FieldId::ExpertParallel,
+    ] {
         scenario.set(id, Value::Integer(1));
     }
     reading.default("torchtitan", FieldId::Stack, choice("torchtitan-2025"));
@@ -211,9 +338,17 @@ fn begin(reading: &mut Reading<'_>) {
     reading.default("optimizer.name", FieldId::Optimizer, choice("adamw"));
     reading.default("optimizer.implementation", FieldId::OptimizerImplementation, choice("fused"));
     reading.default("activation_checkpoint.mode", FieldId::Recompute, choice("selective"));
-    reading.default("parallelism.fsdp_reshard_after_forward", FieldId::ReshardAfterForward, Value::Flag(true));
+    reading.default(
+        "parallelism.fsdp_reshard_after_forward",
+        FieldId::ReshardAfterForward,
+        Value::Flag(true),
+    );
     reading.default("parallelism.data_parallel_shard_degree", FieldId::Sharding, choice("fsdp"));
-    reading.default("parallelism.pipeline_parallel_schedule", FieldId::PipelineSchedule, choice("1f1b"));
+    reading.default(
+        "parallelism.pipeline_parallel_schedule",
+        FieldId::PipelineSchedule,
+        choice("1f1b"),
+    );
     // `run_train.sh` sets this.
     reading.default("PYTORCH_CUDA_ALLOC_CONF", FieldId::ExpandableSegments, Value::Flag(true));
     reading.default("NGPU", FieldId::Gpus, Value::Integer(8));
@@ -242,11 +377,19 @@ fn model(reading: &mut Reading<'_>) {
     let (name, flavor) = (stated(&["model.name"]), stated(&["model.flavor"]));
     let config = stated(&["config"]);
     if let Some(config) = config.filter(|config| !config.text().contains(".toml")) {
-        reading.derive(&config, FieldId::Stack, Value::Choice("torchtitan"), "`--config` is torchtitan 0.3's.");
+        reading.derive(
+            &config,
+            FieldId::Stack,
+            Value::Choice("torchtitan"),
+            "`--config` is torchtitan 0.3's.",
+        );
         reading.scenario.set(FieldId::Loss, Value::Choice("torchtitan-chunks"));
         let text = config.text().replace('_', "-").to_ascii_lowercase();
         let found = MODELS.iter().find(|(name, flavor, _)| {
-            text == format!("{name}-{flavor}").replace('_', "-").to_ascii_lowercase().replace('.', "-")
+            text == format!("{name}-{flavor}")
+                .replace('_', "-")
+                .to_ascii_lowercase()
+                .replace('.', "-")
         });
         if let Some((.., repository)) = found {
             reading.model(&Given { value: (*repository).into(), ..config.clone() });
@@ -256,13 +399,22 @@ fn model(reading: &mut Reading<'_>) {
     }
     let Some(flavor) = flavor else { return };
     let name = name.map_or_else(|| "llama3".to_owned(), |name| name.text());
-    let of_flavor = || MODELS.iter().filter(|(own, size, _)| *own == name && size.eq_ignore_ascii_case(&flavor.text()));
+    let of_flavor = || {
+        MODELS
+            .iter()
+            .filter(|(own, size, _)| *own == name && size.eq_ignore_ascii_case(&flavor.text()))
+    };
     // Several models share these sizes; the tokenizer's folder tells which one is meant.
-    let last = |path: &str| path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
+    let last =
+        |path: &str| path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
     let folder = reading.stated(&["model.hf_assets_path"]).map(|given| last(&given.text()));
-    let named = of_flavor().find(|(.., repository)| folder.as_deref() == Some(last(repository).as_str()));
+    let named =
+        of_flavor().find(|(.., repository)| folder.as_deref() == Some(last(repository).as_str()));
     let found = named.or_else(|| of_flavor().next());
-    let value = found.map_or_else(|| format!("{name} {}", flavor.text()), |(.., repository)| (*repository).to_owned());
+    let value = found.map_or_else(
+        || format!("{name} {}", flavor.text()),
+        |(.., repository)| (*repository).to_owned(),
+    );
     reading.model(&Given { value: value.into(), ..flavor });
 }
 
@@ -274,7 +426,9 @@ fn formats(reading: &mut Reading<'_>) {
         (_, Some("float32")) => "fp32",
         _ => "fsdp-mixed",
     };
-    if let Some(given) = reading.stated(&["training.dtype", "training.mixed_precision_param"]).cloned() {
+    if let Some(given) =
+        reading.stated(&["training.dtype", "training.mixed_precision_param"]).cloned()
+    {
         reading.read(&given, FieldId::Precision, Value::Choice(precision));
     }
 }
@@ -294,7 +448,10 @@ fn checkpointing(reading: &mut Reading<'_>) {
                 reading.read(&mode, FieldId::Recompute, Value::Choice("selective"));
             }
             if let Some(option) = option.filter(|option| option.text() != "op") {
-                reading.not_modelled(&option, "Of selective checkpointing the choice by operators is modelled.");
+                reading.not_modelled(
+                    &option,
+                    "Of selective checkpointing the choice by operators is modelled.",
+                );
             }
         }
         Some(_) => {
@@ -309,7 +466,8 @@ fn float8(reading: &mut Reading<'_>) {
     let Some(given) = reading.stated(&["model.converters"]).cloned() else { return };
     let names = given.list();
     let experts = reading.stated(&["float8.moe_fqns_prototype", "float8.moe_fqns"]).cloned();
-    if let Some(experts) = experts.filter(|experts| !names.is_empty() && !experts.list().is_empty()) {
+    if let Some(experts) = experts.filter(|experts| !names.is_empty() && !experts.list().is_empty())
+    {
         reading.not_modelled(&experts, "Experts in float8 are not modelled.");
     }
     for name in names {
@@ -317,11 +475,17 @@ fn float8(reading: &mut Reading<'_>) {
             reading.not_modelled(&given, "This converter of layers is not modelled.");
             continue;
         }
-        let recipe = reading.stated(&["float8.recipe_name", "quantize.linear.float8.recipe_name"]).map(Given::text);
+        let recipe = reading
+            .stated(&["float8.recipe_name", "quantize.linear.float8.recipe_name"])
+            .map(Given::text);
         match recipe.as_deref() {
-            None | Some("" | "tensorwise" | "None") => reading.read(&given, FieldId::Float8, Value::Choice("tensorwise")),
+            None | Some("" | "tensorwise" | "None") => {
+                reading.read(&given, FieldId::Float8, Value::Choice("tensorwise"))
+            }
             Some("rowwise") => reading.read(&given, FieldId::Float8, Value::Choice("rowwise")),
-            Some("rowwise_with_gw_hp") => reading.read(&given, FieldId::Float8, Value::Choice("rowwise-with-gw-hp")),
+            Some("rowwise_with_gw_hp") => {
+                reading.read(&given, FieldId::Float8, Value::Choice("rowwise-with-gw-hp"))
+            }
             Some(_) => reading.not_modelled(&given, "This recipe is not modelled."),
         }
     }
@@ -334,13 +498,20 @@ fn layout(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
         given.text().trim().parse::<i64>().ok()
     };
     let shards = degree(reading, "parallelism.data_parallel_shard_degree").unwrap_or(-1);
-    let copies = degree(reading, "parallelism.data_parallel_replicate_degree").unwrap_or(1).max(1).unsigned_abs();
+    let copies = degree(reading, "parallelism.data_parallel_replicate_degree")
+        .unwrap_or(1)
+        .max(1)
+        .unsigned_abs();
     let scenario = &reading.scenario;
     let degrees = [FieldId::TensorParallel, FieldId::PipelineParallel, FieldId::ContextParallel];
-    let model = degrees.into_iter().map(|id| whole(scenario, id)).fold(1_u64, u64::saturating_mul).max(1);
-    let asked = u64::try_from(shards).ok().map(|shards| shards.max(1).saturating_mul(copies).saturating_mul(model));
+    let model =
+        degrees.into_iter().map(|id| whole(scenario, id)).fold(1_u64, u64::saturating_mul).max(1);
+    let asked = u64::try_from(shards)
+        .ok()
+        .map(|shards| shards.max(1).saturating_mul(copies).saturating_mul(model));
     // `run_train.sh` starts 8 processes by default.
-    let gpus = reading.processes().or(asked).unwrap_or_else(|| 8.max(model.saturating_mul(copies))).max(1);
+    let gpus =
+        reading.processes().or(asked).unwrap_or_else(|| 8.max(model.saturating_mul(copies))).max(1);
     reading.follows(
         "NGPU",
         FieldId::Gpus,
@@ -350,25 +521,46 @@ fn layout(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let ranks = (gpus / model).max(1);
     let alone = shards == 1 || ranks == copies;
     let sharding = if alone && copies > 1 { "none" } else { "fsdp" };
-    reading.follows("parallelism.data_parallel_shard_degree", FieldId::Sharding, Value::Choice(sharding), "");
+    reading.follows(
+        "parallelism.data_parallel_shard_degree",
+        FieldId::Sharding,
+        Value::Choice(sharding),
+        "",
+    );
     if !alone && copies > 1 {
-        reading.follows("parallelism.data_parallel_replicate_degree", FieldId::Replicas, Value::Integer(copies), "");
+        reading.follows(
+            "parallelism.data_parallel_replicate_degree",
+            FieldId::Replicas,
+            Value::Integer(copies),
+            "",
+        );
     }
     let splits = whole(&reading.scenario, FieldId::TensorParallel) > 1;
-    let off = reading.stated(&["parallelism.enable_sequence_parallel"]).is_some_and(|given| given.is_on() == Some(false));
+    let off = reading
+        .stated(&["parallelism.enable_sequence_parallel"])
+        .is_some_and(|given| given.is_on() == Some(false));
     reading.scenario.set(FieldId::SequenceParallel, Value::Flag(splits && !off));
-    let local = count(reading, &["training.local_batch_size", "training.batch_size"])?.unwrap_or(8).max(1);
+    let local =
+        count(reading, &["training.local_batch_size", "training.batch_size"])?.unwrap_or(8).max(1);
     let staged = whole(&reading.scenario, FieldId::PipelineParallel) > 1;
-    if let Some(given) = reading.stated(&["parallelism.pipeline_parallel_schedule"]).cloned().filter(|_| staged) {
+    if let Some(given) =
+        reading.stated(&["parallelism.pipeline_parallel_schedule"]).cloned().filter(|_| staged)
+    {
         match given.text().as_str() {
             "1F1B" => reading.read(&given, FieldId::PipelineSchedule, Value::Choice("1f1b")),
             "GPipe" => reading.read(&given, FieldId::PipelineSchedule, Value::Choice("gpipe")),
             _ => reading.not_modelled(&given, "This schedule is not modelled for torchtitan."),
         }
     }
-    let piece = count(reading, &["parallelism.pipeline_parallel_microbatch_size"])?.unwrap_or(1).max(1);
+    let piece =
+        count(reading, &["parallelism.pipeline_parallel_microbatch_size"])?.unwrap_or(1).max(1);
     let micro = if staged { piece } else { local };
-    reading.follows("training.local_batch_size", FieldId::MicroBatchSize, Value::Integer(micro), "");
+    reading.follows(
+        "training.local_batch_size",
+        FieldId::MicroBatchSize,
+        Value::Integer(micro),
+        "",
+    );
     let all = reading.stated(&["training.global_batch_size"]).and_then(|given| given.whole().ok());
     let all = all.unwrap_or_else(|| local.saturating_mul(ranks)).max(1);
     reading.follows(
@@ -385,14 +577,24 @@ fn write(writing: &mut Writing<'_>) -> String {
     name_model(writing);
     let (gpus, micro) = (whole(scenario, FieldId::Gpus), whole(scenario, FieldId::MicroBatchSize));
     let staged = whole(scenario, FieldId::PipelineParallel) > 1;
-    let key = if staged { "parallelism.pipeline_parallel_microbatch_size" } else { "training.local_batch_size" };
+    let key = if staged {
+        "parallelism.pipeline_parallel_microbatch_size"
+    } else {
+        "training.local_batch_size"
+    };
     writing.say(key, Some(micro.to_string()), &[FieldId::MicroBatchSize]);
     let all = whole(scenario, FieldId::GlobalBatchSize);
     writing.say("training.global_batch_size", Some(all.to_string()), &[FieldId::GlobalBatchSize]);
     let precision = word(scenario, FieldId::Precision);
     match precision {
-        "bf16-pure" => writing.say("training.dtype", Some("bfloat16".to_owned()), &[FieldId::Precision]),
-        "fp32" => writing.say("training.mixed_precision_param", Some("float32".to_owned()), &[FieldId::Precision]),
+        "bf16-pure" => {
+            writing.say("training.dtype", Some("bfloat16".to_owned()), &[FieldId::Precision])
+        }
+        "fp32" => writing.say(
+            "training.mixed_precision_param",
+            Some("float32".to_owned()),
+            &[FieldId::Precision],
+        ),
         "fsdp-mixed" => writing.is_said(&[FieldId::Precision]),
         _ => {}
     }
@@ -407,7 +609,11 @@ fn write(writing: &mut Writing<'_>) -> String {
     }
     if writing.differs(FieldId::ReshardAfterForward) {
         let policy = if is_on(scenario, FieldId::ReshardAfterForward) { "always" } else { "never" };
-        writing.say("parallelism.fsdp_reshard_after_forward", Some(policy.to_owned()), &[FieldId::ReshardAfterForward]);
+        writing.say(
+            "parallelism.fsdp_reshard_after_forward",
+            Some(policy.to_owned()),
+            &[FieldId::ReshardAfterForward],
+        );
     }
     let splits = whole(scenario, FieldId::TensorParallel) > 1;
     if splits && !is_on(scenario, FieldId::SequenceParallel) {
@@ -430,7 +636,9 @@ fn write(writing: &mut Writing<'_>) -> String {
         writing.is_said(&[FieldId::Sharding]);
     }
     let keys = writing.as_toml();
-    format!("cat > torchtitan.toml <<'EOF'\n{keys}EOF\nNGPU={gpus} CONFIG_FILE=torchtitan.toml ./run_train.sh\n")
+    format!(
+        "cat > torchtitan.toml <<'EOF'\n{keys}EOF\nNGPU={gpus} CONFIG_FILE=torchtitan.toml ./run_train.sh\n"
+    )
 }
 
 /// Writes float8, and which parts are compiled.
@@ -438,7 +646,11 @@ fn kernels(writing: &mut Writing<'_>) {
     let scenario = writing.scenario;
     let recipe = word(scenario, FieldId::Float8).replace('-', "_");
     if recipe != "none" {
-        writing.say("model.converters", Some("[\"quantize.linear.float8\"]".to_owned()), &[FieldId::Float8]);
+        writing.say(
+            "model.converters",
+            Some("[\"quantize.linear.float8\"]".to_owned()),
+            &[FieldId::Float8],
+        );
         writing.say("quantize.linear.float8.recipe_name", Some(recipe), &[]);
     }
     if word(scenario, FieldId::Loss) == "not-compiled" && is_on(scenario, FieldId::Compile) {
@@ -449,7 +661,9 @@ fn kernels(writing: &mut Writing<'_>) {
 fn name_model(writing: &mut Writing<'_>) {
     let repository = writing.model();
     let own = catalog::model(&repository).map(|row| row.id);
-    let found = MODELS.iter().find(|(.., known)| own.is_some() && catalog::model(known).map(|row| row.id) == own);
+    let found = MODELS
+        .iter()
+        .find(|(.., known)| own.is_some() && catalog::model(known).map(|row| row.id) == own);
     if let Some((name, flavor, known)) = found {
         writing.say("model.name", Some((*name).to_owned()), &[]);
         writing.say("model.flavor", Some((*flavor).to_owned()), &[]);

@@ -41,7 +41,13 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
 
 const RUN: &[Flag] = &[
     Flag::by(&["config"], |reading, given| reading.beneath(given, keys)),
-    Flag::together(&["recipe", "batch_size", "gradient_accumulation_steps", "optimizer._component_", "optimizer.fused"]),
+    Flag::together(&[
+        "recipe",
+        "batch_size",
+        "gradient_accumulation_steps",
+        "optimizer._component_",
+        "optimizer.fused",
+    ]),
     Flag::sets(&["tokenizer.max_seq_len"], FieldId::SeqLength),
     Flag::switch(&["dataset.packed"], FieldId::Packing),
     Flag::switch(&["optimizer_in_bwd"], FieldId::OptimizerInBackward),
@@ -79,19 +85,38 @@ const MODEL: &[Flag] = &[
     Flag::sets(&["model.lora_rank"], FieldId::Rank),
     Flag::sets(&["model.lora_alpha"], FieldId::LoraAlpha),
     Flag::sets(&["model.lora_dropout"], FieldId::LoraDropout),
-    Flag::not_modelled(&["model.apply_lora_to_output"], "Adapters beside the head are not modelled."),
+    Flag::not_modelled(
+        &["model.apply_lora_to_output"],
+        "Adapters beside the head are not modelled.",
+    ),
 ];
 
 const NOT_MODELLED: &[Flag] = &[
-    Flag::not_modelled_unless(&["num_output_chunks", "loss.num_output_chunks"], &["8"], "Logits are counted in eight parts."),
-    Flag::not_modelled(&["ac_mode", "ac_option"], "Of activation checkpointing all or nothing is modelled."),
-    Flag::not_modelled(&["custom_sharded_layers"], "Layers that are gathered by themselves are not modelled."),
+    Flag::not_modelled_unless(
+        &["num_output_chunks", "loss.num_output_chunks"],
+        &["8"],
+        "Logits are counted in eight parts.",
+    ),
+    Flag::not_modelled(
+        &["ac_mode", "ac_option"],
+        "Of activation checkpointing all or nothing is modelled.",
+    ),
+    Flag::not_modelled(
+        &["custom_sharded_layers"],
+        "Layers that are gathered by themselves are not modelled.",
+    ),
     Flag::not_modelled(
         &["tensor_parallel_plan.*", "context_parallel_dim", "data_parallel_replicate_dim"],
         "This layout is not modelled for torchtune.",
     ),
-    Flag::not_modelled(&["enable_fp8_training", "fp8_recipe_name"], "Products in float8 are not modelled for torchtune."),
-    Flag::not_modelled(&["quantizer.*", "fake_quant_after_n_steps"], "Training for later quantisation takes more temporaries."),
+    Flag::not_modelled(
+        &["enable_fp8_training", "fp8_recipe_name"],
+        "Products in float8 are not modelled for torchtune.",
+    ),
+    Flag::not_modelled(
+        &["quantizer.*", "fake_quant_after_n_steps"],
+        "Training for later quantisation takes more temporaries.",
+    ),
     Flag::not_modelled(
         &[
             "teacher_model.*",
@@ -114,13 +139,60 @@ const NOT_MODELLED: &[Flag] = &[
 
 /// Keys that change no tensor, and torchrun's flags, which come before the recipe.
 const QUIET: &[Flag] = &[
-    Flag::no_effect(&["tokenizer.*", "checkpointer.*", "dataset.*", "dataset", "datasets", "dataset_val.*", "dataloader.*"]),
-    Flag::no_effect(&["collate_fn", "metric_logger.*", "profiler.*", "lr_scheduler.*", "optimizer.*", "loss.*", "output_dir"]),
-    Flag::no_effect(&["resume_from_checkpoint", "save_adapter_weights_only", "enable_async_checkpointing", "seed", "shuffle"]),
-    Flag::no_effect(&["epochs", "max_steps_per_epoch", "clip_grad_norm", "device", "log_every_n_steps"]),
-    Flag::no_effect(&["log_peak_memory_stats", "log_level", "low_cpu_ram", "cudnn_deterministic_mode"]),
-    Flag::no_effect(&["run_val_every_n_steps", "batch_size_val", "base_model", "model_dir", "teacher_checkpointer.*"]),
-    Flag::no_effect(&["nproc_per_node", "nnodes", "rdzv_endpoint", "rdzv_backend", "rdzv_id", "node_rank", "master_port"]),
+    Flag::no_effect(&[
+        "tokenizer.*",
+        "checkpointer.*",
+        "dataset.*",
+        "dataset",
+        "datasets",
+        "dataset_val.*",
+        "dataloader.*",
+    ]),
+    Flag::no_effect(&[
+        "collate_fn",
+        "metric_logger.*",
+        "profiler.*",
+        "lr_scheduler.*",
+        "optimizer.*",
+        "loss.*",
+        "output_dir",
+    ]),
+    Flag::no_effect(&[
+        "resume_from_checkpoint",
+        "save_adapter_weights_only",
+        "enable_async_checkpointing",
+        "seed",
+        "shuffle",
+    ]),
+    Flag::no_effect(&[
+        "epochs",
+        "max_steps_per_epoch",
+        "clip_grad_norm",
+        "device",
+        "log_every_n_steps",
+    ]),
+    Flag::no_effect(&[
+        "log_peak_memory_stats",
+        "log_level",
+        "low_cpu_ram",
+        "cudnn_deterministic_mode",
+    ]),
+    Flag::no_effect(&[
+        "run_val_every_n_steps",
+        "batch_size_val",
+        "base_model",
+        "model_dir",
+        "teacher_checkpointer.*",
+    ]),
+    Flag::no_effect(&[
+        "nproc_per_node",
+        "nnodes",
+        "rdzv_endpoint",
+        "rdzv_backend",
+        "rdzv_id",
+        "node_rank",
+        "master_port",
+    ]),
     Flag::no_effect(&["standalone"]),
 ];
 
@@ -178,7 +250,11 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
                 None => {}
             }
         }
-        let launcher = stated.given.iter().filter(|given| given.key.starts_with("nproc") || given.key == "nnodes").cloned();
+        let launcher = stated
+            .given
+            .iter()
+            .filter(|given| given.key.starts_with("nproc") || given.key == "nnodes")
+            .cloned();
         stated.launcher = launcher.collect();
         Some(Ok(stated))
     })
@@ -188,7 +264,9 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
 fn keys(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     match text.keys_with(&["model._component_", "tokenizer._component_"])? {
         Ok(keys) => {
-            let is_own = keys.iter().any(|key| key.key.ends_with("_component_") && key.text().starts_with("torchtune."));
+            let is_own = keys.iter().any(|key| {
+                key.key.ends_with("_component_") && key.text().starts_with("torchtune.")
+            });
             is_own.then(|| Ok(Stated::of(keys)))
         }
         Err(error) => Some(Err(error)),
@@ -230,7 +308,9 @@ fn component(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
         .find_map(|kind| Some((kind, name.strip_prefix(kind)?.strip_prefix('_')?)))
         .unwrap_or(("full", name));
     match BUILDERS.iter().find(|(builder, _)| *builder == rest) {
-        Some((_, repository)) => reading.model(&Given { value: (*repository).into(), ..given.clone() }),
+        Some((_, repository)) => {
+            reading.model(&Given { value: (*repository).into(), ..given.clone() })
+        }
         None => reading.model(given),
     }
     if kind != "full" {
@@ -239,7 +319,11 @@ fn component(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     Ok(())
 }
 
-fn method_if_on(reading: &mut Reading<'_>, given: &Given, method: &'static str) -> Result<(), String> {
+fn method_if_on(
+    reading: &mut Reading<'_>,
+    given: &Given,
+    method: &'static str,
+) -> Result<(), String> {
     match (given.is_on(), word(&reading.scenario, FieldId::Method)) {
         (Some(true), "qlora" | "dora") if word(&reading.scenario, FieldId::Method) != method => {
             reading.not_modelled(given, "DoRA beside weights of 4 bits is not modelled.");
@@ -255,9 +339,14 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     optimizer(reading);
     adapters(reading);
     if reading.stated(&["tokenizer.max_seq_len"]).is_none_or(|given| given.text().is_empty()) {
-        let place = reading.stated(&["batch_size"]).map_or(crate::launch::Place { line: 1, column: 1 }, |given| given.place);
+        let place = reading
+            .stated(&["batch_size"])
+            .map_or(crate::launch::Place { line: 1, column: 1 }, |given| given.place);
         let given = Given::new("tokenizer.max_seq_len", "null", place);
-        reading.not_modelled(&given, "Nothing says how long samples are: state the length of the longest.");
+        reading.not_modelled(
+            &given,
+            "Nothing says how long samples are: state the length of the longest.",
+        );
     }
     let recipe = reading.stated(&["recipe"]).cloned();
     let gpus = reading.processes().unwrap_or(1).max(1);
@@ -270,7 +359,12 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     if let Some(recipe) = recipe {
         reading.tell(&recipe, Way::Read, String::new());
         if recipe.text().contains("distributed") {
-            reading.follows("recipe", FieldId::Sharding, Value::Choice("fsdp"), "Recipes for several devices use FSDP2.");
+            reading.follows(
+                "recipe",
+                FieldId::Sharding,
+                Value::Choice("fsdp"),
+                "Recipes for several devices use FSDP2.",
+            );
         }
     }
     let batch = count(reading, &["batch_size"])?.unwrap_or(1).max(1);
@@ -279,7 +373,12 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     reading.follows("batch_size", FieldId::MicroBatchSize, Value::Integer(batch), "");
     let all = batch.saturating_mul(steps).saturating_mul(ranks);
     let how = "Batch × accumulation × data-parallel GPUs.";
-    reading.follows("gradient_accumulation_steps", FieldId::GlobalBatchSize, Value::Integer(all), how);
+    reading.follows(
+        "gradient_accumulation_steps",
+        FieldId::GlobalBatchSize,
+        Value::Integer(all),
+        how,
+    );
     Ok(())
 }
 
@@ -296,9 +395,9 @@ const OPTIMIZERS: [(&str, &str, &str, bool); 5] = [
 fn optimizer(reading: &mut Reading<'_>) {
     let Some(given) = reading.stated(&["optimizer._component_"]).cloned() else { return };
     let fuses = says(reading, &["optimizer.fused"]);
-    let found = OPTIMIZERS
-        .iter()
-        .find(|(class, ours, how, _)| *class == given.text() && (*ours != "adamw" || (*how == "fused") == fuses));
+    let found = OPTIMIZERS.iter().find(|(class, ours, how, _)| {
+        *class == given.text() && (*ours != "adamw" || (*how == "fused") == fuses)
+    });
     let Some((_, ours, how, paged)) = found else {
         return reading.not_modelled(&given, "This optimizer is not modelled for torchtune.");
     };
@@ -330,19 +429,30 @@ fn write(writing: &mut Writing<'_>) -> String {
     let batch = whole(scenario, FieldId::MicroBatchSize);
     writing.say("batch_size", Some(batch.to_string()), &[FieldId::MicroBatchSize]);
     let ranks = (gpus / whole(scenario, FieldId::TensorParallel).max(1)).max(1);
-    let (all, one) = (whole(scenario, FieldId::GlobalBatchSize), batch.saturating_mul(ranks).max(1));
+    let (all, one) =
+        (whole(scenario, FieldId::GlobalBatchSize), batch.saturating_mul(ranks).max(1));
     if all.is_multiple_of(one) {
-        writing.say("gradient_accumulation_steps", Some((all / one).to_string()), &[FieldId::GlobalBatchSize]);
+        writing.say(
+            "gradient_accumulation_steps",
+            Some((all / one).to_string()),
+            &[FieldId::GlobalBatchSize],
+        );
     }
     let length = whole(scenario, FieldId::SeqLength).to_string();
     writing.say("tokenizer.max_seq_len", Some(length), &[FieldId::SeqLength]);
     let recompute = word(scenario, FieldId::Recompute);
     if matches!(recompute, "full" | "none") {
-        writing.say("enable_activation_checkpointing", Some((recompute == "full").to_string()), &[FieldId::Recompute]);
+        writing.say(
+            "enable_activation_checkpointing",
+            Some((recompute == "full").to_string()),
+            &[FieldId::Recompute],
+        );
     }
-    let steps = (word(scenario, FieldId::Optimizer), word(scenario, FieldId::OptimizerImplementation));
+    let steps =
+        (word(scenario, FieldId::Optimizer), word(scenario, FieldId::OptimizerImplementation));
     let paged = is_on(scenario, FieldId::PagedOptimizer);
-    if let Some((class, ours, how, _)) = OPTIMIZERS.iter().find(|(_, ours, how, pages)| (*ours, *how) == steps && *pages == paged)
+    if let Some((class, ours, how, _)) =
+        OPTIMIZERS.iter().find(|(_, ours, how, pages)| (*ours, *how) == steps && *pages == paged)
     {
         let said = [FieldId::Optimizer, FieldId::OptimizerImplementation, FieldId::PagedOptimizer];
         writing.say("optimizer._component_", Some((*class).to_owned()), &said);
@@ -376,10 +486,14 @@ fn model(writing: &mut Writing<'_>) {
     let method = word(scenario, FieldId::Method);
     let name = writing.model();
     let own = catalog::model(&name).map(|row| row.id);
-    let builder = BUILDERS.iter().find(|(_, repository)| own.is_some() && catalog::model(repository).map(|row| row.id) == own);
+    let builder = BUILDERS.iter().find(|(_, repository)| {
+        own.is_some() && catalog::model(repository).map(|row| row.id) == own
+    });
     let prefix = if matches!(method, "lora" | "qlora" | "dora") { "lora_" } else { "" };
-    let class = builder
-        .map_or_else(|| format!("torchtune.models.{prefix}{name}"), |(builder, _)| format!("torchtune.models.{prefix}{builder}"));
+    let class = builder.map_or_else(
+        || format!("torchtune.models.{prefix}{name}"),
+        |(builder, _)| format!("torchtune.models.{prefix}{builder}"),
+    );
     writing.say("model._component_", Some(class), &[]);
     if prefix.is_empty() {
         return;
@@ -395,7 +509,11 @@ fn model(writing: &mut Writing<'_>) {
     let attention: Vec<&str> = names.iter().copied().filter(|name| !mlp.contains(name)).collect();
     let with_mlp = mlp.iter().filter(|name| names.contains(name)).count();
     if with_mlp == 0 || with_mlp == mlp.len() {
-        writing.say("model.lora_attn_modules", Some(format!("[{}]", attention.join(", "))), &layers::ALL);
+        writing.say(
+            "model.lora_attn_modules",
+            Some(format!("[{}]", attention.join(", "))),
+            &layers::ALL,
+        );
         writing.say("model.apply_lora_to_mlp", Some((with_mlp > 0).to_string()), &[]);
     }
 }

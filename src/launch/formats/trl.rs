@@ -4,7 +4,10 @@
 use super::{FormatSpec, Role};
 use crate::launch::report::Way;
 use crate::launch::shared::run::{Habits, Mixed, TRAINER, Weights, settle};
-use crate::launch::shared::{adapters, is_file, is_on, objective, python, stated_on, stated_whole, trainer, whole, word, words};
+use crate::launch::shared::{
+    adapters, is_file, is_on, objective, python, stated_on, stated_whole, trainer, whole, word,
+    words,
+};
 use crate::launch::{Flag, Given, LaunchError, Place, Reading, Stated, Takes, Text, Writing};
 use crate::scenario::{FieldId, Value};
 
@@ -20,7 +23,13 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     begin,
     end,
     write: Some(write),
-    further: &[FieldId::Model, FieldId::Gpus, FieldId::Precision, FieldId::Method, FieldId::Objective],
+    further: &[
+        FieldId::Model,
+        FieldId::Gpus,
+        FieldId::Precision,
+        FieldId::Method,
+        FieldId::Objective,
+    ],
 };
 
 /// Kinds of runs of TRL's command, each with the class of its arguments.
@@ -37,9 +46,15 @@ const KINDS: [(&str, &str); 7] = [
 const HABITS: Habits = Habits {
     // `ModelConfig.dtype` is float32 by default, and a model that the Trainer loads by name is in
     // float32 as well (`create_model_from_path`).
-    weights: |reading| match reading.stated(&["dtype", "torch_dtype"]).map(trainer::dtype).as_deref() {
+    weights: |reading| match reading
+        .stated(&["dtype", "torch_dtype"])
+        .map(trainer::dtype)
+        .as_deref()
+    {
         Some("float32") => Weights::Full,
-        Some("" | "None") | None if stated_on(reading, &["model_object"]) != Some(true) => Weights::Full,
+        Some("" | "None") | None if stated_on(reading, &["model_object"]) != Some(true) => {
+            Weights::Full
+        }
         _ => Weights::Short,
     },
     mixed: |_| Mixed::Bf16,
@@ -57,9 +72,24 @@ const FLAGS: &[Flag] = &[
         Ok(())
     }),
     Flag::by(&["max_length", "max_seq_length"], length),
-    Flag::together(&["max_completion_length", "max_prompt_length", "use_vllm", "vllm_mode", "vllm_enable_sleep_mode", "beta"])
-        .taking(Takes::Optional),
-    Flag::together(&["dtype", "torch_dtype", "model_object", "num_processes", "accelerate_config", "config", ""]),
+    Flag::together(&[
+        "max_completion_length",
+        "max_prompt_length",
+        "use_vllm",
+        "vllm_mode",
+        "vllm_enable_sleep_mode",
+        "beta",
+    ])
+    .taking(Takes::Optional),
+    Flag::together(&[
+        "dtype",
+        "torch_dtype",
+        "model_object",
+        "num_processes",
+        "accelerate_config",
+        "config",
+        "",
+    ]),
     Flag::words(&["attn_implementation"], FieldId::Attention, trainer::ATTENTION),
     Flag::together(&["use_peft", "use_dora", "load_in_4bit"]).taking(Takes::Nothing),
     Flag::not_modelled_unless(
@@ -74,9 +104,17 @@ const FLAGS: &[Flag] = &[
     Flag::by(&["lora_target_modules", "target_modules"], adapters::TARGETS).taking(Takes::Many),
     Flag::by(&["lora_modules_to_save", "modules_to_save"], adapters::SAVED).taking(Takes::Many),
     Flag::switch(&["use_bnb_nested_quant", "bnb_4bit_use_double_quant"], FieldId::DoubleQuant),
-    Flag::not_modelled_unless(&["bnb_4bit_quant_type"], &["nf4", "fp4"], "Weights of 4 bits are counted as NF4."),
+    Flag::not_modelled_unless(
+        &["bnb_4bit_quant_type"],
+        &["nf4", "fp4"],
+        "Weights of 4 bits are counted as NF4.",
+    ),
     Flag::no_effect(&["bnb_4bit_compute_dtype"]),
-    Flag::not_modelled_unless(&["bnb_4bit_quant_storage"], &["uint8", "null"], "It changes what FSDP can share out."),
+    Flag::not_modelled_unless(
+        &["bnb_4bit_quant_storage"],
+        &["uint8", "null"],
+        "It changes what FSDP can share out.",
+    ),
     Flag::switch(&["prepare_kbit"], FieldId::PrepareKbit),
     Flag::switch(&["activation_offloading"], FieldId::OffloadActivations),
     Flag::switch(&["packing"], FieldId::Packing),
@@ -91,25 +129,59 @@ const FLAGS: &[Flag] = &[
     .taking(Takes::Optional),
     Flag::not_modelled_unless(
         &["loss_type"],
-        &["nll", "dft", "chunked_nll", "sigmoid", "hinge", "ipo", "kto", "dapo", "grpo", "bnpo", "dr_grpo", "apo_zero", "robust"],
+        &[
+            "nll",
+            "dft",
+            "chunked_nll",
+            "sigmoid",
+            "hinge",
+            "ipo",
+            "kto",
+            "dapo",
+            "grpo",
+            "bnpo",
+            "dr_grpo",
+            "apo_zero",
+            "robust",
+        ],
         "This loss may keep other tensors than the one that is counted.",
     )
     .taking(Takes::Many),
-    Flag::not_modelled_unless(&["cast_lm_head_to_fp32"], &["false"], "A head in fp32 doubles its logits.")
-        .taking(Takes::Optional),
-    Flag::not_modelled_unless(&["router_aux_loss_coef"], &["0", "0.0", "null"], "The auxiliary loss keeps the routers' scores."),
+    Flag::not_modelled_unless(
+        &["cast_lm_head_to_fp32"],
+        &["false"],
+        "A head in fp32 doubles its logits.",
+    )
+    .taking(Takes::Optional),
+    Flag::not_modelled_unless(
+        &["router_aux_loss_coef"],
+        &["0", "0.0", "null"],
+        "The auxiliary loss keeps the routers' scores.",
+    ),
     Flag::not_modelled(
         &["vllm_gpu_memory_utilization"],
         "The engine takes this share of the GPU; its weights and cache are counted here.",
     ),
-    Flag::not_modelled_unless(&["vllm_tensor_parallel_size"], &["1"], "One engine over several GPUs is counted as one on each."),
     Flag::not_modelled_unless(
-        &["use_transformers_paged", "use_transformers_continuous_batching", "transformers_continuous_batching_config"],
+        &["vllm_tensor_parallel_size"],
+        &["1"],
+        "One engine over several GPUs is counted as one on each.",
+    ),
+    Flag::not_modelled_unless(
+        &[
+            "use_transformers_paged",
+            "use_transformers_continuous_batching",
+            "transformers_continuous_batching_config",
+        ],
         &["false", "null"],
         "The cache of answers that the model generates itself is not counted.",
     ),
-    Flag::not_modelled_unless(&["sync_ref_model"], &["false"], "The copy of the model is written anew in between.")
-        .taking(Takes::Optional),
+    Flag::not_modelled_unless(
+        &["sync_ref_model"],
+        &["false"],
+        "The copy of the model is written anew in between.",
+    )
+    .taking(Takes::Optional),
     // Data, and the choice of tokens that have labels.
     Flag::no_effect(&[
         "dataset_name",
@@ -153,8 +225,20 @@ const FLAGS: &[Flag] = &[
         "chat_template_kwargs",
         "truncation_mode",
     ]),
-    Flag::no_effect(&["completion_only_loss", "assistant_only_loss", "eval_packing", "packing_strategy", "padding_free"]),
-    Flag::no_effect(&["pad_to_multiple_of", "model_init_kwargs", "model_revision", "trust_remote_code", "disable_dropout"]),
+    Flag::no_effect(&[
+        "completion_only_loss",
+        "assistant_only_loss",
+        "eval_packing",
+        "packing_strategy",
+        "padding_free",
+    ]),
+    Flag::no_effect(&[
+        "pad_to_multiple_of",
+        "model_init_kwargs",
+        "model_revision",
+        "trust_remote_code",
+        "disable_dropout",
+    ]),
     Flag::no_effect(&[
         "dataset_batch_size",
         "num_of_sequences",
@@ -171,7 +255,13 @@ const FLAGS: &[Flag] = &[
         "label_smoothing",
         "use_weighting",
     ]),
-    Flag::no_effect(&["discopop_tau", "ref_model_mixup_alpha", "ref_model_sync_steps", "desirable_weight", "undesirable_weight"]),
+    Flag::no_effect(&[
+        "discopop_tau",
+        "ref_model_mixup_alpha",
+        "ref_model_sync_steps",
+        "desirable_weight",
+        "undesirable_weight",
+    ]),
     Flag::no_effect(&[
         "center_rewards_coefficient",
         "precompute_ref_batch_size",
@@ -187,7 +277,13 @@ const FLAGS: &[Flag] = &[
         "num_iterations",
         "rpo_alpha",
     ]),
-    Flag::no_effect(&["sapo_temperature_neg", "sapo_temperature_pos", "vespo_k_pos", "vespo_lambda_pos", "vespo_k_neg"]),
+    Flag::no_effect(&[
+        "sapo_temperature_neg",
+        "sapo_temperature_pos",
+        "vespo_k_pos",
+        "vespo_lambda_pos",
+        "vespo_k_neg",
+    ]),
     Flag::no_effect(&[
         "vespo_lambda_neg",
         "importance_sampling_level",
@@ -195,7 +291,13 @@ const FLAGS: &[Flag] = &[
         "entropy_coef",
         "use_adaptive_entropy",
     ]),
-    Flag::no_effect(&["entropy_coef_min", "entropy_coef_max", "entropy_coef_delta", "entropy_target", "use_bias_correction_kl"]),
+    Flag::no_effect(&[
+        "entropy_coef_min",
+        "entropy_coef_max",
+        "entropy_coef_delta",
+        "entropy_target",
+        "use_bias_correction_kl",
+    ]),
     Flag::no_effect(&[
         "vllm_importance_sampling_correction",
         "vllm_importance_sampling_mode",
@@ -209,7 +311,13 @@ const FLAGS: &[Flag] = &[
     ]),
     // Sampling of answers, and their number for each prompt. The micro-batch counts answers, so
     // that number changes no memory.
-    Flag::no_effect(&["num_generations", "num_generations_eval", "generation_batch_size", "steps_per_generation", "temperature"]),
+    Flag::no_effect(&[
+        "num_generations",
+        "num_generations_eval",
+        "generation_batch_size",
+        "steps_per_generation",
+        "temperature",
+    ]),
     Flag::no_effect(&[
         "top_p",
         "top_k",
@@ -226,8 +334,16 @@ const FLAGS: &[Flag] = &[
         "vllm_server_host",
         "vllm_server_port",
     ]),
-    Flag::no_effect(&["vllm_server_timeout", "vllm_group_port", "vllm_max_model_length", "max_tool_calling_iterations"]),
-    Flag::not_modelled(&["teacher_model_name_or_path", "teacher_model_init_kwargs"], "The teacher's weights come on top."),
+    Flag::no_effect(&[
+        "vllm_server_timeout",
+        "vllm_group_port",
+        "vllm_max_model_length",
+        "max_tool_calling_iterations",
+    ]),
+    Flag::not_modelled(
+        &["teacher_model_name_or_path", "teacher_model_init_kwargs"],
+        "The teacher's weights come on top.",
+    ),
     Flag::no_effect(&["normalize_advantages", "reward_clip_range", "teacher_model_revision"]),
     Flag::no_effect(&["reward_funcs", "reward_model_name_or_path"]).taking(Takes::Many),
     Flag::no_effect(&[
@@ -237,7 +353,14 @@ const FLAGS: &[Flag] = &[
         "log_unique_prompts",
         "log_completions_hub_repo",
     ]),
-    Flag::no_effect(&["num_machines", "main_process_port", "machine_rank", "mixed_precision", "args", "model_name_revision"]),
+    Flag::no_effect(&[
+        "num_machines",
+        "main_process_port",
+        "machine_rank",
+        "mixed_precision",
+        "args",
+        "model_name_revision",
+    ]),
 ];
 
 fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
@@ -246,13 +369,19 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
 
 fn command(text: &Text<'_>) -> Option<Stated> {
     text.invocations().iter().find_map(|run| {
-        let names = |word: &str| KINDS.iter().find(|(kind, _)| *kind == word).map(|(kind, _)| *kind);
+        let names =
+            |word: &str| KINDS.iter().find(|(kind, _)| *kind == word).map(|(kind, _)| *kind);
         let first = run.arguments.first().map(|word| word.text.as_str()).unwrap_or_default();
         let (kind, skip) = if run.program == "trl" {
             (names(first)?, 1)
         } else {
-            let script = run.program.strip_suffix(".py").or_else(|| run.program.strip_prefix("trl.scripts."))?;
-            let is_settings = |word: &str| word.starts_with("--model_name") || word.starts_with("--config") || is_file(word);
+            let script = run
+                .program
+                .strip_suffix(".py")
+                .or_else(|| run.program.strip_prefix("trl.scripts."))?;
+            let is_settings = |word: &str| {
+                word.starts_with("--model_name") || word.starts_with("--config") || is_file(word)
+            };
             run.arguments.iter().find(|word| is_settings(&word.text))?;
             (names(script.strip_prefix("run_").unwrap_or(script))?, 0)
         };
@@ -264,9 +393,15 @@ fn command(text: &Text<'_>) -> Option<Stated> {
 }
 
 fn of_python(text: &Text<'_>) -> Option<Stated> {
-    let place = |class: &str| text.calls().iter().find(|call| call.name.rsplit('.').next() == Some(class)).map(|call| call.place);
-    let classes =
-        KINDS.iter().flat_map(|(kind, class)| [(*kind, (*class).to_owned()), (*kind, class.replace("Config", "Trainer"))]);
+    let place = |class: &str| {
+        text.calls()
+            .iter()
+            .find(|call| call.name.rsplit('.').next() == Some(class))
+            .map(|call| call.place)
+    };
+    let classes = KINDS.iter().flat_map(|(kind, class)| {
+        [(*kind, (*class).to_owned()), (*kind, class.replace("Config", "Trainer"))]
+    });
     let (kind, class, place) = classes
         .filter_map(|(kind, class)| Some((kind, place(&class)?, class)))
         .map(|(kind, at, class)| (kind, class, at))
@@ -279,12 +414,21 @@ fn of_python(text: &Text<'_>) -> Option<Stated> {
 /// A file of settings does not state the kind of run, which is inferred from keys that only one
 /// kind has.
 fn of_file(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
-    const ITS_OWN: [&str; 6] =
-        ["dataset_name", "dataset_mixer", "dataset_mixture.datasets", "use_peft", "max_seq_length", "packing"];
+    const ITS_OWN: [&str; 6] = [
+        "dataset_name",
+        "dataset_mixer",
+        "dataset_mixture.datasets",
+        "use_peft",
+        "max_seq_length",
+        "packing",
+    ];
     let keys = text.keys_with(&["model_name_or_path"])?;
     let kind_of = |keys: &[Given]| {
-        let has = |name: &str| keys.iter().any(|given| given.key == name || given.key.starts_with(&format!("{name}.")));
-        let is_other = has("finetuning_type") || has("stage") || has("template") || has("cutoff_len");
+        let has = |name: &str| {
+            keys.iter().any(|given| given.key == name || given.key.starts_with(&format!("{name}.")))
+        };
+        let is_other =
+            has("finetuning_type") || has("stage") || has("template") || has("cutoff_len");
         (!is_other && ITS_OWN.iter().any(|name| has(name))).then_some(if has("num_generations") {
             "grpo"
         } else if has("beta") || has("max_prompt_length") {
@@ -315,20 +459,32 @@ fn begin(reading: &mut Reading<'_>) {
     reading.scenario.set(FieldId::Precision, Value::Choice("amp-bf16"));
     reading.scenario.set(FieldId::Autocast, Value::Flag(true));
     adapters::default_targets(reading, &["q_proj", "v_proj"]);
-    if let Some(given) = reading.stated(&["config", ""]).filter(|given| is_file(&given.text())).cloned() {
+    if let Some(given) =
+        reading.stated(&["config", ""]).filter(|given| is_file(&given.text())).cloned()
+    {
         match reading.beside_named(&given.text()).and_then(|text| text.keys().cloned()) {
             Some(Ok(keys)) => {
-                reading.tell(&given, Way::Read, "Read from the file beside the command.".to_owned());
-                reading.begin_with(Stated::of(keys).nested("deepspeed").nested("fsdp_config").given);
+                reading.tell(
+                    &given,
+                    Way::Read,
+                    "Read from the file beside the command.".to_owned(),
+                );
+                reading
+                    .begin_with(Stated::of(keys).nested("deepspeed").nested("fsdp_config").given);
             }
-            _ => reading.tell(&given, Way::Unknown, format!("Paste or drop {} beside the command, too.", given.text())),
+            _ => reading.tell(
+                &given,
+                Way::Unknown,
+                format!("Paste or drop {} beside the command, too.", given.text()),
+            ),
         }
     }
 }
 
 fn length(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     if given.value.is_null() {
-        reading.not_modelled(given, "Texts of any length: the longest decides, and it is not known.");
+        reading
+            .not_modelled(given, "Texts of any length: the longest decides, and it is not known.");
         return Ok(());
     }
     let tokens = given.whole()?;
@@ -349,20 +505,38 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
         let how = "TRL casts adapters beside quantised weights to bf16.";
         reading.follows("load_in_4bit", FieldId::AdapterDType, Value::Choice("weights"), how);
     }
-    if reading.scenario.get(FieldId::Objective) == Value::Choice("grpo") && reading.stated(&["beta"]).is_none() {
-        reading.follows("beta", FieldId::Reference, Value::Flag(false), "TRL's beta is 0: no copy of the model is needed.");
+    if reading.scenario.get(FieldId::Objective) == Value::Choice("grpo")
+        && reading.stated(&["beta"]).is_none()
+    {
+        reading.follows(
+            "beta",
+            FieldId::Reference,
+            Value::Flag(false),
+            "TRL's beta is 0: no copy of the model is needed.",
+        );
     }
     if word(&reading.scenario, FieldId::Stack) == "liger" {
-        reading.follows("use_liger_kernel", FieldId::Loss, Value::Choice("stack"), "Liger's loss takes the place of TRL's.");
+        reading.follows(
+            "use_liger_kernel",
+            FieldId::Loss,
+            Value::Choice("stack"),
+            "Liger's loss takes the place of TRL's.",
+        );
     }
     objective::answers(reading, 512)?;
     let gpus = stated_whole(reading, &["num_processes"])?;
     settle(reading, &HABITS, gpus)?;
     let generates = word(&reading.scenario, FieldId::Objective) == "grpo";
     if generates && word(&reading.scenario, FieldId::Rollout) != "apart" {
-        let all = whole(&reading.scenario, FieldId::GlobalBatchSize) / whole(&reading.scenario, FieldId::Gpus).max(1);
+        let all = whole(&reading.scenario, FieldId::GlobalBatchSize)
+            / whole(&reading.scenario, FieldId::Gpus).max(1);
         let how = "The answers of a step on one GPU.";
-        reading.follows("num_generations", FieldId::RolloutSequences, Value::Integer(all.max(1)), how);
+        reading.follows(
+            "num_generations",
+            FieldId::RolloutSequences,
+            Value::Integer(all.max(1)),
+            how,
+        );
     }
     Ok(())
 }
@@ -372,15 +546,27 @@ fn write(writing: &mut Writing<'_>) -> String {
     let scenario = writing.scenario;
     let kind = objective::kind_of(scenario);
     let method = adapters::method_of(writing);
-    writing.say("num_processes", Some(whole(scenario, FieldId::Gpus).to_string()), &[FieldId::Gpus]);
-    writing.say("max_length", Some(whole(scenario, FieldId::SeqLength).to_string()), &[FieldId::SeqLength]);
+    writing.say(
+        "num_processes",
+        Some(whole(scenario, FieldId::Gpus).to_string()),
+        &[FieldId::Gpus],
+    );
+    writing.say(
+        "max_length",
+        Some(whole(scenario, FieldId::SeqLength).to_string()),
+        &[FieldId::SeqLength],
+    );
     if matches!(kind, "sft" | "dpo" | "reward") {
         writing.is_said(&[FieldId::Objective, FieldId::Reference]);
     }
     words::say(writing, &HABITS, true);
     words::checkpointing(writing, "gradient_checkpointing");
-    let choices =
-        [(Weights::Full, Mixed::Bf16), (Weights::Short, Mixed::Bf16), (Weights::Full, Mixed::No), (Weights::Short, Mixed::No)];
+    let choices = [
+        (Weights::Full, Mixed::Bf16),
+        (Weights::Short, Mixed::Bf16),
+        (Weights::Full, Mixed::No),
+        (Weights::Short, Mixed::No),
+    ];
     if let Some((weights, mixed)) = words::formats(writing, &choices) {
         let dtype = if weights == Weights::Full { "float32" } else { "bfloat16" };
         writing.say("dtype", Some(dtype.to_owned()), &[]);

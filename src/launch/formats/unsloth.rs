@@ -3,7 +3,9 @@
 
 use super::{FormatSpec, Role};
 use crate::launch::shared::run::{Habits, Mixed, TRAINER, Weights, settle};
-use crate::launch::shared::{adapters, is_on, objective, python, stated_on, trainer, whole, word, words};
+use crate::launch::shared::{
+    adapters, is_on, objective, python, stated_on, trainer, whole, word, words,
+};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Text, Writing};
 use crate::scenario::{FieldId, Value};
 
@@ -63,7 +65,15 @@ const FLAGS: &[Flag] = &[
         reading.read(given, FieldId::SeqLength, Value::Integer(tokens));
         Ok(())
     }),
-    Flag::together(&["load_in_4bit", "load_in_8bit", "load_in_16bit", "full_finetuning", "dtype", "model_object", "use_peft"]),
+    Flag::together(&[
+        "load_in_4bit",
+        "load_in_8bit",
+        "load_in_16bit",
+        "full_finetuning",
+        "dtype",
+        "model_object",
+        "use_peft",
+    ]),
     Flag::words(&["attn_implementation"], FieldId::Attention, trainer::ATTENTION),
     Flag::by(&["use_gradient_checkpointing"], checkpointing),
     Flag::sets(&["r"], FieldId::Rank),
@@ -72,22 +82,53 @@ const FLAGS: &[Flag] = &[
     Flag::by(&["target_modules"], adapters::TARGETS),
     Flag::by(&["modules_to_save"], adapters::SAVED),
     Flag::switch(&["packing"], FieldId::Packing),
-    Flag::together(&["max_prompt_length", "max_completion_length", "use_vllm", "vllm_mode", "beta", "max_length"]),
-    Flag::not_modelled_unless(&["load_in_fp8"], &["false"], "Weights of 8 bits under adapters are not modelled."),
+    Flag::together(&[
+        "max_prompt_length",
+        "max_completion_length",
+        "use_vllm",
+        "vllm_mode",
+        "beta",
+        "max_length",
+    ]),
+    Flag::not_modelled_unless(
+        &["load_in_fp8"],
+        &["false"],
+        "Weights of 8 bits under adapters are not modelled.",
+    ),
     Flag::not_modelled_unless(
         &["fast_inference", "unsloth_tiled_mlp"],
         &["false"],
         "It takes or saves memory that is not counted.",
     ),
-    Flag::not_modelled_unless(&["qat_scheme"], &["null"], "Weights that pretend to have fewer bits."),
     Flag::not_modelled_unless(
-        &["finetune_vision_layers", "finetune_language_layers", "finetune_attention_modules", "finetune_mlp_modules"],
+        &["qat_scheme"],
+        &["null"],
+        "Weights that pretend to have fewer bits.",
+    ),
+    Flag::not_modelled_unless(
+        &[
+            "finetune_vision_layers",
+            "finetune_language_layers",
+            "finetune_attention_modules",
+            "finetune_mlp_modules",
+        ],
         &["true"],
         "Adapters are counted beside the layers that are named.",
     ),
-    Flag::not_modelled_unless(&["finetune_last_n_layers", "offload_layers"], &["null"], "Adapters are counted in every block."),
-    Flag::not_modelled_unless(&["checkpoint_skip_layers"], &["0"], "Every block is counted as recomputed."),
-    Flag::not_modelled(&["gpu_memory_utilization", "vllm_gpu_memory_utilization"], "The engine's share of the GPU."),
+    Flag::not_modelled_unless(
+        &["finetune_last_n_layers", "offload_layers"],
+        &["null"],
+        "Adapters are counted in every block.",
+    ),
+    Flag::not_modelled_unless(
+        &["checkpoint_skip_layers"],
+        &["0"],
+        "Every block is counted as recomputed.",
+    ),
+    Flag::not_modelled(
+        &["gpu_memory_utilization", "vllm_gpu_memory_utilization"],
+        "The engine's share of the GPU.",
+    ),
     Flag::no_effect(&[
         "random_state",
         "temporary_location",
@@ -104,15 +145,34 @@ const FLAGS: &[Flag] = &[
         "dataset_kwargs",
         "completion_only_loss",
     ]),
-    Flag::no_effect(&["epsilon", "epsilon_high", "delta", "mask_truncated_completions", "loss_weights", "log_completions"]),
-    Flag::no_effect(&["bnb_4bit_use_double_quant", "bnb_4bit_quant_type", "bnb_4bit_compute_dtype"]),
+    Flag::no_effect(&[
+        "epsilon",
+        "epsilon_high",
+        "delta",
+        "mask_truncated_completions",
+        "loss_weights",
+        "log_completions",
+    ]),
+    Flag::no_effect(&[
+        "bnb_4bit_use_double_quant",
+        "bnb_4bit_quant_type",
+        "bnb_4bit_compute_dtype",
+    ]),
     Flag::not_modelled_unless(
         &["offload_embedding", "float32_mixed_precision", "float8_kv_cache"],
         &["false", "null"],
         "It is not counted.",
     ),
-    Flag::not_modelled_unless(&["resize_model_vocab"], &["null"], "A larger vocabulary is not counted."),
-    Flag::not_modelled_unless(&["finetune_audio_layers", "return_logits"], &["false"], "It takes memory that is not counted."),
+    Flag::not_modelled_unless(
+        &["resize_model_vocab"],
+        &["null"],
+        "A larger vocabulary is not counted.",
+    ),
+    Flag::not_modelled_unless(
+        &["finetune_audio_layers", "return_logits"],
+        &["false"],
+        "It takes memory that is not counted.",
+    ),
     Flag::not_modelled_unless(
         &["device_map", "device_map_planner_kwargs"],
         &["sequential", "null"],
@@ -126,7 +186,14 @@ const FLAGS: &[Flag] = &[
         "use_exact_model_name",
         "disable_log_stats",
     ]),
-    Flag::no_effect(&["text_only", "on_model_resolved", "fullgraph", "auto_model", "whisper_language", "whisper_task"]),
+    Flag::no_effect(&[
+        "text_only",
+        "on_model_resolved",
+        "fullgraph",
+        "auto_model",
+        "whisper_language",
+        "whisper_task",
+    ]),
     Flag::no_effect(&["unsloth_force_compile", "model", "tokenizer"]),
 ];
 
@@ -134,15 +201,28 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     let calls = text.calls();
     let loads = calls.iter().find(|call| {
         let class = call.name.rsplit('.').nth(1).unwrap_or_default();
-        matches!(class, "FastLanguageModel" | "FastModel" | "FastVisionModel" | "FastQwen3Model" | "FastLlamaModel")
+        matches!(
+            class,
+            "FastLanguageModel"
+                | "FastModel"
+                | "FastVisionModel"
+                | "FastQwen3Model"
+                | "FastLlamaModel"
+        )
     })?;
     let called = |class: &str| calls.iter().any(|call| call.name.rsplit('.').next() == Some(class));
-    let (class, kind) = CONFIGS.iter().find(|(class, _)| called(class)).copied().unwrap_or(("get_peft_model", "sft"));
+    let (class, kind) = CONFIGS
+        .iter()
+        .find(|(class, _)| called(class))
+        .copied()
+        .unwrap_or(("get_peft_model", "sft"));
     let mut stated = python::stated(text, &[class])?;
     stated.given.insert(0, Given::new("command", kind, loads.place));
     stated.given.push(Given::new("kernels", "Unsloth", loads.place));
     // A script may choose bf16 or fp16 by asking the GPU; such a value is unknown here and dropped.
-    stated.given.retain(|given| !(matches!(given.key.as_str(), "bf16" | "fp16") && given.is_unknown()));
+    stated
+        .given
+        .retain(|given| !(matches!(given.key.as_str(), "bf16" | "fp16") && given.is_unknown()));
     Some(Ok(stated))
 }
 
@@ -179,7 +259,8 @@ fn checkpointing(reading: &mut Reading<'_>, given: &Given) -> Result<(), String>
 fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let on = |reading: &Reading<'_>, flag| stated_on(reading, &[flag]);
     let full = on(reading, "full_finetuning") == Some(true);
-    let other = on(reading, "load_in_8bit") == Some(true) || on(reading, "load_in_16bit") == Some(true);
+    let other =
+        on(reading, "load_in_8bit") == Some(true) || on(reading, "load_in_16bit") == Some(true);
     let four_bits = on(reading, "load_in_4bit").unwrap_or(!other) && !full;
     adapters::method(reading, !full, four_bits, false, "load_in_4bit");
     if on(reading, "load_in_8bit") == Some(true)
@@ -201,8 +282,10 @@ fn write(writing: &mut Writing<'_>) -> String {
     if word(scenario, FieldId::Objective) == "sft" {
         writing.is_said(&[FieldId::Objective]);
     }
-    let mut loads =
-        vec![format!("    model_name = \"{model}\",\n    max_seq_length = {},\n", whole(scenario, FieldId::SeqLength))];
+    let mut loads = vec![format!(
+        "    model_name = \"{model}\",\n    max_seq_length = {},\n",
+        whole(scenario, FieldId::SeqLength)
+    )];
     writing.is_said(&[FieldId::SeqLength]);
     let python = |on: bool| if on { "True" } else { "False" };
     loads.push(format!(
@@ -213,12 +296,13 @@ fn write(writing: &mut Writing<'_>) -> String {
     if matches!(method, "qlora" | "lora" | "full") {
         writing.is_said(&[FieldId::Method]);
     }
-    let recompute = match (word(scenario, FieldId::Recompute), is_on(scenario, FieldId::OffloadActivations)) {
-        ("full", true) => Some("\"unsloth\""),
-        ("full", false) => Some("True"),
-        ("none", false) => Some("False"),
-        _ => None,
-    };
+    let recompute =
+        match (word(scenario, FieldId::Recompute), is_on(scenario, FieldId::OffloadActivations)) {
+            ("full", true) => Some("\"unsloth\""),
+            ("full", false) => Some("True"),
+            ("none", false) => Some("False"),
+            _ => None,
+        };
     if let Some(recompute) = recompute {
         loads.push(format!("    use_gradient_checkpointing = {recompute},\n"));
         writing.is_said(&[FieldId::Recompute, FieldId::OffloadActivations]);
@@ -235,7 +319,12 @@ fn write(writing: &mut Writing<'_>) -> String {
         let before = writing.items.len();
         adapters::say(writing, "target_modules", "modules_to_save", ",");
         for item in writing.items.drain(before..) {
-            let names: Vec<String> = item.value.unwrap_or_default().split(',').map(|name| format!("\"{name}\"")).collect();
+            let names: Vec<String> = item
+                .value
+                .unwrap_or_default()
+                .split(',')
+                .map(|name| format!("\"{name}\""))
+                .collect();
             adapted.push(format!("    {} = [{}],\n", item.key, names.join(", ")));
         }
     }

@@ -22,7 +22,13 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     begin,
     end,
     write: Some(write),
-    further: &[FieldId::Model, FieldId::Gpus, FieldId::WeightDType, FieldId::ContextLength, FieldId::PrefillChunkSize],
+    further: &[
+        FieldId::Model,
+        FieldId::Gpus,
+        FieldId::WeightDType,
+        FieldId::ContextLength,
+        FieldId::PrefillChunkSize,
+    ],
 };
 
 const TABLES: &[&[Flag]] = &[INPUTS, FILE, NOT_MODELLED, QUIET];
@@ -61,10 +67,12 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
         let is = |name: &str| names.contains(&name.rsplit('.').next().unwrap_or(name));
         let call = calls.filter(|call| is(&call.name)).max_by_key(|call| call.arguments.len())?;
         let is_offline = call.name.rsplit('.').next() == Some(OFFLINE);
-        let launcher = if is_offline { vec![Given::new(OFFLINE, true, call.place)] } else { Vec::new() };
+        let launcher =
+            if is_offline { vec![Given::new(OFFLINE, true, call.place)] } else { Vec::new() };
         Some(Stated { launcher, ..Stated::of(call.arguments.clone()) })
     };
-    let stated = command.or_else(call).map(|stated| Stated { given: without_dots(stated.given), ..stated });
+    let stated =
+        command.or_else(call).map(|stated| Stated { given: without_dots(stated.given), ..stated });
     stated.map(Ok).or_else(|| file(text))
 }
 
@@ -91,12 +99,17 @@ fn is_known(name: &str) -> bool {
 /// `--compilation-config`, and `-O3` is `-O 3`.
 fn without_dots(given: Vec<Given>) -> Vec<Given> {
     let plain = |given: Given| {
-        if let Some(level) = given.key.strip_prefix('O').filter(|level| level.len() == 1 && given.is_on() == Some(true)) {
+        if let Some(level) = given
+            .key
+            .strip_prefix('O')
+            .filter(|level| level.len() == 1 && given.is_on() == Some(true))
+        {
             return Given::new("optimization-level", level, given.place);
         }
         match given.key.split_once('.').filter(|(name, _)| is_known(name)) {
             Some((name, rest)) => {
-                let object = Json::Object([(rest.to_owned(), given.value.clone())].into_iter().collect());
+                let object =
+                    Json::Object([(rest.to_owned(), given.value.clone())].into_iter().collect());
                 Given { key: name.to_owned(), value: object, place: given.place }
             }
             None => given,
@@ -113,7 +126,8 @@ fn config(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
 /// (`get_batch_defaults`).
 fn batch_defaults(scenario: &Scenario, is_offline: bool) -> (u64, u64) {
     let memory = serving::gibibytes(scenario);
-    let is_small = serving::is_accelerator(scenario, "a100") || serving::is_accelerator(scenario, "gb10");
+    let is_small =
+        serving::is_accelerator(scenario, "a100") || serving::is_accelerator(scenario, "gb10");
     match (memory, is_offline) {
         (160.0.., _) => (16_384, 1_024),
         (70.0.., true) if !is_small => (16_384, 1_024),
@@ -141,7 +155,10 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     serving::longest_context(reading, "max-model-len", &["max-model-len"]);
     shorter_steps(reading);
     adapters(reading);
-    let experts = reading.stated(&["enable-expert-parallel", "ep"]).filter(|given| given.is_on() == Some(true)).cloned();
+    let experts = reading
+        .stated(&["enable-expert-parallel", "ep"])
+        .filter(|given| given.is_on() == Some(true))
+        .cloned();
     if let Some(given) = experts.filter(|_| replicas > 1) {
         reading.not_modelled(&given, "With data parallel the experts of all replicas are shared out, so that each holds fewer.");
     }
@@ -159,7 +176,12 @@ fn shorter_steps(reading: &mut Reading<'_>) {
     let most = requests.saturating_mul(whole(&reading.scenario, FieldId::ContextLength));
     if most < tokens {
         let why = "All requests together have no more tokens.";
-        reading.follows("max-num-batched-tokens", FieldId::PrefillChunkSize, Value::Integer(most), why);
+        reading.follows(
+            "max-num-batched-tokens",
+            FieldId::PrefillChunkSize,
+            Value::Integer(most),
+            why,
+        );
     }
 }
 
@@ -168,7 +190,9 @@ fn write(writing: &mut Writing<'_>) -> String {
     // Its requests wait in any case.
     writing.is_said(&[FieldId::OthersWait]);
     // With whole experts vLLM shares those of all replicas out, so that no replica has them to itself.
-    if writing.scenario.get(FieldId::WholeExperts) == Value::Flag(true) && serving::replicas(writing.scenario) > 1 {
+    if writing.scenario.get(FieldId::WholeExperts) == Value::Flag(true)
+        && serving::replicas(writing.scenario) > 1
+    {
         writing.is_said(&[FieldId::Server]);
     } else {
         serving::say_replicas(writing, "data-parallel-size");

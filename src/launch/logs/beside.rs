@@ -47,17 +47,22 @@ pub fn beside(log: &Log, job: &Job, estimate: &Estimate) -> Vec<Compared> {
 pub fn beyond(compared: &[Compared]) -> Option<Bytes> {
     let of = |figure| compared.iter().find(|compared| compared.figure == figure);
     let row = [Figure::Reserved, Figure::InUse, Figure::Allocated].into_iter().find_map(of)?;
-    Some(Bytes(crate::units::ceil_u64(row.measured - row.estimated))).filter(|bytes| *bytes > Bytes::ZERO)
+    Some(Bytes(crate::units::ceil_u64(row.measured - row.estimated)))
+        .filter(|bytes| *bytes > Bytes::ZERO)
 }
 
 /// The amount of a figure that counts, with its line.
 fn measured(log: &Log, figure: Figure) -> Option<(f64, usize)> {
-    let mut amounts: Vec<(f64, usize)> = log.of(figure).map(|printed| (printed.amount.number(), printed.line)).collect();
+    let mut amounts: Vec<(f64, usize)> =
+        log.of(figure).map(|printed| (printed.amount.number(), printed.line)).collect();
     if figure.is_pace() {
         amounts.sort_by(|one, other| one.0.total_cmp(&other.0));
         return amounts.get(amounts.len() / 2).copied();
     }
-    let is_room = matches!(figure, Figure::Cache | Figure::CacheTokens | Figure::CacheBlocks | Figure::Concurrency);
+    let is_room = matches!(
+        figure,
+        Figure::Cache | Figure::CacheTokens | Figure::CacheBlocks | Figure::Concurrency
+    );
     amounts.into_iter().reduce(|one, other| if (one.0 < other.0) == is_room { one } else { other })
 }
 
@@ -66,8 +71,10 @@ fn measured(log: &Log, figure: Figure) -> Option<(f64, usize)> {
 fn served(log: &Log, estimate: &Estimate, context: u64) -> Vec<(Figure, Option<f64>)> {
     let of_kind = |kind| estimate.ledger.of(kind).as_f64();
     let room = estimate.cache_room;
-    let graphs = estimate.ledger.lines.iter().find(|line| line.label == CUDA_GRAPHS).map(|line| line.bytes);
-    let is_same_context = log.largest(Figure::Context).is_none_or(|tokens| (tokens - to_f64(context)).abs() < 0.5);
+    let graphs =
+        estimate.ledger.lines.iter().find(|line| line.label == CUDA_GRAPHS).map(|line| line.bytes);
+    let is_same_context =
+        log.largest(Figure::Context).is_none_or(|tokens| (tokens - to_f64(context)).abs() < 0.5);
     let count = |number: Option<u64>| number.map(to_f64);
     vec![
         (Figure::Weights, Some(of_kind(MemoryKind::Parameter))),
@@ -83,21 +90,39 @@ fn served(log: &Log, estimate: &Estimate, context: u64) -> Vec<(Figure, Option<f
 
 /// A training's figures. Where the order of allocations is not known, tensors are those of the ledger, and what PyTorch reserves is open.
 fn trained(job: &Job, run: &TrainingRun, estimate: &Estimate) -> Vec<(Figure, Option<f64>)> {
-    let of_kinds = |kinds: &[MemoryKind]| kinds.iter().map(|kind| estimate.ledger.of(*kind).as_f64()).sum::<f64>();
+    let of_kinds = |kinds: &[MemoryKind]| {
+        kinds.iter().map(|kind| estimate.ledger.of(*kind).as_f64()).sum::<f64>()
+    };
     let device = device_memory(job).ok();
-    let shown = |amount: fn(&DeviceMemory) -> Bytes| device.as_ref().map(|device| amount(device).as_f64());
+    let shown =
+        |amount: fn(&DeviceMemory) -> Bytes| device.as_ref().map(|device| amount(device).as_f64());
     let tensors = estimate.total().saturating_sub(estimate.ledger.of(MemoryKind::Framework));
     let step = step(job);
-    let per_second = step.as_ref().filter(|step| step.seconds.0 > 0.0).map(|step| 1.0 / step.seconds.0);
+    let per_second =
+        step.as_ref().filter(|step| step.seconds.0 > 0.0).map(|step| 1.0 / step.seconds.0);
     vec![
-        (Figure::Allocated, Some(shown(|device| device.allocated).unwrap_or_else(|| tensors.as_f64()))),
+        (
+            Figure::Allocated,
+            Some(shown(|device| device.allocated).unwrap_or_else(|| tensors.as_f64())),
+        ),
         (Figure::Reserved, shown(|device| device.reserved)),
         (Figure::InUse, shown(|device| device.in_use)),
-        (Figure::States, Some(of_kinds(&[MemoryKind::Parameter, MemoryKind::Gradient, MemoryKind::OptimizerState]))),
+        (
+            Figure::States,
+            Some(of_kinds(&[
+                MemoryKind::Parameter,
+                MemoryKind::Gradient,
+                MemoryKind::OptimizerState,
+            ])),
+        ),
         (Figure::Activations, Some(of_kinds(&[MemoryKind::Activation]))),
         (Figure::Capacity, Some(estimate.capacity.as_f64())),
         (Figure::StepSeconds, step.as_ref().map(|step| step.seconds.0)),
-        (Figure::TokensPerSecond, step.as_ref().map(|step| step.tokens_per_second / to_f64(job.layout().world_size().max(1)))),
+        (
+            Figure::TokensPerSecond,
+            step.as_ref()
+                .map(|step| step.tokens_per_second / to_f64(job.layout().world_size().max(1))),
+        ),
         (Figure::SequencesPerSecond, per_second.map(|steps| steps * to_f64(run.global_batch_size))),
     ]
 }

@@ -97,7 +97,10 @@ pub(super) fn figures(table: &[LineSpec], line: &str, at: usize) -> Vec<Found> {
     let line = line.as_str();
     let mut found: Vec<Found> = Vec::new();
     for spec in table {
-        let Some(rest) = line.contains(spec.has).then(|| behind(line, spec.before)).flatten() else { continue };
+        let Some(rest) = line.contains(spec.has).then(|| behind(line, spec.before)).flatten()
+        else {
+            continue;
+        };
         let is_part = spec.adds == Adds::Log;
         let Some(number) = number(rest, is_part) else { continue };
         let number = match spec.unit {
@@ -105,11 +108,19 @@ pub(super) fn figures(table: &[LineSpec], line: &str, at: usize) -> Vec<Found> {
             Unit::One => number,
             Unit::Thousandth => number / 1000.0,
         };
-        let earlier = found.iter_mut().find(|found| spec.adds == Adds::Line && found.figure == spec.figure);
+        let earlier =
+            found.iter_mut().find(|found| spec.adds == Adds::Line && found.figure == spec.figure);
         match earlier {
             Some(found) => found.number += number,
             None if spec.adds == Adds::Line => {}
-            None => found.push(Found { figure: spec.figure, number, unit: spec.unit, device: device(line), line: at, is_part }),
+            None => found.push(Found {
+                figure: spec.figure,
+                number,
+                unit: spec.unit,
+                device: device(line),
+                line: at,
+                is_part,
+            }),
         }
     }
     found
@@ -119,7 +130,10 @@ pub(super) fn figures(table: &[LineSpec], line: &str, at: usize) -> Vec<Found> {
 pub(super) fn joined(all: impl Iterator<Item = Found>) -> Vec<Printed> {
     let mut joined: Vec<Found> = Vec::new();
     for found in all {
-        match joined.iter_mut().find(|known| found.is_part && known.is_part && known.figure == found.figure) {
+        match joined
+            .iter_mut()
+            .find(|known| found.is_part && known.is_part && known.figure == found.figure)
+        {
             Some(known) => {
                 known.number += found.number;
                 known.line = found.line;
@@ -155,12 +169,20 @@ fn number(text: &str, may_be_negative: bool) -> Option<f64> {
         Some(rest) => (-1.0, rest),
         None => (1.0, text),
     };
-    let digits: String = text.chars().take_while(|letter| letter.is_ascii_digit() || matches!(letter, '.' | ',')).collect();
-    let digits: String = digits.trim_end_matches(['.', ',']).chars().filter(|letter| *letter != ',').collect();
+    let digits: String = text
+        .chars()
+        .take_while(|letter| letter.is_ascii_digit() || matches!(letter, '.' | ','))
+        .collect();
+    let digits: String =
+        digits.trim_end_matches(['.', ',']).chars().filter(|letter| *letter != ',').collect();
     digits.parse().ok().filter(|number: &f64| number.is_finite()).map(|number: f64| sign * number)
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float-to-int casts saturate, NaN becomes 0")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "float-to-int casts saturate, NaN becomes 0"
+)]
 fn rounded(value: f64) -> u64 {
     value.round() as u64
 }

@@ -184,10 +184,15 @@ pub fn read(text: &str) -> Option<Log> {
     }
     let figures = |spec: &'static LogSpec| {
         let lines = text.lines().enumerate().filter(|(_, line)| line.len() <= LONGEST_LINE);
-        let printed = line::joined(lines.flat_map(|(at, line)| line::figures(spec.lines, line, at + 1)));
+        let printed =
+            line::joined(lines.flat_map(|(at, line)| line::figures(spec.lines, line, at + 1)));
         Log { program: spec.program, label: spec.label, trains: spec.trains, printed }
     };
-    programs::SPECS.into_iter().map(figures).max_by_key(|log| log.printed.len()).filter(|log| !log.printed.is_empty())
+    programs::SPECS
+        .into_iter()
+        .map(figures)
+        .max_by_key(|log| log.printed.len())
+        .filter(|log| !log.printed.is_empty())
 }
 
 impl Log {

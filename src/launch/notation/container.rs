@@ -27,7 +27,8 @@ const LETTERS: &str = "ditPq";
 pub(super) fn is_start(words: &[Word]) -> bool {
     let word = |at: usize| words.get(at).map_or("", |word: &Word| word.text.as_str());
     let at = usize::from(word(0) == "sudo");
-    matches!(super::invocation::base_name(word(at)), "docker" | "podman" | "nerdctl") && word(at + 1) == "run"
+    matches!(super::invocation::base_name(word(at)), "docker" | "podman" | "nerdctl")
+        && word(at + 1) == "run"
 }
 
 /// Reduces `words` to the program inside the container with its arguments, and returns the
@@ -37,7 +38,9 @@ pub(super) fn inside(words: &mut Vec<Word>) -> Vec<Given> {
     words.drain(..begin);
     let mut set = Vec::new();
     let mut entry = None;
-    while let Some(flag) = words.first().filter(|word| word.text.starts_with('-') && word.text.len() > 1) {
+    while let Some(flag) =
+        words.first().filter(|word| word.text.starts_with('-') && word.text.len() > 1)
+    {
         let place = flag.place;
         let (name, value) = match flag.text.split_once('=') {
             Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
@@ -53,7 +56,8 @@ pub(super) fn inside(words: &mut Vec<Word>) -> Vec<Given> {
             None => words.remove(0).text,
         };
         match name.as_str() {
-            "-e" | "--env" => set.extend(value.split_once('=').map(|(name, value)| Given::new(name, value, place))),
+            "-e" | "--env" => set
+                .extend(value.split_once('=').map(|(name, value)| Given::new(name, value, place))),
             "--entrypoint" => entry = Some(Word { text: value, place }),
             _ => {}
         }
@@ -61,7 +65,8 @@ pub(super) fn inside(words: &mut Vec<Word>) -> Vec<Given> {
     let image = if words.is_empty() { None } else { Some(words.remove(0)) };
     // Where only arguments follow the image, it starts a program of its own; the image's name is
     // taken as the program's.
-    let has_program = words.first().is_some_and(|word| !word.text.starts_with('-') && !is_repository(&word.text));
+    let has_program =
+        words.first().is_some_and(|word| !word.text.starts_with('-') && !is_repository(&word.text));
     let own = image.filter(|_| !has_program).map(|image| {
         let last = super::invocation::base_name(&image.text);
         Word { text: last.split([':', '@']).next().unwrap_or(last).to_owned(), place: image.place }

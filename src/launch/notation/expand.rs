@@ -26,7 +26,12 @@ pub(super) fn end_of(letters: &[char], start: usize) -> usize {
         Some('(') => ('(', ')'),
         Some(letter) if letter.is_ascii_alphabetic() || *letter == '_' => {
             let rest = letters.get(start + 1..).unwrap_or_default();
-            return start + 1 + rest.iter().take_while(|letter| letter.is_ascii_alphanumeric() || **letter == '_').count();
+            return start
+                + 1
+                + rest
+                    .iter()
+                    .take_while(|letter| letter.is_ascii_alphanumeric() || **letter == '_')
+                    .count();
         }
         Some('@' | '*' | '#' | '?' | '$' | '0'..='9') => return start + 2,
         _ => return start + 1,
@@ -80,10 +85,15 @@ fn in_braces(inside: &str, variables: &Variables) -> Option<Expanded> {
     if let Some(list) = inside.strip_suffix("[@]").or_else(|| inside.strip_suffix("[*]")) {
         return value(list, variables);
     }
-    let end = inside.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(inside.len());
+    let end = inside
+        .find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
+        .unwrap_or(inside.len());
     let (name, rest) = inside.split_at(end);
     let own = value(name, variables);
-    let default = rest.strip_prefix(":-").or_else(|| rest.strip_prefix('-')).or_else(|| rest.strip_prefix(":="));
+    let default = rest
+        .strip_prefix(":-")
+        .or_else(|| rest.strip_prefix('-'))
+        .or_else(|| rest.strip_prefix(":="));
     match (default, rest.is_empty()) {
         (_, true) => own,
         (Some(default), _) => {
@@ -92,7 +102,11 @@ fn in_braces(inside: &str, variables: &Variables) -> Option<Expanded> {
                 return own;
             }
             let default = default.trim_matches(['"', '\'']);
-            Some(if default.starts_with('$') { meaning(default, variables)? } else { Expanded::Text(default.to_owned()) })
+            Some(if default.starts_with('$') {
+                meaning(default, variables)?
+            } else {
+                Expanded::Text(default.to_owned())
+            })
         }
         _ => None,
     }
@@ -101,13 +115,16 @@ fn in_braces(inside: &str, variables: &Variables) -> Option<Expanded> {
 fn value(name: &str, variables: &Variables) -> Option<Expanded> {
     Some(match variables.get(name)? {
         Variable::Text(text, _) => Expanded::Text(text.clone()),
-        Variable::List(words) => Expanded::Words(words.iter().map(|word| word.text.clone()).collect()),
+        Variable::List(words) => {
+            Expanded::Words(words.iter().map(|word| word.text.clone()).collect())
+        }
     })
 }
 
 /// The value of arithmetic on whole numbers and variables; `None` where a part of it is unknown.
 fn computed(sum: &str, variables: &Variables) -> Option<Expanded> {
-    let letters: Vec<char> = sum.chars().filter(|letter| !letter.is_whitespace() && *letter != '"').collect();
+    let letters: Vec<char> =
+        sum.chars().filter(|letter| !letter.is_whitespace() && *letter != '"').collect();
     let mut sum = Sum { letters: &letters, at: 0, depth: 0, variables };
     let result = sum.added()?;
     (sum.at == letters.len()).then(|| Expanded::Text(result.to_string()))
@@ -166,8 +183,12 @@ impl Sum<'_> {
             return Some(inner);
         }
         let rest = self.letters.get(self.at..)?;
-        let word: String =
-            rest.iter().take_while(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '$' | '{' | '}')).collect();
+        let word: String = rest
+            .iter()
+            .take_while(|letter| {
+                letter.is_ascii_alphanumeric() || matches!(letter, '_' | '$' | '{' | '}')
+            })
+            .collect();
         self.at += word.chars().count();
         let name = word.trim_matches(['$', '{', '}']);
         match self.variables.get(name) {

@@ -33,11 +33,22 @@ pub struct Launcher {
 const LAUNCHERS: [(&str, &str, &[&str]); 4] = [
     ("torchrun", "torchrun", &["standalone", "no-python", "run-path", "m", "module"]),
     ("torch.distributed.run", "torchrun", &["standalone", "no-python", "run-path", "m", "module"]),
-    ("torch.distributed.launch", "torchrun", &["standalone", "no-python", "use-env", "m", "module"]),
+    (
+        "torch.distributed.launch",
+        "torchrun",
+        &["standalone", "no-python", "use-env", "m", "module"],
+    ),
     (
         "deepspeed",
         "deepspeed",
-        &["module", "no-python", "no-local-rank", "enable-each-rank-log", "force-multi", "bind-cores-to-rank"],
+        &[
+            "module",
+            "no-python",
+            "no-local-rank",
+            "enable-each-rank-log",
+            "force-multi",
+            "bind-cores-to-rank",
+        ],
     ),
 ];
 
@@ -73,8 +84,18 @@ const RUNNERS: [&str; 11] = [
 ];
 
 /// Flags of these programs without a value.
-const OF_RUNNERS: [&str; 10] =
-    ["u", "m", "O", "B", "active", "no-sync", "pty", "exclusive", "oversubscribe", "allow-run-as-root"];
+const OF_RUNNERS: [&str; 10] = [
+    "u",
+    "m",
+    "O",
+    "B",
+    "active",
+    "no-sync",
+    "pty",
+    "exclusive",
+    "oversubscribe",
+    "allow-run-as-root",
+];
 
 impl Invocation {
     /// Returns the program that a command starts.
@@ -84,13 +105,20 @@ impl Invocation {
         let mut rounds = 0;
         while rounds < words.len() {
             rounds += 1;
-            let name = words.first().map(|word| base_name(&word.text)).unwrap_or_default().to_owned();
-            if let Some((_, called, alone)) = LAUNCHERS.iter().find(|(program, ..)| *program == name) {
+            let name =
+                words.first().map(|word| base_name(&word.text)).unwrap_or_default().to_owned();
+            if let Some((_, called, alone)) =
+                LAUNCHERS.iter().find(|(program, ..)| *program == name)
+            {
                 words.remove(0);
                 launcher = Some(Launcher { name: called, flags: own_flags(&mut words, alone) });
-            } else if name == "accelerate" && words.get(1).is_some_and(|word| word.text == "launch") {
+            } else if name == "accelerate" && words.get(1).is_some_and(|word| word.text == "launch")
+            {
                 words.drain(..2);
-                launcher = Some(Launcher { name: "accelerate", flags: own_flags(&mut words, &ACCELERATE) });
+                launcher = Some(Launcher {
+                    name: "accelerate",
+                    flags: own_flags(&mut words, &ACCELERATE),
+                });
             } else if super::container::is_start(&words) {
                 environment.extend(super::container::inside(&mut words));
             } else if RUNNERS.contains(&name.as_str()) {
@@ -104,21 +132,28 @@ impl Invocation {
                 break;
             }
         }
-        let program = words.first().map(|word| base_name(&word.text).to_owned()).unwrap_or_default();
+        let program =
+            words.first().map(|word| base_name(&word.text).to_owned()).unwrap_or_default();
         Self { launcher, program, arguments: words.into_iter().skip(1).collect(), environment }
     }
 
     /// Returns true if it starts that program, or the script `NAME.py`, whose first arguments are
     /// these.
     pub fn starts(&self, program: &str, first: &[&str]) -> bool {
-        let is_program = self.program == program || self.program.strip_suffix(".py").is_some_and(|script| script == program);
-        is_program && first.iter().enumerate().all(|(at, word)| self.arguments.get(at).is_some_and(|own| own.text == *word))
+        let is_program = self.program == program
+            || self.program.strip_suffix(".py").is_some_and(|script| script == program);
+        is_program
+            && first
+                .iter()
+                .enumerate()
+                .all(|(at, word)| self.arguments.get(at).is_some_and(|own| own.text == *word))
     }
 
     /// Returns its flags behind the first `skip` arguments, by these tables.
     pub fn stated(&self, skip: usize, tables: &[&[Flag]]) -> Stated {
         let given = flags(self.arguments.get(skip..).unwrap_or_default(), tables);
-        let launcher = self.launcher.as_ref().map(|launcher| launcher.flags.clone()).unwrap_or_default();
+        let launcher =
+            self.launcher.as_ref().map(|launcher| launcher.flags.clone()).unwrap_or_default();
         Stated { given, environment: self.environment.clone(), launcher }
     }
 }
@@ -132,7 +167,9 @@ pub(super) fn base_name(word: &str) -> &str {
 /// no value.
 fn own_flags(words: &mut Vec<Word>, alone: &[&str]) -> Vec<Given> {
     let mut found = Vec::new();
-    while let Some(word) = words.first().filter(|word| word.text.starts_with('-') && word.text.len() > 1) {
+    while let Some(word) =
+        words.first().filter(|word| word.text.starts_with('-') && word.text.len() > 1)
+    {
         let place = word.place;
         let name = word.text.trim_start_matches('-').to_owned();
         words.remove(0);
@@ -165,10 +202,14 @@ pub fn flags(words: &[Word], tables: &[&[Flag]]) -> Vec<Given> {
             continue;
         }
         // `--no-…` of a switch takes no value either.
-        let takes = known(name).or_else(|| flag_of(tables, positive(name)?)).map_or(Takes::Optional, |flag| flag.takes);
+        let takes = known(name)
+            .or_else(|| flag_of(tables, positive(name)?))
+            .map_or(Takes::Optional, |flag| flag.takes);
         let values = behind.iter().take_while(|word| flag_name(&word.text).is_none()).count();
         let count = match takes {
-            Takes::Nothing => usize::from(behind.first().is_some_and(|next| is_yes_or_no(&next.text))),
+            Takes::Nothing => {
+                usize::from(behind.first().is_some_and(|next| is_yes_or_no(&next.text)))
+            }
             Takes::One | Takes::Optional => values.min(1),
             Takes::Many => values,
         };

@@ -25,7 +25,8 @@ pub(super) fn may_be(text: &str) -> bool {
 
 /// The commands of all containers of a file.
 pub(super) fn commands(keys: &[Given]) -> Vec<Command> {
-    let mut found: Vec<Container> = keys.iter().filter(|given| is_list(given)).flat_map(pods).collect();
+    let mut found: Vec<Container> =
+        keys.iter().filter(|given| is_list(given)).flat_map(pods).collect();
     found.extend(services(keys));
     found.iter().flat_map(Container::commands).collect()
 }
@@ -38,8 +39,12 @@ fn is_list(given: &Given) -> bool {
 fn pods(given: &Given) -> Vec<Container> {
     let of = |object: &Value| {
         let object = object.as_object()?;
-        let pair = |pair: &Value| Some((pair.get("name")?.as_str()?.to_owned(), text(pair.get("value")?)));
-        let environment = object.get("env").and_then(Value::as_array).map(|list| list.iter().filter_map(pair).collect());
+        let pair =
+            |pair: &Value| Some((pair.get("name")?.as_str()?.to_owned(), text(pair.get("value")?)));
+        let environment = object
+            .get("env")
+            .and_then(Value::as_array)
+            .map(|list| list.iter().filter_map(pair).collect());
         Some(Container {
             image: object.get("image").map(text).unwrap_or_default(),
             command: object.get("command").cloned(),
@@ -55,14 +60,20 @@ fn pods(given: &Given) -> Vec<Container> {
 fn services(keys: &[Given]) -> Vec<Container> {
     let mut found: Vec<(String, Container)> = Vec::new();
     for given in keys {
-        let Some((name, key)) = given.key.strip_prefix("services.").and_then(|rest| rest.split_once('.')) else { continue };
+        let Some((name, key)) =
+            given.key.strip_prefix("services.").and_then(|rest| rest.split_once('.'))
+        else {
+            continue;
+        };
         let at = found.iter().position(|(own, _)| own == name).unwrap_or_else(|| {
             found.push((name.to_owned(), Container::default()));
             found.len() - 1
         });
         let Some((_, container)) = found.get_mut(at) else { continue };
         match key.split_once('.') {
-            Some(("environment", variable)) => container.environment.push((variable.to_owned(), text(&given.value))),
+            Some(("environment", variable)) => {
+                container.environment.push((variable.to_owned(), text(&given.value)))
+            }
             Some(_) => {}
             None => match key {
                 "image" => container.image = text(&given.value),
@@ -73,7 +84,10 @@ fn services(keys: &[Given]) -> Vec<Container> {
                 }
                 "environment" => {
                     let pairs = given.value.as_array().into_iter().flatten().map(text);
-                    let split = |pair: String| pair.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
+                    let split = |pair: String| {
+                        pair.split_once('=')
+                            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                    };
                     container.environment.extend(pairs.filter_map(split));
                 }
                 _ => {}
@@ -86,7 +100,9 @@ fn services(keys: &[Given]) -> Vec<Container> {
 impl Container {
     fn commands(&self) -> Vec<Command> {
         let Some(script) = self.script() else { return Vec::new() };
-        let export = |text: String, (name, value): &(String, String)| text + "export " + name + "=" + &quoted(value) + "\n";
+        let export = |text: String, (name, value): &(String, String)| {
+            text + "export " + name + "=" + &quoted(value) + "\n"
+        };
         let exports = self.environment.iter().fold(String::new(), export);
         let (mut commands, _) = shell::read(&(exports + &script));
         let place = self.place.unwrap_or(Place { line: 1, column: 1 });
@@ -100,8 +116,10 @@ impl Container {
     fn script(&self) -> Option<String> {
         let (command, arguments) = (words(self.command.as_ref()), words(self.arguments.as_ref()));
         let is_shell = |words: &[String]| {
-            let program = words.first().map(|word| super::invocation::base_name(word)).unwrap_or_default();
-            SHELLS.contains(&program) && words.get(1).is_some_and(|flag| flag.starts_with('-') && flag.ends_with('c'))
+            let program =
+                words.first().map(|word| super::invocation::base_name(word)).unwrap_or_default();
+            SHELLS.contains(&program)
+                && words.get(1).is_some_and(|flag| flag.starts_with('-') && flag.ends_with('c'))
         };
         let all: Vec<String> = command.iter().chain(&arguments).cloned().collect();
         if is_shell(&all) {
@@ -117,7 +135,9 @@ impl Container {
 
     /// A word with Kubernetes' `$(NAME)` in place.
     fn filled(&self, word: &str) -> String {
-        let fill = |word: String, (name, value): &(String, String)| word.replace(&format!("$({name})"), value);
+        let fill = |word: String, (name, value): &(String, String)| {
+            word.replace(&format!("$({name})"), value)
+        };
         self.environment.iter().fold(word.to_owned(), fill)
     }
 }

@@ -50,8 +50,10 @@ impl Stated {
     /// inside itself what others keep in a file of its own.
     #[must_use]
     pub fn nested(mut self, name: &str) -> Self {
-        let inner = |given: &Given| given.key.strip_prefix(name)?.strip_prefix('.').map(str::to_owned);
-        let found: Vec<(String, Given)> = self.given.iter().filter_map(|given| Some((inner(given)?, given.clone()))).collect();
+        let inner =
+            |given: &Given| given.key.strip_prefix(name)?.strip_prefix('.').map(str::to_owned);
+        let found: Vec<(String, Given)> =
+            self.given.iter().filter_map(|given| Some((inner(given)?, given.clone()))).collect();
         let Some(place) = found.first().map(|(_, given)| given.place) else { return self };
         self.given.retain(|given| inner(given).is_none());
         let value: serde_json::Map<String, serde_json::Value> =
@@ -120,7 +122,9 @@ impl<'a> Text<'a> {
     /// Returns its keys, if it is a file of keys in which one of those occurs, with all its dots.
     pub fn keys_with(&self, one_of: &[&str]) -> Option<Result<Vec<Given>, LaunchError>> {
         match self.keys()? {
-            Ok(keys) if keys.iter().any(|key| one_of.contains(&key.key.as_str())) => Some(Ok(keys.clone())),
+            Ok(keys) if keys.iter().any(|key| one_of.contains(&key.key.as_str())) => {
+                Some(Ok(keys.clone()))
+            }
             _ => None,
         }
     }

@@ -22,7 +22,14 @@ const DEEPEST: usize = 20;
 /// The calls of a text, in the order in which they begin.
 pub(super) fn calls(text: &str) -> Vec<Call> {
     let letters: Vec<char> = text.chars().collect();
-    let mut reader = Reader { letters: &letters, at: 0, line: 1, column: 1, names: Vec::new(), calls: Vec::new() };
+    let mut reader = Reader {
+        letters: &letters,
+        at: 0,
+        line: 1,
+        column: 1,
+        names: Vec::new(),
+        calls: Vec::new(),
+    };
     while reader.at < letters.len() {
         reader.statement();
     }
@@ -104,7 +111,9 @@ impl Reader<'_> {
 
     fn name(&mut self) -> String {
         let mut name = String::new();
-        while let Some(letter) = self.peek().filter(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '.')) {
+        while let Some(letter) =
+            self.peek().filter(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '.'))
+        {
             name.push(letter);
             self.next();
         }
@@ -146,7 +155,9 @@ impl Reader<'_> {
         let (line, column) = (self.line, self.column);
         let name = self.name();
         self.blanks(true);
-        let is_named = !name.is_empty() && self.peek() == Some('=') && self.letters.get(self.at + 1) != Some(&'=');
+        let is_named = !name.is_empty()
+            && self.peek() == Some('=')
+            && self.letters.get(self.at + 1) != Some(&'=');
         if is_named {
             self.next();
             self.blanks(true);
@@ -161,7 +172,8 @@ impl Reader<'_> {
             Some(value) if ends => value,
             _ => {
                 self.skip_expression();
-                let text: String = self.letters.get(written..self.at).unwrap_or_default().iter().collect();
+                let text: String =
+                    self.letters.get(written..self.at).unwrap_or_default().iter().collect();
                 Value::String(format!("${}", text.trim()))
             }
         };
@@ -217,15 +229,20 @@ impl Reader<'_> {
             "False" => Some(Value::Bool(false)),
             "None" => Some(Value::Null),
             _ if name.contains('.') => Some(Value::String(name)),
-            _ => self.names.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| value.clone()),
+            _ => self
+                .names
+                .iter()
+                .rev()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| value.clone()),
         }
     }
 
     fn number(&mut self) -> Option<Value> {
         let mut text = String::new();
-        while let Some(letter) =
-            self.peek().filter(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '-' | '+'))
-        {
+        while let Some(letter) = self.peek().filter(|letter| {
+            letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '-' | '+')
+        }) {
             if matches!(letter, '-' | '+') && !text.is_empty() && !text.ends_with(['e', 'E']) {
                 break;
             }
@@ -296,7 +313,8 @@ impl Reader<'_> {
                 }
                 continue;
             }
-            let closes = (0..width).all(|offset| self.letters.get(self.at + offset) == Some(&quote));
+            let closes =
+                (0..width).all(|offset| self.letters.get(self.at + offset) == Some(&quote));
             if closes || (width == 1 && letter == '\n') {
                 for _ in 0..if closes { width } else { 0 } {
                     self.next();

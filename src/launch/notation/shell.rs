@@ -43,7 +43,10 @@ pub(super) type Written = (String, String);
 
 /// The commands of a script, in order, and the files that it writes with `cat > NAME <<EOF`.
 pub(super) fn read(text: &str) -> (Vec<Command>, Vec<Written>) {
-    let mut reader = Reader { letters: text.chars().filter(|letter| *letter != '\r').collect(), ..Reader::default() };
+    let mut reader = Reader {
+        letters: text.chars().filter(|letter| *letter != '\r').collect(),
+        ..Reader::default()
+    };
     reader.read();
     (reader.commands, reader.files)
 }
@@ -123,12 +126,15 @@ impl Reader {
     /// Reads a redirection (`> file`, `2>&1`, `<<EOF …`), which is not a word of the command.
     fn redirection(&mut self) {
         let is_output = self.peek() == Some('>');
-        let reads_on = self.peek() == Some('<') && self.after(1) == Some('<') && self.after(2) != Some('<');
+        let reads_on =
+            self.peek() == Some('<') && self.after(1) == Some('<') && self.after(2) != Some('<');
         while self.peek().is_some_and(|letter| matches!(letter, '<' | '>' | '&' | '-' | ' ')) {
             self.next();
         }
         let mark: String = std::iter::from_fn(|| {
-            let letter = self.peek().filter(|letter| !letter.is_whitespace() && !matches!(letter, ';' | '|' | ')'))?;
+            let letter = self
+                .peek()
+                .filter(|letter| !letter.is_whitespace() && !matches!(letter, ';' | '|' | ')'))?;
             self.next();
             Some(letter)
         })
@@ -147,24 +153,33 @@ impl Reader {
     fn document(&mut self, mark: &str, is_literal: bool) {
         let rest_of_line = self.at;
         self.skip_line();
-        let rest: String = self.letters.get(rest_of_line..self.at).unwrap_or_default().iter().collect();
-        let output = rest.rsplit_once('>').map(|(_, name)| name.trim().trim_matches(['"', '\'']).to_owned());
+        let rest: String =
+            self.letters.get(rest_of_line..self.at).unwrap_or_default().iter().collect();
+        let output =
+            rest.rsplit_once('>').map(|(_, name)| name.trim().trim_matches(['"', '\'']).to_owned());
         let begin = (self.at + 1).min(self.letters.len());
         let mut end = begin;
         while self.peek().is_some() {
             self.next();
             let start = self.at;
             self.skip_line();
-            let line: String = self.letters.get(start..self.at).unwrap_or_default().iter().collect();
+            let line: String =
+                self.letters.get(start..self.at).unwrap_or_default().iter().collect();
             if line.trim() == mark {
                 break;
             }
             end = self.at;
         }
-        let teed = self.words.first().filter(|word| word.text == "tee").and(self.words.last()).map(|word| word.text.clone());
+        let teed = self
+            .words
+            .first()
+            .filter(|word| word.text == "tee")
+            .and(self.words.last())
+            .map(|word| word.text.clone());
         let name = output.map(|name| self.filled(&name)).or_else(|| self.output.clone()).or(teed);
         if let Some(name) = name.filter(|name| !name.is_empty()) {
-            let body: String = self.letters.get(begin..end.max(begin)).unwrap_or_default().iter().collect();
+            let body: String =
+                self.letters.get(begin..end.max(begin)).unwrap_or_default().iter().collect();
             let body = if is_literal { body } else { self.filled(&body) };
             let is_further = rest.contains(">>");
             match self.files.iter_mut().find(|(known, _)| is_further && *known == name) {
@@ -206,8 +221,12 @@ impl Reader {
         let mut made = Made::default();
         while let Some(letter) = self.peek() {
             match letter {
-                '<' | '>' if made.text.chars().all(|digit| digit.is_ascii_digit()) => return self.redirection(),
-                '(' if made.text.ends_with('=') && self.words.is_empty() => return self.list(&made.text),
+                '<' | '>' if made.text.chars().all(|digit| digit.is_ascii_digit()) => {
+                    return self.redirection();
+                }
+                '(' if made.text.ends_with('=') && self.words.is_empty() => {
+                    return self.list(&made.text);
+                }
                 ' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>' => break,
                 _ => self.piece(&mut made),
             }
@@ -372,8 +391,10 @@ impl Reader {
     }
 
     fn end_command(&mut self) {
-        const BEFORE_COMMANDS: [&str; 13] =
-            ["then", "else", "do", "if", "while", "elif", "exec", "nohup", "time", "sudo", "command", "env", "!"];
+        const BEFORE_COMMANDS: [&str; 13] = [
+            "then", "else", "do", "if", "while", "elif", "exec", "nohup", "time", "sudo",
+            "command", "env", "!",
+        ];
         const DECLARES: [&str; 4] = ["export", "declare", "local", "readonly"];
         let mut words = std::mem::take(&mut self.words);
         self.output = None;
@@ -381,7 +402,10 @@ impl Reader {
             let Some(first) = words.first().map(|word| word.text.clone()) else { return };
             let place = words.first().map_or(Place { line: 1, column: 1 }, |word| word.place);
             let declares = DECLARES.contains(&first.as_str());
-            if BEFORE_COMMANDS.contains(&first.as_str()) || declares || self.assignment(&first, place) {
+            if BEFORE_COMMANDS.contains(&first.as_str())
+                || declares
+                || self.assignment(&first, place)
+            {
                 words.remove(0);
                 if declares {
                     words.retain(|word| !self.assignment(&word.text, word.place));
@@ -422,7 +446,9 @@ impl Made {
                 parts
             }
             // Without quotes around the list, a shell also splits its members at blanks.
-            Expanded::Words(words) if !in_quotes => words.iter().flat_map(|word| word.split_whitespace()).map(unquoted).collect(),
+            Expanded::Words(words) if !in_quotes => {
+                words.iter().flat_map(|word| word.split_whitespace()).map(unquoted).collect()
+            }
             Expanded::Words(words) => words,
         };
         for (index, part) in parts.into_iter().enumerate() {
@@ -436,7 +462,12 @@ impl Made {
     fn into_words(self, place: Place) -> Vec<Word> {
         let keeps_last = !self.text.is_empty() || self.is_quoted;
         let last = keeps_last.then_some(self.text);
-        self.finished.into_iter().filter(|text| !text.is_empty()).chain(last).map(|text| Word { text, place }).collect()
+        self.finished
+            .into_iter()
+            .filter(|text| !text.is_empty())
+            .chain(last)
+            .map(|text| Word { text, place })
+            .collect()
     }
 }
 

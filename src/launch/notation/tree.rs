@@ -14,7 +14,10 @@ const MOST_KEYS: usize = 20_000;
 
 /// The keys of a text with their values and places; `None` if it does not look like a file of keys.
 pub(super) fn read(text: &str) -> Option<Result<Vec<Given>, LaunchError>> {
-    let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#') && !line.starts_with("//"))?;
+    let first = text
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty() && !line.starts_with('#') && !line.starts_with("//"))?;
     if first.starts_with('{') {
         return Some(json(text));
     }
@@ -22,7 +25,9 @@ pub(super) fn read(text: &str) -> Option<Result<Vec<Given>, LaunchError>> {
         return Some(toml(text));
     }
     let is_key = |line: &str| {
-        line.split_once(':').is_some_and(|(key, rest)| is_plain_key(key) && (rest.is_empty() || rest.starts_with(' ')))
+        line.split_once(':').is_some_and(|(key, rest)| {
+            is_plain_key(key) && (rest.is_empty() || rest.starts_with(' '))
+        })
     };
     (first == "---" || first.starts_with("%YAML") || is_key(first)).then(|| yaml(text))
 }
@@ -34,7 +39,10 @@ fn is_toml_line(line: &str) -> bool {
 
 fn is_plain_key(key: &str) -> bool {
     let inside = key.trim().trim_matches(['"', '\'']);
-    !inside.is_empty() && inside.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.'))
+    !inside.is_empty()
+        && inside
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.'))
 }
 
 /// JSON is read as YAML, which gives places. JSON with comments or trailing commas is read
@@ -65,7 +73,12 @@ fn place_of(node: &MarkedYaml<'_>) -> Place {
     Place { line: node.span.start.line(), column: node.span.start.col() + 1 }
 }
 
-fn keys_of(node: &MarkedYaml<'_>, before: &str, depth: usize, given: &mut Vec<Given>) -> Result<(), LaunchError> {
+fn keys_of(
+    node: &MarkedYaml<'_>,
+    before: &str,
+    depth: usize,
+    given: &mut Vec<Given>,
+) -> Result<(), LaunchError> {
     let YamlData::Mapping(mapping) = &node.data else { return Ok(()) };
     for (key, value) in mapping {
         let name = joined(before, &plain(&key.data));
@@ -77,7 +90,9 @@ fn keys_of(node: &MarkedYaml<'_>, before: &str, depth: usize, given: &mut Vec<Gi
             });
         }
         match &value.data {
-            YamlData::Mapping(inner) if !inner.is_empty() => keys_of(value, &name, depth + 1, given)?,
+            YamlData::Mapping(inner) if !inner.is_empty() => {
+                keys_of(value, &name, depth + 1, given)?
+            }
             _ => given.push(Given { key: name, value: as_json(&value.data, 0), place }),
         }
     }
@@ -97,14 +112,20 @@ fn plain<'a>(data: &YamlData<'a, MarkedYaml<'a>>) -> String {
 
 fn as_json<'a>(data: &YamlData<'a, MarkedYaml<'a>>, depth: usize) -> Value {
     match data {
-        YamlData::Value(Scalar::String(text)) | YamlData::Representation(text, _, _) => Value::String(text.to_string()),
+        YamlData::Value(Scalar::String(text)) | YamlData::Representation(text, _, _) => {
+            Value::String(text.to_string())
+        }
         YamlData::Value(Scalar::Integer(number)) => Value::from(*number),
         YamlData::Value(Scalar::FloatingPoint(number)) => Value::from(number.into_inner()),
         YamlData::Value(Scalar::Boolean(on)) => Value::Bool(*on),
         YamlData::Tagged(_, inner) if depth < DEEPEST => as_json(&inner.data, depth + 1),
-        YamlData::Sequence(list) if depth < DEEPEST => list.iter().map(|item| as_json(&item.data, depth + 1)).collect(),
+        YamlData::Sequence(list) if depth < DEEPEST => {
+            list.iter().map(|item| as_json(&item.data, depth + 1)).collect()
+        }
         YamlData::Mapping(mapping) if depth < DEEPEST => {
-            let pair = |(key, value): (&MarkedYaml<'_>, &MarkedYaml<'_>)| (plain(&key.data), as_json(&value.data, depth + 1));
+            let pair = |(key, value): (&MarkedYaml<'_>, &MarkedYaml<'_>)| {
+                (plain(&key.data), as_json(&value.data, depth + 1))
+            };
             Value::Object(mapping.iter().map(pair).collect())
         }
         _ => Value::Null,
@@ -126,12 +147,21 @@ fn toml(text: &str) -> Result<Vec<Given>, LaunchError> {
     Ok(given)
 }
 
-fn table_keys(table: &toml::de::DeTable<'_>, before: &str, place: &dyn Fn(usize) -> Place, given: &mut Vec<Given>) {
+fn table_keys(
+    table: &toml::de::DeTable<'_>,
+    before: &str,
+    place: &dyn Fn(usize) -> Place,
+    given: &mut Vec<Given>,
+) {
     for (key, value) in table {
         let name = joined(before, key.get_ref());
         match value.get_ref() {
             toml::de::DeValue::Table(inner) => table_keys(inner, &name, place, given),
-            other => given.push(Given { key: name, value: toml_value(other), place: place(key.span().start) }),
+            other => given.push(Given {
+                key: name,
+                value: toml_value(other),
+                place: place(key.span().start),
+            }),
         }
     }
 }
@@ -140,14 +170,19 @@ fn toml_value(value: &toml::de::DeValue<'_>) -> Value {
     use toml::de::DeValue;
     match value {
         DeValue::String(text) => Value::String(text.to_string()),
-        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).map_or(Value::Null, Value::from),
+        DeValue::Integer(number) => {
+            i64::from_str_radix(number.as_str(), number.radix()).map_or(Value::Null, Value::from)
+        }
         DeValue::Float(number) => number.as_str().parse::<f64>().map_or(Value::Null, Value::from),
         DeValue::Boolean(on) => Value::Bool(*on),
         DeValue::Datetime(date) => Value::String(date.to_string()),
         DeValue::Array(list) => list.iter().map(|item| toml_value(item.get_ref())).collect(),
-        DeValue::Table(table) => {
-            Value::Object(table.iter().map(|(key, value)| (key.get_ref().to_string(), toml_value(value.get_ref()))).collect())
-        }
+        DeValue::Table(table) => Value::Object(
+            table
+                .iter()
+                .map(|(key, value)| (key.get_ref().to_string(), toml_value(value.get_ref())))
+                .collect(),
+        ),
     }
 }
 

@@ -39,7 +39,8 @@ impl Given {
             other => {
                 let text = plain(other);
                 let inside = text.trim().trim_start_matches('[').trim_end_matches(']');
-                let parts = inside.split([',', ' ']).map(|part| part.trim().trim_matches(['"', '\'']));
+                let parts =
+                    inside.split([',', ' ']).map(|part| part.trim().trim_matches(['"', '\'']));
                 parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
             }
         }
@@ -64,8 +65,11 @@ impl Given {
     pub fn whole(&self) -> Result<u64, String> {
         let text = self.text();
         let digits: String = text.trim().chars().filter(|letter| *letter != '_').collect();
-        let as_float =
-            || digits.parse::<f64>().ok().filter(|number| number.fract().abs() < f64::EPSILON && (0.0..1e15).contains(number));
+        let as_float = || {
+            digits.parse::<f64>().ok().filter(|number| {
+                number.fract().abs() < f64::EPSILON && (0.0..1e15).contains(number)
+            })
+        };
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -108,7 +112,11 @@ impl Given {
 /// The beginning of a text, for use in a sentence.
 pub fn short(text: &str) -> String {
     const LETTERS: usize = 40;
-    if text.chars().count() <= LETTERS { text.to_owned() } else { text.chars().take(LETTERS).chain(['…']).collect() }
+    if text.chars().count() <= LETTERS {
+        text.to_owned()
+    } else {
+        text.chars().take(LETTERS).chain(['…']).collect()
+    }
 }
 
 fn plain(value: &Value) -> String {

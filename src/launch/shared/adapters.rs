@@ -9,7 +9,8 @@ use super::{is_on, layers, word};
 use crate::scenario::{FieldId, Mode, Value};
 
 /// The seven linear layers of a Llama block.
-pub const SEVEN: [&str; 7] = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"];
+pub const SEVEN: [&str; 7] =
+    ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"];
 
 /// Words for every linear layer: peft's, LLaMA-Factory's, and those of ms-swift before version 3.
 const EVERY: [&str; 4] = ["all-linear", "all", "ALL", "all_linear"];
@@ -17,7 +18,14 @@ const EVERY: [&str; 4] = ["all-linear", "all", "ALL", "all_linear"];
 /// Further arguments of `LoraConfig`: those that change neither memory nor time, and those that do
 /// and are not modelled.
 pub const FURTHER: &[Flag] = &[
-    Flag::no_effect(&["task_type", "lora_task_type", "use_rslora", "fan_in_fan_out", "inference_mode", "revision"]),
+    Flag::no_effect(&[
+        "task_type",
+        "lora_task_type",
+        "use_rslora",
+        "fan_in_fan_out",
+        "inference_mode",
+        "revision",
+    ]),
     Flag::no_effect(&[
         "megatron_config",
         "megatron_core",
@@ -26,18 +34,30 @@ pub const FURTHER: &[Flag] = &[
         "layers_pattern",
         "loraplus_lr_ratio",
     ]),
-    Flag::not_modelled_unless(&["bias", "lora_bias"], &["none"], "Biases that learn have gradients and states of their own."),
+    Flag::not_modelled_unless(
+        &["bias", "lora_bias"],
+        &["none"],
+        "Biases that learn have gradients and states of their own.",
+    ),
     Flag::not_modelled_unless(
         &["init_lora_weights", "init_weights"],
         &["true", "gaussian", "kaiming", "eva", "pissa", "olora", "orthogonal", "lora-ga"],
         "This start of adapters changes how weights are stored.",
     ),
-    Flag::not_modelled(&["exclude_modules"], "Layers without adapters are counted with them.").taking(Takes::Many),
-    Flag::not_modelled(&["layers_to_transform"], "Adapters are counted in every block.").taking(Takes::Many),
-    Flag::not_modelled(&["rank_pattern", "rank_pattern.*"], "One rank is counted for all layers."),
-    Flag::not_modelled(&["target_parameters", "lora_target_parameters"], "Adapters on single parameters are not counted.")
+    Flag::not_modelled(&["exclude_modules"], "Layers without adapters are counted with them.")
         .taking(Takes::Many),
-    Flag::not_modelled(&["trainable_token_indices"], "Rows of the embedding that learn are not counted."),
+    Flag::not_modelled(&["layers_to_transform"], "Adapters are counted in every block.")
+        .taking(Takes::Many),
+    Flag::not_modelled(&["rank_pattern", "rank_pattern.*"], "One rank is counted for all layers."),
+    Flag::not_modelled(
+        &["target_parameters", "lora_target_parameters"],
+        "Adapters on single parameters are not counted.",
+    )
+    .taking(Takes::Many),
+    Flag::not_modelled(
+        &["trainable_token_indices"],
+        "Rows of the embedding that learn are not counted.",
+    ),
     Flag::not_modelled(&["layer_replication"], "Blocks that stand for several are not counted."),
     Flag::not_modelled(
         &["loftq_config", "loftq_config.*", "eva_config", "corda_config", "lora_ga_config"],
@@ -47,8 +67,14 @@ pub const FURTHER: &[Flag] = &[
         &["velora_config", "monteclora_config", "use_bdlora", "arrow_config", "kasa_config"],
         "Another kind of adapter.",
     ),
-    Flag::not_modelled(&["use_qalora", "qalora_group_size", "alora_invocation_tokens"], "Another kind of adapter."),
-    Flag::not_modelled(&["ensure_weight_tying"], "A head and an embedding that learn as one are counted as two."),
+    Flag::not_modelled(
+        &["use_qalora", "qalora_group_size", "alora_invocation_tokens"],
+        "Another kind of adapter.",
+    ),
+    Flag::not_modelled(
+        &["ensure_weight_tying"],
+        "A head and an embedding that learn as one are counted as two.",
+    ),
 ];
 
 /// A function that reads a flag of a table.
@@ -88,7 +114,8 @@ fn targets(reading: &mut Reading<'_>, given: &Given) {
 
 /// Sets the layers that get adapters by a tool's default.
 pub fn default_targets(reading: &mut Reading<'_>, names: &[&str]) {
-    let chosen: Vec<FieldId> = names.iter().filter_map(|name| inputs_of(name)).flatten().copied().collect();
+    let chosen: Vec<FieldId> =
+        names.iter().filter_map(|name| inputs_of(name)).flatten().copied().collect();
     layers::choose(reading, &chosen);
 }
 
@@ -116,7 +143,10 @@ fn saved(reading: &mut Reading<'_>, given: &Given) {
         match name.as_str() {
             "embed_tokens" => reading.read(given, FieldId::SaveEmbedding, Value::Flag(true)),
             "lm_head" => reading.read(given, FieldId::SaveHead, Value::Flag(true)),
-            _ => reading.not_modelled(given, "Of whole layers beside adapters, embed_tokens and lm_head are modelled."),
+            _ => reading.not_modelled(
+                given,
+                "Of whole layers beside adapters, embed_tokens and lm_head are modelled.",
+            ),
         }
     }
 }
@@ -135,7 +165,11 @@ pub fn method(reading: &mut Reading<'_>, adapts: bool, four_bits: bool, dora: bo
 /// The fine-tuning method of the scenario that is written; `full` unless it is fine-tuned with
 /// another.
 pub fn method_of(writing: &Writing<'_>) -> &'static str {
-    if writing.scenario.mode() == Mode::Tune { word(writing.scenario, FieldId::Method) } else { "full" }
+    if writing.scenario.mode() == Mode::Tune {
+        word(writing.scenario, FieldId::Method)
+    } else {
+        "full"
+    }
 }
 
 /// Writes the layers with adapters as the flag `key`, and the whole layers trained beside them as
@@ -149,8 +183,16 @@ pub fn say(writing: &mut Writing<'_>, key: &str, saved_key: &str, separator: &st
         writing.say(key, Some(value), &layers::ALL);
     }
     let beside = [(FieldId::SaveEmbedding, "embed_tokens"), (FieldId::SaveHead, "lm_head")];
-    let saved: Vec<&str> = beside.iter().filter(|(id, _)| is_on(writing.scenario, *id)).map(|(_, name)| *name).collect();
+    let saved: Vec<&str> = beside
+        .iter()
+        .filter(|(id, _)| is_on(writing.scenario, *id))
+        .map(|(_, name)| *name)
+        .collect();
     if !saved.is_empty() {
-        writing.say(saved_key, Some(saved.join(separator)), &[FieldId::SaveEmbedding, FieldId::SaveHead]);
+        writing.say(
+            saved_key,
+            Some(saved.join(separator)),
+            &[FieldId::SaveEmbedding, FieldId::SaveHead],
+        );
     }
 }

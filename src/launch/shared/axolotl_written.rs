@@ -27,23 +27,36 @@ pub fn write(writing: &mut Writing<'_>) -> String {
     batches(writing, gpus);
     let recompute = word(scenario, FieldId::Recompute);
     if matches!(recompute, "full" | "none") {
-        writing.say("gradient_checkpointing", Some((recompute == "full").to_string()), &[FieldId::Recompute]);
+        writing.say(
+            "gradient_checkpointing",
+            Some((recompute == "full").to_string()),
+            &[FieldId::Recompute],
+        );
     }
-    let steps = (word(scenario, FieldId::Optimizer), word(scenario, FieldId::OptimizerImplementation));
+    let steps =
+        (word(scenario, FieldId::Optimizer), word(scenario, FieldId::OptimizerImplementation));
     let paged = is_on(scenario, FieldId::PagedOptimizer);
-    if let Some((name, ..)) = OPTIMIZERS.iter().find(|(_, ours, how, pages)| (*ours, *how) == steps && *pages == paged) {
+    if let Some((name, ..)) =
+        OPTIMIZERS.iter().find(|(_, ours, how, pages)| (*ours, *how) == steps && *pages == paged)
+    {
         let said = [FieldId::Optimizer, FieldId::OptimizerImplementation, FieldId::PagedOptimizer];
         writing.say("optimizer", Some((*name).to_owned()), &said);
     }
-    let kernel = if word(scenario, FieldId::Attention) == "flash" { "flash_attention_2" } else { "eager" };
+    let kernel =
+        if word(scenario, FieldId::Attention) == "flash" { "flash_attention_2" } else { "eager" };
     writing.say("attn_implementation", Some(kernel.to_owned()), &[FieldId::Attention]);
-    let (precision, autocast) = (word(scenario, FieldId::Precision), is_on(scenario, FieldId::Autocast));
+    let (precision, autocast) =
+        (word(scenario, FieldId::Precision), is_on(scenario, FieldId::Autocast));
     let sharding = word(scenario, FieldId::Sharding);
     match (sharding, precision, autocast) {
-        ("1" | "2" | "3", "bf16", false) | ("fsdp" | "fsdp1", "fsdp-mixed", false) | (_, "bf16-pure", true) => {
+        ("1" | "2" | "3", "bf16", false)
+        | ("fsdp" | "fsdp1", "fsdp-mixed", false)
+        | (_, "bf16-pure", true) => {
             writing.say("bf16", Some("true".to_owned()), &[FieldId::Precision, FieldId::Autocast]);
         }
-        (_, "fp32", false) => writing.say("bf16", Some("false".to_owned()), &[FieldId::Precision, FieldId::Autocast]),
+        (_, "fp32", false) => {
+            writing.say("bf16", Some("false".to_owned()), &[FieldId::Precision, FieldId::Autocast])
+        }
         _ => {}
     }
     match sharding {
@@ -54,7 +67,11 @@ pub fn write(writing: &mut Writing<'_>) -> String {
         }
         _ => {
             if let Some(config) = fsdp::config_of(scenario) {
-                writing.say("fsdp_config", Some(config.replace("cpu_offload", "offload_params")), &fsdp::SAYS);
+                writing.say(
+                    "fsdp_config",
+                    Some(config.replace("cpu_offload", "offload_params")),
+                    &fsdp::SAYS,
+                );
                 if !is_on(scenario, FieldId::ReshardAfterForward) {
                     writing.lacks("axolotl hands reshard_after_forward on only where it is true.");
                 }
@@ -68,13 +85,16 @@ pub fn write(writing: &mut Writing<'_>) -> String {
     if gpus == 1 {
         return keys;
     }
-    format!("cat > axolotl.yaml <<'EOF'\n{keys}EOF\naccelerate launch --num_processes {gpus} -m axolotl.cli.train axolotl.yaml\n")
+    format!(
+        "cat > axolotl.yaml <<'EOF'\n{keys}EOF\naccelerate launch --num_processes {gpus} -m axolotl.cli.train axolotl.yaml\n"
+    )
 }
 
 /// Lengths, batches, evaluations.
 fn batches(writing: &mut Writing<'_>, gpus: u64) {
     let scenario = writing.scenario;
-    let (length, rows) = (whole(scenario, FieldId::SeqLength), whole(scenario, FieldId::MicroBatchSize));
+    let (length, rows) =
+        (whole(scenario, FieldId::SeqLength), whole(scenario, FieldId::MicroBatchSize));
     writing.say("sequence_len", Some(length.to_string()), &[FieldId::SeqLength]);
     writing.say("micro_batch_size", Some(rows.to_string()), &[FieldId::MicroBatchSize]);
     if is_on(scenario, FieldId::Packing) {
@@ -86,7 +106,11 @@ fn batches(writing: &mut Writing<'_>, gpus: u64) {
     let all = whole(scenario, FieldId::GlobalBatchSize);
     let one = rows.saturating_mul(gpus).max(1);
     if all.is_multiple_of(one) {
-        writing.say("gradient_accumulation_steps", Some((all / one).to_string()), &[FieldId::GlobalBatchSize]);
+        writing.say(
+            "gradient_accumulation_steps",
+            Some((all / one).to_string()),
+            &[FieldId::GlobalBatchSize],
+        );
     }
     if let Value::Integer(batch) = scenario.get(FieldId::EvaluationBatch) {
         writing.say("val_set_size", Some("0.05".to_owned()), &[]);
@@ -101,7 +125,12 @@ fn kernels(writing: &mut Writing<'_>) {
     let mut plugins = Vec::new();
     if liger {
         plugins.push("axolotl.integrations.liger.LigerPlugin");
-        for key in ["liger_rope", "liger_rms_norm", "liger_glu_activation", "liger_fused_linear_cross_entropy"] {
+        for key in [
+            "liger_rope",
+            "liger_rms_norm",
+            "liger_glu_activation",
+            "liger_fused_linear_cross_entropy",
+        ] {
             writing.say(key, None, &[FieldId::Stack]);
         }
     }
@@ -121,7 +150,11 @@ fn adapter_keys(writing: &mut Writing<'_>) {
     if !matches!(method, "lora" | "qlora" | "dora") {
         return;
     }
-    writing.say("adapter", Some((if method == "qlora" { "qlora" } else { "lora" }).to_owned()), &[FieldId::Method]);
+    writing.say(
+        "adapter",
+        Some((if method == "qlora" { "qlora" } else { "lora" }).to_owned()),
+        &[FieldId::Method],
+    );
     if method == "qlora" {
         writing.say("load_in_4bit", None, &[]);
     }
@@ -132,10 +165,18 @@ fn adapter_keys(writing: &mut Writing<'_>) {
         writing.say("lora_target_modules", Some(format!("[{}]", names.join(", "))), &layers::ALL);
     }
     if word(scenario, FieldId::AdapterDType) == "weights" {
-        writing.say("peft_autocast_adapter_dtype", Some("false".to_owned()), &[FieldId::AdapterDType]);
+        writing.say(
+            "peft_autocast_adapter_dtype",
+            Some("false".to_owned()),
+            &[FieldId::AdapterDType],
+        );
     }
     if !is_on(scenario, FieldId::DoubleQuant) {
-        writing.say("bnb_config_kwargs", Some("{bnb_4bit_use_double_quant: false}".to_owned()), &[FieldId::DoubleQuant]);
+        writing.say(
+            "bnb_config_kwargs",
+            Some("{bnb_4bit_use_double_quant: false}".to_owned()),
+            &[FieldId::DoubleQuant],
+        );
     }
     for key in ["lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel"] {
         writing.say(key, Some("false".to_owned()), &[]);

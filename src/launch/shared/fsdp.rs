@@ -15,7 +15,11 @@ const SWIFT: &str = "{\"fsdp_version\": 2, \"reshard_after_forward\": true, \"au
 /// # Errors
 /// [`LaunchError`] where a file or a value is broken.
 pub fn of_run(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
-    let Some(given) = reading.stated(&["fsdp"]).filter(|given| says_something(given) && given.text() != "[]").cloned() else {
+    let Some(given) = reading
+        .stated(&["fsdp"])
+        .filter(|given| says_something(given) && given.text() != "[]")
+        .cloned()
+    else {
         return Ok(());
     };
     let mut keys = vec![Given::new("distributed_type", "FSDP", given.place)];
@@ -40,7 +44,10 @@ fn options(given: &Given) -> Vec<Given> {
             "shard_grad_op" => ("fsdp_config.fsdp_reshard_after_forward", "false"),
             "offload" => ("fsdp_config.fsdp_offload_params", "true"),
             "auto_wrap" => return None,
-            other => ("fsdp_config.fsdp_sharding_strategy", if other == "hybrid_shard" { "HYBRID_SHARD" } else { "unknown" }),
+            other => (
+                "fsdp_config.fsdp_sharding_strategy",
+                if other == "hybrid_shard" { "HYBRID_SHARD" } else { "unknown" },
+            ),
         };
         Some(Given::new(key, value, given.place))
     };
@@ -49,7 +56,11 @@ fn options(given: &Given) -> Vec<Given> {
 
 /// A key of `fsdp_config` in accelerate's words.
 fn renamed(given: Given) -> Given {
-    let name = given.key.trim_start_matches("fsdp_config.").trim_start_matches("fsdp_").replace("cpu_offload", "offload_params");
+    let name = given
+        .key
+        .trim_start_matches("fsdp_config.")
+        .trim_start_matches("fsdp_")
+        .replace("cpu_offload", "offload_params");
     Given { key: format!("fsdp_config.fsdp_{name}"), ..given }
 }
 
@@ -60,12 +71,21 @@ fn renamed(given: Given) -> Given {
 /// [`LaunchError`] where a value is broken.
 pub fn of_axolotl(reading: &mut Reading<'_>) -> Result<bool, LaunchError> {
     let inner = reading.beginning_with("fsdp_config.");
-    let outer = reading.stated(&["fsdp"]).filter(|given| says_something(given) && given.text() != "[]").cloned();
-    let Some(place) = outer.iter().chain(&inner).map(|given| given.place).next() else { return Ok(false) };
-    let version =
-        reading.stated(&["fsdp_version"]).or_else(|| reading.stated(&["fsdp_config.fsdp_version", "fsdp_config.version"]));
+    let outer = reading
+        .stated(&["fsdp"])
+        .filter(|given| says_something(given) && given.text() != "[]")
+        .cloned();
+    let Some(place) = outer.iter().chain(&inner).map(|given| given.place).next() else {
+        return Ok(false);
+    };
+    let version = reading
+        .stated(&["fsdp_version"])
+        .or_else(|| reading.stated(&["fsdp_config.fsdp_version", "fsdp_config.version"]));
     let version = version.map_or_else(|| "1".to_owned(), Given::text);
-    let mut keys = vec![Given::new("distributed_type", "FSDP", place), Given::new("fsdp_config.fsdp_version", version, place)];
+    let mut keys = vec![
+        Given::new("distributed_type", "FSDP", place),
+        Given::new("fsdp_config.fsdp_version", version, place),
+    ];
     keys.extend(outer.iter().flat_map(options));
     let counts = |given: &Given| !given.key.ends_with("version") && given.is_on() != Some(false);
     keys.extend(inner.into_iter().filter(counts).map(renamed));
@@ -85,9 +105,16 @@ fn settings(reading: &mut Reading<'_>, own: Option<&str>) -> Result<Vec<Given>, 
             Text::new("", &given.text()).keys().cloned().transpose()?.unwrap_or_default()
         }
         (None, Some(given)) => {
-            let beside = reading.beside_named(&given.text()).and_then(|text| text.keys().cloned()).transpose()?;
+            let beside = reading
+                .beside_named(&given.text())
+                .and_then(|text| text.keys().cloned())
+                .transpose()?;
             if beside.is_none() {
-                reading.tell(&given, Way::Unknown, format!("Paste or drop {} beside the command, too.", given.text()));
+                reading.tell(
+                    &given,
+                    Way::Unknown,
+                    format!("Paste or drop {} beside the command, too.", given.text()),
+                );
             }
             beside.unwrap_or_default()
         }

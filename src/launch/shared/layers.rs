@@ -67,15 +67,20 @@ pub fn choose(reading: &mut Reading<'_>, chosen: &[FieldId]) {
 /// Adapters stand beside the layers of these names and no others. Names that no input stands for
 /// are said to be not modelled.
 pub fn beside(reading: &mut Reading<'_>, given: &Given, names: &[String]) {
-    let found: Vec<FieldId> = names.iter().filter_map(|name| named(name)).flatten().copied().collect();
+    let found: Vec<FieldId> =
+        names.iter().filter_map(|name| named(name)).flatten().copied().collect();
     choose(reading, &found);
-    let unknown: Vec<&str> = names.iter().filter(|name| named(name).is_none()).map(String::as_str).collect();
+    let unknown: Vec<&str> =
+        names.iter().filter(|name| named(name).is_none()).map(String::as_str).collect();
     if unknown.is_empty() {
         let all = found.len() == ALL.len();
         let note = if all { "Every linear layer.".to_owned() } else { String::new() };
         reading.tell(given, crate::launch::Way::Read, note);
     } else {
-        reading.not_modelled(given, &format!("No input stands for adapters beside {}.", unknown.join(", ")));
+        reading.not_modelled(
+            given,
+            &format!("No input stands for adapters beside {}.", unknown.join(", ")),
+        );
     }
 }
 
@@ -84,6 +89,7 @@ pub fn names(scenario: &Scenario) -> Option<Vec<&'static str>> {
     if ALL.into_iter().all(|id| is_on(scenario, id)) {
         return Some(vec!["all-linear"]);
     }
-    let singles = SINGLE.iter().filter(|(id, _)| is_on(scenario, *id)).map(|(_, name)| *name).collect();
+    let singles =
+        SINGLE.iter().filter(|(id, _)| is_on(scenario, *id)).map(|(_, name)| *name).collect();
     (!is_on(scenario, FieldId::AdaptOthers)).then_some(singles)
 }

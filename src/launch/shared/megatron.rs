@@ -18,7 +18,12 @@ pub fn begin(reading: &mut Reading<'_>) {
     reading.default("overlap-grad-reduce", FieldId::OverlapGradReduce, Value::Flag(false));
     reading.default("micro-batch-size", FieldId::MicroBatchSize, Value::Integer(1));
     reading.default("recompute-modules", FieldId::RecomputeCore, Value::Flag(true));
-    for id in [FieldId::TensorParallel, FieldId::PipelineParallel, FieldId::ContextParallel, FieldId::ExpertParallel] {
+    for id in [
+        FieldId::TensorParallel,
+        FieldId::PipelineParallel,
+        FieldId::ContextParallel,
+        FieldId::ExpertParallel,
+    ] {
         reading.scenario.set(id, Value::Integer(1));
     }
 }
@@ -34,11 +39,16 @@ pub fn end(reading: &mut Reading<'_>, batch: Option<u64>) -> Result<(), LaunchEr
     loss(reading);
     ends_of_the_pipeline(reading);
     sequence_parallel(reading);
-    let world = reading.environment("WORLD_SIZE").filter(|given| !given.is_unknown()).and_then(|given| given.whole().ok());
+    let world = reading
+        .environment("WORLD_SIZE")
+        .filter(|given| !given.is_unknown())
+        .and_then(|given| given.whole().ok());
     let stated = reading.processes().or(world).filter(|gpus| *gpus > 0);
     let how = match stated {
         Some(_) => "As many as the launcher starts.",
-        None => "The fewest that the degrees ask for: the text does not say how many GPUs there are.",
+        None => {
+            "The fewest that the degrees ask for: the text does not say how many GPUs there are."
+        }
     };
     let (model, fewest) = fewest(reading);
     let gpus = stated.unwrap_or(fewest);
@@ -54,8 +64,11 @@ pub fn end(reading: &mut Reading<'_>, batch: Option<u64>) -> Result<(), LaunchEr
 /// taken from the data-parallel ranks.
 fn fewest(reading: &Reading<'_>) -> (u64, u64) {
     let scenario = &reading.scenario;
-    let product = |ids: &[FieldId]| ids.iter().map(|id| whole(scenario, *id)).fold(1_u64, u64::saturating_mul).max(1);
-    let model = product(&[FieldId::TensorParallel, FieldId::PipelineParallel, FieldId::ContextParallel]);
+    let product = |ids: &[FieldId]| {
+        ids.iter().map(|id| whole(scenario, *id)).fold(1_u64, u64::saturating_mul).max(1)
+    };
+    let model =
+        product(&[FieldId::TensorParallel, FieldId::PipelineParallel, FieldId::ContextParallel]);
     let split = match scenario.get(FieldId::ExpertTensorParallel) {
         Value::Integer(_) => FieldId::ExpertTensorParallel,
         _ => FieldId::TensorParallel,
@@ -98,11 +111,15 @@ fn loss(reading: &mut Reading<'_>) {
 /// Counting embedding and loss as layers of the pipeline: only both or neither is modelled.
 fn ends_of_the_pipeline(reading: &mut Reading<'_>) {
     let names = ["account-for-embedding-in-pipeline-split", "account-for-loss-in-pipeline-split"];
-    let [embedding, loss] = names.map(|name| reading.stated(&[name]).cloned().filter(|given| given.is_on() == Some(true)));
+    let [embedding, loss] = names
+        .map(|name| reading.stated(&[name]).cloned().filter(|given| given.is_on() == Some(true)));
     match (embedding, loss) {
         (Some(given), Some(_)) => reading.read(&given, FieldId::AccountForEnds, Value::Flag(true)),
         (Some(given), None) | (None, Some(given)) => {
-            reading.not_modelled(&given, "Embedding and loss count as layers together or not at all here.");
+            reading.not_modelled(
+                &given,
+                "Embedding and loss count as layers together or not at all here.",
+            );
         }
         (None, None) => {}
     }
@@ -110,9 +127,14 @@ fn ends_of_the_pipeline(reading: &mut Reading<'_>) {
 
 /// Sequence parallelism, which Megatron-Core switches off on one tensor-parallel GPU.
 fn sequence_parallel(reading: &mut Reading<'_>) {
-    let Some(given) = reading.stated(&["sequence-parallel"]).cloned().filter(|given| given.is_on() == Some(true)) else { return };
+    let Some(given) =
+        reading.stated(&["sequence-parallel"]).cloned().filter(|given| given.is_on() == Some(true))
+    else {
+        return;
+    };
     let several = whole(&reading.scenario, FieldId::TensorParallel) > 1;
-    let how = if several { "" } else { "Megatron-Core switches it off on one tensor-parallel GPU." };
+    let how =
+        if several { "" } else { "Megatron-Core switches it off on one tensor-parallel GPU." };
     reading.derive(&given, FieldId::SequenceParallel, Value::Flag(several), how);
 }
 
@@ -130,10 +152,17 @@ pub fn write(writing: &mut Writing<'_>, switch: Says) {
         switch(writing, format, true, &[FieldId::Precision]);
     }
     match (word(scenario, FieldId::Precision), word(scenario, FieldId::Gradients)) {
-        ("bf16", "as-weights") => switch(writing, "grad-reduce-in-bf16", true, &[FieldId::Gradients]),
-        ("fp16", "fp32") => switch(writing, "accumulate-allreduce-grads-in-fp32", true, &[FieldId::Gradients]),
-        ("bf16", "fp32") | ("fp16" | "fp32", "as-weights") => writing.is_said(&[FieldId::Gradients]),
-        _ => writing.lacks("Megatron-Core does not keep gradients in this format beside these weights."),
+        ("bf16", "as-weights") => {
+            switch(writing, "grad-reduce-in-bf16", true, &[FieldId::Gradients])
+        }
+        ("fp16", "fp32") => {
+            switch(writing, "accumulate-allreduce-grads-in-fp32", true, &[FieldId::Gradients])
+        }
+        ("bf16", "fp32") | ("fp16" | "fp32", "as-weights") => {
+            writing.is_said(&[FieldId::Gradients])
+        }
+        _ => writing
+            .lacks("Megatron-Core does not keep gradients in this format beside these weights."),
     }
     let sharding = word(scenario, FieldId::Sharding);
     if writing.differs(FieldId::Sharding) && matches!(sharding, "1" | "none") {
@@ -172,7 +201,12 @@ fn loss_and_ends(writing: &mut Writing<'_>, switch: Says) {
         }
     }
     if is_on(scenario, FieldId::AccountForEnds) {
-        switch(writing, "account-for-embedding-in-pipeline-split", true, &[FieldId::AccountForEnds]);
+        switch(
+            writing,
+            "account-for-embedding-in-pipeline-split",
+            true,
+            &[FieldId::AccountForEnds],
+        );
         switch(writing, "account-for-loss-in-pipeline-split", true, &[]);
     }
     let stages = [
@@ -185,14 +219,25 @@ fn loss_and_ends(writing: &mut Writing<'_>, switch: Says) {
         }
     }
     let own_modules = !is_on(scenario, FieldId::TransformerEngine);
-    if writing.differs(FieldId::FusedAttention) || writing.differs(FieldId::Attention) || own_modules {
-        let backend = match (word(scenario, FieldId::Attention), is_on(scenario, FieldId::FusedAttention)) {
-            ("flash", true) => "fused",
-            ("flash", false) => "flash",
-            (_, true) => "unfused",
-            _ => return writing.lacks("Attention whose scores are written has one order of its output."),
-        };
-        writing.say("attention-backend", Some(backend.to_owned()), &[FieldId::FusedAttention, FieldId::Attention]);
+    if writing.differs(FieldId::FusedAttention)
+        || writing.differs(FieldId::Attention)
+        || own_modules
+    {
+        let backend =
+            match (word(scenario, FieldId::Attention), is_on(scenario, FieldId::FusedAttention)) {
+                ("flash", true) => "fused",
+                ("flash", false) => "flash",
+                (_, true) => "unfused",
+                _ => {
+                    return writing
+                        .lacks("Attention whose scores are written has one order of its output.");
+                }
+            };
+        writing.say(
+            "attention-backend",
+            Some(backend.to_owned()),
+            &[FieldId::FusedAttention, FieldId::Attention],
+        );
     }
 }
 
@@ -200,7 +245,11 @@ fn modules(writing: &mut Writing<'_>) {
     if MODULES.iter().all(|(_, id)| !writing.differs(*id)) {
         return;
     }
-    let chosen: Vec<&str> = MODULES.iter().filter(|(_, id)| is_on(writing.scenario, *id)).map(|(name, _)| *name).collect();
+    let chosen: Vec<&str> = MODULES
+        .iter()
+        .filter(|(_, id)| is_on(writing.scenario, *id))
+        .map(|(name, _)| *name)
+        .collect();
     if !chosen.is_empty() {
         writing.say("recompute-modules", Some(chosen.join("\n")), &MODULES.map(|(_, id)| id));
     }

@@ -18,9 +18,17 @@ pub const LAYOUT: &[Flag] = &[
     Flag::together(&["sequence-parallel"]).alone(),
     Flag::sets(&["micro-batch-size"], FieldId::MicroBatchSize),
     Flag::together(&["global-batch-size"]),
-    Flag::by(&["decoder-first-pipeline-num-layers"], |reading, given| stage(reading, given, FieldId::FirstStageLayers)),
-    Flag::by(&["decoder-last-pipeline-num-layers"], |reading, given| stage(reading, given, FieldId::LastStageLayers)),
-    Flag::together(&["account-for-embedding-in-pipeline-split", "account-for-loss-in-pipeline-split"]).alone(),
+    Flag::by(&["decoder-first-pipeline-num-layers"], |reading, given| {
+        stage(reading, given, FieldId::FirstStageLayers)
+    }),
+    Flag::by(&["decoder-last-pipeline-num-layers"], |reading, given| {
+        stage(reading, given, FieldId::LastStageLayers)
+    }),
+    Flag::together(&[
+        "account-for-embedding-in-pipeline-split",
+        "account-for-loss-in-pipeline-split",
+    ])
+    .alone(),
     Flag::by(&["use-distributed-optimizer"], |reading, given| {
         let on = given.is_on() != Some(false);
         reading.read(given, FieldId::Sharding, Value::Choice(if on { "1" } else { "none" }));
@@ -43,11 +51,20 @@ pub const RUN: &[Flag] = &[
     })
     .alone(),
     Flag::by(&["checkpoint-activations"], |reading, given| {
-        reading.derive(given, FieldId::Recompute, Value::Choice("full"), "The name that Megatron-LM had for it before 2023.");
+        reading.derive(
+            given,
+            FieldId::Recompute,
+            Value::Choice("full"),
+            "The name that Megatron-LM had for it before 2023.",
+        );
         Ok(())
     })
     .alone(),
-    Flag::words(&["recompute-method"], FieldId::RecomputeMethod, &[("uniform", "uniform"), ("block", "block")]),
+    Flag::words(
+        &["recompute-method"],
+        FieldId::RecomputeMethod,
+        &[("uniform", "uniform"), ("block", "block")],
+    ),
     Flag::sets(&["recompute-num-layers"], FieldId::RecomputeLayers),
     Flag::by(&["recompute-modules"], modules).taking(Takes::Many),
     Flag::by(&["bf16"], |reading, given| precision(reading, given, "bf16")).alone(),
@@ -69,13 +86,39 @@ pub const RUN: &[Flag] = &[
 
 /// Arguments that change memory or time and are not modelled, with a value.
 pub const NOT_MODELLED: &[Flag] = &[
-    Flag::not_modelled(&["fp8-format"], "Weights and products in fp8 are not modelled for Megatron-Core."),
-    Flag::not_modelled(&["fp4-format", "fp4-recipe"], "Weights and products in fp4 are not modelled for Megatron-Core."),
-    Flag::not_modelled_unless(&["main-grads-dtype"], &["fp32"], "Main gradients in this format are not modelled."),
-    Flag::not_modelled_unless(&["main-params-dtype"], &["fp32"], "Main weights in this format are not modelled."),
-    Flag::not_modelled_unless(&["exp-avg-dtype", "exp-avg-sq-dtype"], &["fp32"], "Moments in this format are not modelled."),
-    Flag::not_modelled_unless(&["optimizer-offload-fraction"], &["0", "0.0"], "States in host memory are not modelled here."),
-    Flag::not_modelled_unless(&["moe-expert-capacity-factor"], &["1", "1.0"], "Experts are counted with a capacity of 1."),
+    Flag::not_modelled(
+        &["fp8-format"],
+        "Weights and products in fp8 are not modelled for Megatron-Core.",
+    ),
+    Flag::not_modelled(
+        &["fp4-format", "fp4-recipe"],
+        "Weights and products in fp4 are not modelled for Megatron-Core.",
+    ),
+    Flag::not_modelled_unless(
+        &["main-grads-dtype"],
+        &["fp32"],
+        "Main gradients in this format are not modelled.",
+    ),
+    Flag::not_modelled_unless(
+        &["main-params-dtype"],
+        &["fp32"],
+        "Main weights in this format are not modelled.",
+    ),
+    Flag::not_modelled_unless(
+        &["exp-avg-dtype", "exp-avg-sq-dtype"],
+        &["fp32"],
+        "Moments in this format are not modelled.",
+    ),
+    Flag::not_modelled_unless(
+        &["optimizer-offload-fraction"],
+        &["0", "0.0"],
+        "States in host memory are not modelled here.",
+    ),
+    Flag::not_modelled_unless(
+        &["moe-expert-capacity-factor"],
+        &["1", "1.0"],
+        "Experts are counted with a capacity of 1.",
+    ),
     Flag::not_modelled_unless(
         &["mtp-num-layers"],
         &["0"],
@@ -85,59 +128,179 @@ pub const NOT_MODELLED: &[Flag] = &[
         &["microbatch-group-size-per-virtual-pipeline-stage"],
         "Groups of micro-batches are as many as stages here.",
     ),
-    Flag::not_modelled(&["microbatch-group-size-per-vp-stage"], "Groups of micro-batches are as many as stages here."),
-    Flag::not_modelled(&["pipeline-model-parallel-layout"], "Layers in an order of their own are not modelled."),
-    Flag::not_modelled(&["wgrad-deferral-limit"], "Weight gradients that wait are not modelled from here."),
+    Flag::not_modelled(
+        &["microbatch-group-size-per-vp-stage"],
+        "Groups of micro-batches are as many as stages here.",
+    ),
+    Flag::not_modelled(
+        &["pipeline-model-parallel-layout"],
+        "Layers in an order of their own are not modelled.",
+    ),
+    Flag::not_modelled(
+        &["wgrad-deferral-limit"],
+        "Weight gradients that wait are not modelled from here.",
+    ),
     Flag::not_modelled_unless(
         &["num-distributed-optimizer-instances"],
         &["1"],
         "Several groups of the optimizer are not modelled.",
     ),
-    Flag::not_modelled(&["data-parallel-sharding-strategy", "outer-dp-sharding-strategy"], "Megatron-FSDP is not modelled."),
-    Flag::not_modelled(&["hierarchical-context-parallel-sizes", "max-seqlen-per-dp-cp-rank"], "This layout is not modelled."),
-    Flag::not_modelled(&["ddp-num-buckets", "ddp-bucket-size"], "Buckets of gradients are Megatron-Core's own here."),
+    Flag::not_modelled(
+        &["data-parallel-sharding-strategy", "outer-dp-sharding-strategy"],
+        "Megatron-FSDP is not modelled.",
+    ),
+    Flag::not_modelled(
+        &["hierarchical-context-parallel-sizes", "max-seqlen-per-dp-cp-rank"],
+        "This layout is not modelled.",
+    ),
+    Flag::not_modelled(
+        &["ddp-num-buckets", "ddp-bucket-size"],
+        "Buckets of gradients are Megatron-Core's own here.",
+    ),
     Flag::not_modelled(
         &["cpu-offloading-num-layers", "activation-offload-fraction"],
         "Activations in host memory are not modelled.",
     ),
-    Flag::not_modelled_unless(&["cuda-graph-impl"], &["none"], "CUDA graphs keep memory of their own."),
-    Flag::not_modelled(&["rampup-batch-size", "step-batch-size-schedule"], "The last batch counts here.").taking(Takes::Many),
-    Flag::not_modelled(&["offload-modules", "cuda-graph-scope", "cuda-graph-modules"], "It is not modelled.").taking(Takes::Many),
-    Flag::not_modelled(&["experimental-attention-variant", "dsa-indexer-topk"], "This kind of attention is not read from here."),
-    Flag::not_modelled(&["dsa-indexer-n-heads", "dsa-indexer-head-dim"], "This kind of attention is not read from here."),
-    Flag::not_modelled(&["moe-latent-size", "moe-expert-rank-capacity-factor"], "Experts of this kind are not read from here."),
-    Flag::not_modelled_unless(&["eval-micro-batch-size"], &[], "Evaluations are not modelled for Megatron-Core."),
-    Flag::not_modelled_unless(&["empty-unused-memory-level"], &["0"], "The allocator gives memory back between steps."),
+    Flag::not_modelled_unless(
+        &["cuda-graph-impl"],
+        &["none"],
+        "CUDA graphs keep memory of their own.",
+    ),
+    Flag::not_modelled(
+        &["rampup-batch-size", "step-batch-size-schedule"],
+        "The last batch counts here.",
+    )
+    .taking(Takes::Many),
+    Flag::not_modelled(
+        &["offload-modules", "cuda-graph-scope", "cuda-graph-modules"],
+        "It is not modelled.",
+    )
+    .taking(Takes::Many),
+    Flag::not_modelled(
+        &["experimental-attention-variant", "dsa-indexer-topk"],
+        "This kind of attention is not read from here.",
+    ),
+    Flag::not_modelled(
+        &["dsa-indexer-n-heads", "dsa-indexer-head-dim"],
+        "This kind of attention is not read from here.",
+    ),
+    Flag::not_modelled(
+        &["moe-latent-size", "moe-expert-rank-capacity-factor"],
+        "Experts of this kind are not read from here.",
+    ),
+    Flag::not_modelled_unless(
+        &["eval-micro-batch-size"],
+        &[],
+        "Evaluations are not modelled for Megatron-Core.",
+    ),
+    Flag::not_modelled_unless(
+        &["empty-unused-memory-level"],
+        &["0"],
+        "The allocator gives memory back between steps.",
+    ),
 ];
 
 /// Arguments of that kind without a value.
 pub const NOT_MODELLED_ALONE: &[Flag] = &[
-    Flag::not_modelled(&["optimizer-cpu-offload", "use-precision-aware-optimizer"], "This optimizer is not modelled.").alone(),
-    Flag::not_modelled(&["optimizer-cuda-graph", "enable-cuda-graph", "external-cuda-graph"], "CUDA graphs keep memory.").alone(),
-    Flag::not_modelled(&["fp8-param-gather", "fp4-param-gather", "first-last-layers-bf16"], "It belongs to fp8 or fp4.").alone(),
-    Flag::not_modelled(&["reuse-grad-buf-for-mxfp8-param-ag", "keep-fp8-transpose-cache"], "It belongs to fp8.").alone(),
-    Flag::not_modelled(&["use-megatron-fsdp", "use-torch-fsdp2", "use-custom-fsdp"], "FSDP under Megatron is not modelled.")
+    Flag::not_modelled(
+        &["optimizer-cpu-offload", "use-precision-aware-optimizer"],
+        "This optimizer is not modelled.",
+    )
+    .alone(),
+    Flag::not_modelled(
+        &["optimizer-cuda-graph", "enable-cuda-graph", "external-cuda-graph"],
+        "CUDA graphs keep memory.",
+    )
+    .alone(),
+    Flag::not_modelled(
+        &["fp8-param-gather", "fp4-param-gather", "first-last-layers-bf16"],
+        "It belongs to fp8 or fp4.",
+    )
+    .alone(),
+    Flag::not_modelled(
+        &["reuse-grad-buf-for-mxfp8-param-ag", "keep-fp8-transpose-cache"],
+        "It belongs to fp8.",
+    )
+    .alone(),
+    Flag::not_modelled(
+        &["use-megatron-fsdp", "use-torch-fsdp2", "use-custom-fsdp"],
+        "FSDP under Megatron is not modelled.",
+    )
+    .alone(),
+    Flag::not_modelled(
+        &["fsdp-double-buffer", "use-nccl-ub", "enable-full-sharding-in-hsdp"],
+        "It is not modelled.",
+    )
+    .alone(),
+    Flag::not_modelled(
+        &["distribute-saved-activations"],
+        "Saved activations are counted whole on each GPU.",
+    )
+    .alone(),
+    Flag::not_modelled(
+        &["fine-grained-activation-offloading"],
+        "Activations in host memory are not modelled.",
+    )
+    .alone(),
+    Flag::not_modelled(
+        &["overlap-param-gather-with-optimizer-step"],
+        "Its buffers are not modelled.",
+    )
+    .alone(),
+    Flag::not_modelled(
+        &["defer-embedding-wgrad-compute", "delay-wgrad-compute"],
+        "Weight gradients that wait take memory.",
+    )
+    .alone(),
+    Flag::not_modelled(
+        &["overlap-moe-expert-parallel-comm", "moe-shared-expert-overlap"],
+        "It keeps more at once.",
+    )
+    .alone(),
+    Flag::not_modelled(
+        &["moe-permute-fusion", "moe-enable-deepep", "moe-layer-recompute"],
+        "It is not modelled.",
+    )
+    .alone(),
+    Flag::not_modelled(
+        &["moe-apply-probs-on-input", "moe-paged-stash", "moe-use-upcycling"],
+        "It is not modelled.",
+    )
+    .alone(),
+    Flag::not_modelled(
+        &["tp-comm-overlap"],
+        "Buffers of products that overlap messages are not modelled.",
+    )
+    .alone(),
+    Flag::not_modelled(&["fp32-residual-connection"], "The residual stream is counted in 16 bits.")
         .alone(),
-    Flag::not_modelled(&["fsdp-double-buffer", "use-nccl-ub", "enable-full-sharding-in-hsdp"], "It is not modelled.").alone(),
-    Flag::not_modelled(&["distribute-saved-activations"], "Saved activations are counted whole on each GPU.").alone(),
-    Flag::not_modelled(&["fine-grained-activation-offloading"], "Activations in host memory are not modelled.").alone(),
-    Flag::not_modelled(&["overlap-param-gather-with-optimizer-step"], "Its buffers are not modelled.").alone(),
-    Flag::not_modelled(&["defer-embedding-wgrad-compute", "delay-wgrad-compute"], "Weight gradients that wait take memory.")
-        .alone(),
-    Flag::not_modelled(&["overlap-moe-expert-parallel-comm", "moe-shared-expert-overlap"], "It keeps more at once.").alone(),
-    Flag::not_modelled(&["moe-permute-fusion", "moe-enable-deepep", "moe-layer-recompute"], "It is not modelled.").alone(),
-    Flag::not_modelled(&["moe-apply-probs-on-input", "moe-paged-stash", "moe-use-upcycling"], "It is not modelled.").alone(),
-    Flag::not_modelled(&["tp-comm-overlap"], "Buffers of products that overlap messages are not modelled.").alone(),
-    Flag::not_modelled(&["fp32-residual-connection"], "The residual stream is counted in 16 bits.").alone(),
-    Flag::not_modelled(&["mtp-standalone", "mtp-use-repeated-layer", "hybrid-context-parallel"], "It is not modelled.").alone(),
-    Flag::not_modelled(&["decrease-batch-size-if-needed", "freeze-all-layers"], "It is not modelled.").alone(),
-    Flag::not_modelled(&["use-transformer-engine-op-fuser", "fused-residual-rmsnorm"], "Other kernels keep other tensors.")
-        .alone(),
-    Flag::not_modelled(&["ddp-reduce-scatter-with-fp32-accumulation"], "Its buffers are not modelled.").alone(),
+    Flag::not_modelled(
+        &["mtp-standalone", "mtp-use-repeated-layer", "hybrid-context-parallel"],
+        "It is not modelled.",
+    )
+    .alone(),
+    Flag::not_modelled(
+        &["decrease-batch-size-if-needed", "freeze-all-layers"],
+        "It is not modelled.",
+    )
+    .alone(),
+    Flag::not_modelled(
+        &["use-transformer-engine-op-fuser", "fused-residual-rmsnorm"],
+        "Other kernels keep other tensors.",
+    )
+    .alone(),
+    Flag::not_modelled(
+        &["ddp-reduce-scatter-with-fp32-accumulation"],
+        "Its buffers are not modelled.",
+    )
+    .alone(),
     // These are on by default; switching them off, with `--no-`, is not modelled.
     Flag { names: &["bias-swiglu-fusion", "bias-gelu-fusion", "bias-activation-fusion"], ..FUSION },
     Flag { names: &["bias-dropout-fusion"], ..FUSION },
-    Flag { names: &["apply-rope-fusion", "masked-softmax-fusion", "persist-layer-norm"], ..NO_FUSION },
+    Flag {
+        names: &["apply-rope-fusion", "masked-softmax-fusion", "persist-layer-norm"],
+        ..NO_FUSION
+    },
 ];
 
 const FUSION: Flag = Flag::by(&[""], |reading, given| {
@@ -180,11 +343,18 @@ fn modules(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     for (name, id) in MODULES {
         reading.scenario.set(id, Value::Flag(names.iter().any(|own| own == name)));
     }
-    let unknown: Vec<&str> = names.iter().map(String::as_str).filter(|name| MODULES.iter().all(|(own, _)| own != name)).collect();
+    let unknown: Vec<&str> = names
+        .iter()
+        .map(String::as_str)
+        .filter(|name| MODULES.iter().all(|(own, _)| own != name))
+        .collect();
     if unknown.is_empty() {
         reading.tell(given, crate::launch::Way::Read, String::new());
     } else {
-        reading.not_modelled(given, &format!("Recomputation of {} is not modelled.", unknown.join(", ")));
+        reading.not_modelled(
+            given,
+            &format!("Recomputation of {} is not modelled.", unknown.join(", ")),
+        );
     }
     Ok(())
 }

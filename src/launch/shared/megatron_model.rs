@@ -22,16 +22,21 @@ struct Sizes {
 /// [`LaunchError`] for a value that is no whole number.
 pub fn read(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let layers = count(reading, &["num-layers"])?.or(count(reading, &["encoder-num-layers"])?);
-    let (hidden, heads) = (count(reading, &["hidden-size"])?, count(reading, &["num-attention-heads"])?);
+    let (hidden, heads) =
+        (count(reading, &["hidden-size"])?, count(reading, &["num-attention-heads"])?);
     let (Some(layers), Some(hidden), Some(heads)) = (layers, hidden, heads) else {
         let place = crate::launch::Place { line: 1, column: 1 };
         let given = Given::new("num-layers", "", place);
-        reading.not_modelled(&given, "The text does not say the model's layers, width and heads: the present model stays.");
+        reading.not_modelled(
+            &given,
+            "The text does not say the model's layers, width and heads: the present model stays.",
+        );
         return Ok(());
     };
     let (layers, hidden, heads) = (layers.max(1), hidden.max(1), heads.max(1));
     let gated = says(reading, &["swiglu"]) || says(reading, &["quick-geglu"]);
-    let of_width = if gated { hidden.saturating_mul(8) / 3 / 64 * 64 } else { hidden.saturating_mul(4) };
+    let of_width =
+        if gated { hidden.saturating_mul(8) / 3 / 64 * 64 } else { hidden.saturating_mul(4) };
     let inner = count(reading, &["ffn-hidden-size"])?.unwrap_or(of_width).max(1);
     let before = reading.scenario.clone();
     begin_by_hand(&mut reading.scenario);
@@ -58,9 +63,14 @@ fn dense(reading: &mut Reading<'_>, sizes: &Sizes, gated: bool) -> Result<(), La
     let grouped = says(reading, &["group-query-attention"]);
     let groups = count(reading, &["num-query-groups"])?.filter(|_| grouped).unwrap_or(sizes.heads);
     let head = count(reading, &["kv-channels"])?.unwrap_or(sizes.hidden / sizes.heads).max(1);
-    let plain_norm = reading.stated(&["normalization"]).is_none_or(|given| given.text() != "RMSNorm");
+    let plain_norm =
+        reading.stated(&["normalization"]).is_none_or(|given| given.text() != "RMSNorm");
     let biased = !says(reading, &["disable-bias-linear"]);
-    let act = match (says(reading, &["swiglu"]), says(reading, &["squared-relu"]), says(reading, &["quick-geglu"])) {
+    let act = match (
+        says(reading, &["swiglu"]),
+        says(reading, &["squared-relu"]),
+        says(reading, &["quick-geglu"]),
+    ) {
         (true, ..) => "silu",
         (_, true, _) => "relu2",
         (.., true) => "quick-gelu",
@@ -92,14 +102,20 @@ fn dense(reading: &mut Reading<'_>, sizes: &Sizes, gated: bool) -> Result<(), La
     ] {
         scenario.set(id, Value::Flag(on));
     }
-    scenario.set(FieldId::Normalization, Value::Choice(if plain_norm { "layernorm" } else { "rmsnorm" }));
+    scenario.set(
+        FieldId::Normalization,
+        Value::Choice(if plain_norm { "layernorm" } else { "rmsnorm" }),
+    );
     scenario.set(FieldId::Mlp, Value::Choice(if gated { "gated" } else { "plain" }));
     scenario.set(FieldId::HiddenAct, Value::Choice(act));
     Ok(())
 }
 
 fn positions(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
-    let longest = count(reading, &["max-position-embeddings"])?.or(count(reading, &["seq-length"])?).unwrap_or(1).max(1);
+    let longest = count(reading, &["max-position-embeddings"])?
+        .or(count(reading, &["seq-length"])?)
+        .unwrap_or(1)
+        .max(1);
     let rotates = says(reading, &["use-rotary-position-embeddings"]);
     let kind = reading.stated(&["position-embedding-type"]).map(Given::text);
     let (kind, rows) = match kind.as_deref() {
@@ -129,7 +145,9 @@ fn vocabulary(reading: &mut Reading<'_>, before: &Scenario) -> Result<(), Launch
     let kind = reading.stated(&["tokenizer-type"]).map(Given::text).unwrap_or_default();
     // `pretrain_gpt.py` uses GPT-2's tokenizer by default (`args_defaults`).
     let is_gpt2 = kind == "GPT2BPETokenizer" || kind.is_empty();
-    let of_model = reading.stated(&["tokenizer-model"]).and_then(|given| model_names::row_called(&given.text()));
+    let of_model = reading
+        .stated(&["tokenizer-model"])
+        .and_then(|given| model_names::row_called(&given.text()));
     let of_model = of_model.map(|(row, _)| row.config.vocab_size);
     let found = stated.or(of_model).or_else(|| is_gpt2.then_some(OF_GPT2));
     if let Some(words) = found {
@@ -140,14 +158,24 @@ fn vocabulary(reading: &mut Reading<'_>, before: &Scenario) -> Result<(), Launch
     let words = before.get(FieldId::VocabSize);
     reading.scenario.set(FieldId::VocabSize, words);
     let given = reading.stated(&["tokenizer-model", "tokenizer-type"]).cloned();
-    let given = given.unwrap_or_else(|| Given::new("vocab-size", "", crate::launch::Place { line: 1, column: 1 }));
-    reading.not_modelled(&given, "The size of this vocabulary is not known: that of the present model stays.");
+    let given = given.unwrap_or_else(|| {
+        Given::new("vocab-size", "", crate::launch::Place { line: 1, column: 1 })
+    });
+    reading.not_modelled(
+        &given,
+        "The size of this vocabulary is not known: that of the present model stays.",
+    );
     Ok(())
 }
 
 fn experts(reading: &mut Reading<'_>, sizes: &Sizes) -> Result<(), LaunchError> {
     let Some(experts) = count(reading, &["num-experts"])?.filter(|experts| *experts > 0) else {
-        for id in [FieldId::NumExperts, FieldId::ExpertsPerToken, FieldId::ExpertWidth, FieldId::SharedExpertWidth] {
+        for id in [
+            FieldId::NumExperts,
+            FieldId::ExpertsPerToken,
+            FieldId::ExpertWidth,
+            FieldId::SharedExpertWidth,
+        ] {
             reading.scenario.set(id, Value::Empty);
         }
         return Ok(());
@@ -158,7 +186,10 @@ fn experts(reading: &mut Reading<'_>, sizes: &Sizes) -> Result<(), LaunchError> 
     let layers = match reading.stated(&["moe-layer-freq"]).cloned() {
         None => LayerSet::All,
         Some(given) => layer_set(&given.text(), sizes.layers).unwrap_or_else(|| {
-            reading.not_modelled(&given, "This pattern of layers is not understood: every layer is counted with experts.");
+            reading.not_modelled(
+                &given,
+                "This pattern of layers is not understood: every layer is counted with experts.",
+            );
             LayerSet::All
         }),
     };
@@ -180,17 +211,26 @@ fn experts(reading: &mut Reading<'_>, sizes: &Sizes) -> Result<(), LaunchError> 
 /// Layers with experts: `2` for every second one from the first on, or Python's `([0]*3+[1]*58)`.
 fn layer_set(text: &str, layers: u64) -> Option<LayerSet> {
     const MOST: usize = 1_000;
-    let plain: String =
-        text.chars().filter(|letter| !letter.is_whitespace() && !matches!(letter, '(' | ')' | '"' | '\'')).collect();
+    let plain: String = text
+        .chars()
+        .filter(|letter| !letter.is_whitespace() && !matches!(letter, '(' | ')' | '"' | '\''))
+        .collect();
     if let Ok(every) = plain.parse::<u64>() {
         let flags = (0..layers.min(1_000)).map(|layer| layer % every.max(1) == 0);
-        return Some(if every <= 1 { LayerSet::All } else { LayerSet::Listed(flags.collect::<Vec<_>>().into()) });
+        return Some(if every <= 1 {
+            LayerSet::All
+        } else {
+            LayerSet::Listed(flags.collect::<Vec<_>>().into())
+        });
     }
     let mut flags = Vec::new();
     for part in plain.split('+') {
-        let (list, times) = part.split_once('*').map_or((part, Some(1)), |(list, times)| (list, times.parse::<usize>().ok()));
+        let (list, times) = part
+            .split_once('*')
+            .map_or((part, Some(1)), |(list, times)| (list, times.parse::<usize>().ok()));
         let inside = list.strip_prefix('[')?.strip_suffix(']')?;
-        let bits: Option<Vec<bool>> = inside.split(',').map(|bit| Some(bit.parse::<u8>().ok()? == 1)).collect();
+        let bits: Option<Vec<bool>> =
+            inside.split(',').map(|bit| Some(bit.parse::<u8>().ok()? == 1)).collect();
         let (bits, times) = (bits?, times?);
         if flags.len().saturating_add(bits.len().saturating_mul(times)) > MOST {
             return None;
@@ -199,7 +239,11 @@ fn layer_set(text: &str, layers: u64) -> Option<LayerSet> {
             flags.extend_from_slice(&bits);
         }
     }
-    Some(if flags.iter().all(|flag| *flag) { LayerSet::All } else { LayerSet::Listed(flags.into()) })
+    Some(if flags.iter().all(|flag| *flag) {
+        LayerSet::All
+    } else {
+        LayerSet::Listed(flags.into())
+    })
 }
 
 /// Latent attention (`MLATransformerConfig`).
@@ -215,7 +259,8 @@ fn latent(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
         let width = count(reading, &[name])?.unwrap_or(default);
         reading.scenario.set(id, if on { Value::Integer(width.max(1)) } else { Value::Empty });
     }
-    let query = count(reading, &["q-lora-rank"])?.filter(|_| on).map_or(Value::Empty, Value::Integer);
+    let query =
+        count(reading, &["q-lora-rank"])?.filter(|_| on).map_or(Value::Empty, Value::Integer);
     reading.scenario.set(FieldId::QLoraRank, query);
     Ok(())
 }
@@ -223,7 +268,9 @@ fn latent(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
 /// Writes the model's sizes.
 pub fn write(writing: &mut Writing<'_>) {
     let model = writing.scenario.model_config();
-    let say = |writing: &mut Writing<'_>, key: &str, number: u64| writing.say(key, Some(number.to_string()), &[]);
+    let say = |writing: &mut Writing<'_>, key: &str, number: u64| {
+        writing.say(key, Some(number.to_string()), &[])
+    };
     writing.is_said(&[FieldId::Model, FieldId::ModelName, FieldId::Sizes]);
     say(writing, "num-layers", model.num_hidden_layers);
     say(writing, "hidden-size", model.hidden_size);
@@ -243,11 +290,20 @@ pub fn write(writing: &mut Writing<'_>) {
         say(writing, "moe-router-topk", moe.num_experts_per_tok);
         say(writing, "moe-ffn-hidden-size", moe.moe_intermediate_size);
         if moe.shared_expert_intermediate_size > 0 {
-            say(writing, "moe-shared-expert-intermediate-size", moe.shared_expert_intermediate_size);
+            say(
+                writing,
+                "moe-shared-expert-intermediate-size",
+                moe.shared_expert_intermediate_size,
+            );
         }
         if moe.layers != LayerSet::All {
-            let flags = (0..model.num_hidden_layers).map(|layer| u8::from(moe.layers.contains(layer)).to_string());
-            writing.say("moe-layer-freq", Some(format!("[{}]", flags.collect::<Vec<_>>().join(","))), &[]);
+            let flags = (0..model.num_hidden_layers)
+                .map(|layer| u8::from(moe.layers.contains(layer)).to_string());
+            writing.say(
+                "moe-layer-freq",
+                Some(format!("[{}]", flags.collect::<Vec<_>>().join(","))),
+                &[],
+            );
         }
     }
     if let Some(mla) = &model.mla {
@@ -272,9 +328,13 @@ fn shape(writing: &mut Writing<'_>, model: &ModelConfig) {
         writing.say("normalization", Some("RMSNorm".to_owned()), &[]);
     }
     match model.position_embedding {
-        PositionEmbedding::Rotary => writing.say("position-embedding-type", Some("rope".to_owned()), &[]),
+        PositionEmbedding::Rotary => {
+            writing.say("position-embedding-type", Some("rope".to_owned()), &[])
+        }
         PositionEmbedding::Learned => {}
-        PositionEmbedding::None => writing.say("position-embedding-type", Some("none".to_owned()), &[]),
+        PositionEmbedding::None => {
+            writing.say("position-embedding-type", Some("none".to_owned()), &[])
+        }
         PositionEmbedding::Alibi => writing.lacks("Megatron-LM has no ALiBi."),
     }
     match (model.mlp, model.hidden_act) {

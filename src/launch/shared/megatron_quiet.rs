@@ -9,108 +9,514 @@ use crate::launch::{Flag, Takes};
 
 /// Arguments that take a value.
 pub const QUIET: &[Flag] = &[
-    Flag::no_effect(&["log-interval", "timing-log-level", "timing-log-option", "tensorboard-dir", "tensorboard-log-interval"]),
-    Flag::no_effect(&["tensorboard-queue-size", "memory-keys", "log-memory-interval", "throughput-window-size"]),
-    Flag::no_effect(&["runtime-time-unit", "wandb-project", "wandb-exp-name", "wandb-save-dir", "wandb-entity"]),
+    Flag::no_effect(&[
+        "log-interval",
+        "timing-log-level",
+        "timing-log-option",
+        "tensorboard-dir",
+        "tensorboard-log-interval",
+    ]),
+    Flag::no_effect(&[
+        "tensorboard-queue-size",
+        "memory-keys",
+        "log-memory-interval",
+        "throughput-window-size",
+    ]),
+    Flag::no_effect(&[
+        "runtime-time-unit",
+        "wandb-project",
+        "wandb-exp-name",
+        "wandb-save-dir",
+        "wandb-entity",
+    ]),
     Flag::no_effect(&["logging-level", "save-config-filepath", "moe-routing-trace-path"]),
-    Flag::no_effect(&["moe-routing-trace-max-training-iters", "one-logger-project", "one-logger-run-name", "app-tag-run-name"]),
+    Flag::no_effect(&[
+        "moe-routing-trace-max-training-iters",
+        "one-logger-project",
+        "one-logger-run-name",
+        "app-tag-run-name",
+    ]),
     Flag::no_effect(&["app-tag-run-version", "straggler-ctrlr-port", "straggler-minmax-count"]),
-    Flag::no_effect(&["result-rejected-tracker-filename", "dump-param-to-param-group-map", "config-logger-dir", "save"]),
-    Flag::no_effect(&["save-interval", "persistent-save-interval", "save-params-interval", "save-activations-interval"]),
-    Flag::no_effect(&["save-tokens-per-expert-interval", "save-wgrads-interval", "save-dgrads-interval"]),
-    Flag::no_effect(&["save-retain-interval", "most-recent-k", "load", "non-persistent-save-interval"]),
-    Flag::no_effect(&["non-persistent-ckpt-type", "non-persistent-global-ckpt-dir", "non-persistent-local-ckpt-dir"]),
-    Flag::no_effect(&["non-persistent-local-ckpt-algo", "pretrained-checkpoint", "ckpt-step", "ckpt-format"]),
-    Flag::no_effect(&["dist-ckpt-format", "ckpt-convert-format", "ckpt-convert-save", "async-strategy"]),
-    Flag::no_effect(&["async-ckpt-cpu-priority", "async-ckpt-io-priority", "ckpt-fully-parallel-load-exchange-algo"]),
-    Flag::no_effect(&["ckpt-fully-parallel-save-process-group", "ckpt-fully-parallel-load-process-group"]),
-    Flag::no_effect(&["dist-ckpt-strictness", "dist-ckpt-workers", "override-ckpt-iteration", "replication-jump"]),
-    Flag::no_effect(&["replication-factor", "lr", "min-lr", "decoupled-lr", "decoupled-min-lr", "lr-decay-style"]),
-    Flag::no_effect(&["lr-wsd-decay-style", "lr-decay-iters", "lr-decay-samples", "lr-wsd-decay-iters"]),
-    Flag::no_effect(&["lr-wsd-decay-samples", "lr-warmup-fraction", "lr-warmup-iters", "lr-warmup-samples", "lr-warmup-init"]),
-    Flag::no_effect(&["start-weight-decay", "end-weight-decay", "weight-decay-incr-style", "no-weight-decay-cond-type"]),
-    Flag::no_effect(&["weight-decay", "clip-grad", "adam-beta1", "adam-beta2", "adam-eps", "sgd-momentum", "muon-momentum"]),
-    Flag::no_effect(&["muon-scale-mode", "muon-fp32-matmul-prec", "muon-coefficient-type", "muon-num-ns-steps"]),
-    Flag::no_effect(&["muon-tp-mode", "muon-extra-scale-factor", "muon-scalar-optimizer", "lion-beta1", "lion-beta2"]),
-    Flag::no_effect(&["loss-scale", "initial-loss-scale", "min-loss-scale", "loss-scale-window", "hysteresis"]),
-    Flag::no_effect(&["init-method-std", "embedding-init-method-std", "seed", "train-iters", "train-samples", "exit-interval"]),
+    Flag::no_effect(&[
+        "result-rejected-tracker-filename",
+        "dump-param-to-param-group-map",
+        "config-logger-dir",
+        "save",
+    ]),
+    Flag::no_effect(&[
+        "save-interval",
+        "persistent-save-interval",
+        "save-params-interval",
+        "save-activations-interval",
+    ]),
+    Flag::no_effect(&[
+        "save-tokens-per-expert-interval",
+        "save-wgrads-interval",
+        "save-dgrads-interval",
+    ]),
+    Flag::no_effect(&[
+        "save-retain-interval",
+        "most-recent-k",
+        "load",
+        "non-persistent-save-interval",
+    ]),
+    Flag::no_effect(&[
+        "non-persistent-ckpt-type",
+        "non-persistent-global-ckpt-dir",
+        "non-persistent-local-ckpt-dir",
+    ]),
+    Flag::no_effect(&[
+        "non-persistent-local-ckpt-algo",
+        "pretrained-checkpoint",
+        "ckpt-step",
+        "ckpt-format",
+    ]),
+    Flag::no_effect(&[
+        "dist-ckpt-format",
+        "ckpt-convert-format",
+        "ckpt-convert-save",
+        "async-strategy",
+    ]),
+    Flag::no_effect(&[
+        "async-ckpt-cpu-priority",
+        "async-ckpt-io-priority",
+        "ckpt-fully-parallel-load-exchange-algo",
+    ]),
+    Flag::no_effect(&[
+        "ckpt-fully-parallel-save-process-group",
+        "ckpt-fully-parallel-load-process-group",
+    ]),
+    Flag::no_effect(&[
+        "dist-ckpt-strictness",
+        "dist-ckpt-workers",
+        "override-ckpt-iteration",
+        "replication-jump",
+    ]),
+    Flag::no_effect(&[
+        "replication-factor",
+        "lr",
+        "min-lr",
+        "decoupled-lr",
+        "decoupled-min-lr",
+        "lr-decay-style",
+    ]),
+    Flag::no_effect(&[
+        "lr-wsd-decay-style",
+        "lr-decay-iters",
+        "lr-decay-samples",
+        "lr-wsd-decay-iters",
+    ]),
+    Flag::no_effect(&[
+        "lr-wsd-decay-samples",
+        "lr-warmup-fraction",
+        "lr-warmup-iters",
+        "lr-warmup-samples",
+        "lr-warmup-init",
+    ]),
+    Flag::no_effect(&[
+        "start-weight-decay",
+        "end-weight-decay",
+        "weight-decay-incr-style",
+        "no-weight-decay-cond-type",
+    ]),
+    Flag::no_effect(&[
+        "weight-decay",
+        "clip-grad",
+        "adam-beta1",
+        "adam-beta2",
+        "adam-eps",
+        "sgd-momentum",
+        "muon-momentum",
+    ]),
+    Flag::no_effect(&[
+        "muon-scale-mode",
+        "muon-fp32-matmul-prec",
+        "muon-coefficient-type",
+        "muon-num-ns-steps",
+    ]),
+    Flag::no_effect(&[
+        "muon-tp-mode",
+        "muon-extra-scale-factor",
+        "muon-scalar-optimizer",
+        "lion-beta1",
+        "lion-beta2",
+    ]),
+    Flag::no_effect(&[
+        "loss-scale",
+        "initial-loss-scale",
+        "min-loss-scale",
+        "loss-scale-window",
+        "hysteresis",
+    ]),
+    Flag::no_effect(&[
+        "init-method-std",
+        "embedding-init-method-std",
+        "seed",
+        "train-iters",
+        "train-samples",
+        "exit-interval",
+    ]),
     Flag::no_effect(&["exit-duration-in-mins", "exit-signal", "manual-gc-interval"]),
-    Flag::no_effect(&["check-weight-hash-across-dp-replicas-interval", "gpu-sniff-test-interval", "train-sync-interval"]),
-    Flag::no_effect(&["eval-iters", "eval-interval", "start-eval-at-iter", "eval-global-batch-size", "error-injection-rate"]),
-    Flag::no_effect(&["error-injection-type", "rerun-mode", "split", "data-args-path", "per-split-data-args-path"]),
-    Flag::no_effect(&["per-dataset-sequences-path", "data-cache-path", "num-workers", "dataloader-type"]),
-    Flag::no_effect(&["num-dataset-builder-threads", "object-storage-cache-path", "mid-level-dataset-surplus", "sample-rate"]),
-    Flag::no_effect(&["mask-prob", "short-seq-prob", "data-impl", "vocab-file", "merge-file", "metadata-path"]),
-    Flag::no_effect(&["tiktoken-pattern", "tiktoken-num-special-tokens", "vocab-extra-ids", "null-tokenizer-eod-id"]),
-    Flag::no_effect(&["null-tokenizer-pad-id", "chat-template", "sft-tokenizer-prompt-format", "phase-transition-iterations"]),
-    Flag::no_effect(&["fim-rate", "fim-spm-rate", "distributed-backend", "distributed-timeout-minutes"]),
-    Flag::no_effect(&["distributed-timeout-seconds-after-init", "local-rank", "nccl-communicator-config-path"]),
+    Flag::no_effect(&[
+        "check-weight-hash-across-dp-replicas-interval",
+        "gpu-sniff-test-interval",
+        "train-sync-interval",
+    ]),
+    Flag::no_effect(&[
+        "eval-iters",
+        "eval-interval",
+        "start-eval-at-iter",
+        "eval-global-batch-size",
+        "error-injection-rate",
+    ]),
+    Flag::no_effect(&[
+        "error-injection-type",
+        "rerun-mode",
+        "split",
+        "data-args-path",
+        "per-split-data-args-path",
+    ]),
+    Flag::no_effect(&[
+        "per-dataset-sequences-path",
+        "data-cache-path",
+        "num-workers",
+        "dataloader-type",
+    ]),
+    Flag::no_effect(&[
+        "num-dataset-builder-threads",
+        "object-storage-cache-path",
+        "mid-level-dataset-surplus",
+        "sample-rate",
+    ]),
+    Flag::no_effect(&[
+        "mask-prob",
+        "short-seq-prob",
+        "data-impl",
+        "vocab-file",
+        "merge-file",
+        "metadata-path",
+    ]),
+    Flag::no_effect(&[
+        "tiktoken-pattern",
+        "tiktoken-num-special-tokens",
+        "vocab-extra-ids",
+        "null-tokenizer-eod-id",
+    ]),
+    Flag::no_effect(&[
+        "null-tokenizer-pad-id",
+        "chat-template",
+        "sft-tokenizer-prompt-format",
+        "phase-transition-iterations",
+    ]),
+    Flag::no_effect(&[
+        "fim-rate",
+        "fim-spm-rate",
+        "distributed-backend",
+        "distributed-timeout-minutes",
+    ]),
+    Flag::no_effect(&[
+        "distributed-timeout-seconds-after-init",
+        "local-rank",
+        "nccl-communicator-config-path",
+    ]),
     Flag::no_effect(&["flight-recorder-dump-path", "flight-recorder-trace-buffer-size"]),
-    Flag::no_effect(&["pipeline-model-parallel-comm-backend", "tp-comm-bootstrap-backend", "tp-comm-overlap-cfg"]),
-    Flag::no_effect(&["profile-step-start", "profile-step-end", "memory-snapshot-path", "inprocess-granularity"]),
-    Flag::no_effect(&["ft-num-warmup-iters", "adlr-autoresume-interval", "norm-epsilon", "layernorm-epsilon", "rotary-base"]),
-    Flag::no_effect(&["rotary-percent", "rotary-seq-len-interpolation-factor", "rope-scaling-factor", "rotary-scaling-factor"]),
+    Flag::no_effect(&[
+        "pipeline-model-parallel-comm-backend",
+        "tp-comm-bootstrap-backend",
+        "tp-comm-overlap-cfg",
+    ]),
+    Flag::no_effect(&[
+        "profile-step-start",
+        "profile-step-end",
+        "memory-snapshot-path",
+        "inprocess-granularity",
+    ]),
+    Flag::no_effect(&[
+        "ft-num-warmup-iters",
+        "adlr-autoresume-interval",
+        "norm-epsilon",
+        "layernorm-epsilon",
+        "rotary-base",
+    ]),
+    Flag::no_effect(&[
+        "rotary-percent",
+        "rotary-seq-len-interpolation-factor",
+        "rope-scaling-factor",
+        "rotary-scaling-factor",
+    ]),
     Flag::no_effect(&["rope-type", "mscale", "mscale-all-dim", "original-max-position-embeddings"]),
-    Flag::no_effect(&["yarn-original-max-position-embeddings", "yarn-beta-fast", "yarn-beta-slow", "beta-fast", "beta-slow"]),
-    Flag::no_effect(&["softmax-type", "fp8-margin", "fp8-interval", "fp8-amax-history-len", "fp8-amax-compute-algo"]),
-    Flag::no_effect(&["fp8-recipe", "mtp-loss-scaling-factor", "qk-clip-alpha", "qk-clip-threshold"]),
-    Flag::no_effect(&["moe-router-score-function", "moe-router-dtype", "moe-router-bias-update-rate"]),
-    Flag::no_effect(&["moe-router-topk-scaling-factor", "moe-z-loss-coeff", "moe-input-jitter-eps", "moe-token-drop-policy"]),
-    Flag::no_effect(&["moe-router-quantile-balancing-ema", "moe-deepep-num-sms", "moe-hybridep-num-sms"]),
-    Flag::no_effect(&["moe-flex-dispatcher-backend", "moe-router-topk-limited-devices", "flash-attention-version"]),
+    Flag::no_effect(&[
+        "yarn-original-max-position-embeddings",
+        "yarn-beta-fast",
+        "yarn-beta-slow",
+        "beta-fast",
+        "beta-slow",
+    ]),
+    Flag::no_effect(&[
+        "softmax-type",
+        "fp8-margin",
+        "fp8-interval",
+        "fp8-amax-history-len",
+        "fp8-amax-compute-algo",
+    ]),
+    Flag::no_effect(&[
+        "fp8-recipe",
+        "mtp-loss-scaling-factor",
+        "qk-clip-alpha",
+        "qk-clip-threshold",
+    ]),
+    Flag::no_effect(&[
+        "moe-router-score-function",
+        "moe-router-dtype",
+        "moe-router-bias-update-rate",
+    ]),
+    Flag::no_effect(&[
+        "moe-router-topk-scaling-factor",
+        "moe-z-loss-coeff",
+        "moe-input-jitter-eps",
+        "moe-token-drop-policy",
+    ]),
+    Flag::no_effect(&[
+        "moe-router-quantile-balancing-ema",
+        "moe-deepep-num-sms",
+        "moe-hybridep-num-sms",
+    ]),
+    Flag::no_effect(&[
+        "moe-flex-dispatcher-backend",
+        "moe-router-topk-limited-devices",
+        "flash-attention-version",
+    ]),
     Flag::no_effect(&["encoder-seq-length"]),
 ];
 
 /// Arguments without a value.
 pub const ALONE: &[Flag] = &[
-    Flag::no_effect(&["log-params-norm", "log-throughput", "log-progress", "log-throughput-to-tensorboard"]).alone(),
+    Flag::no_effect(&[
+        "log-params-norm",
+        "log-throughput",
+        "log-progress",
+        "log-throughput-to-tensorboard",
+    ])
+    .alone(),
     Flag::no_effect(&["log-timers-to-tensorboard", "no-log-loss-scale-to-tensorboard"]).alone(),
-    Flag::no_effect(&["log-loss-scale-to-tensorboard", "log-validation-ppl-to-tensorboard"]).alone(),
-    Flag::no_effect(&["log-memory-to-tensorboard", "log-device-memory-used", "log-l2-norm-grad-to-tensorboard"]).alone(),
-    Flag::no_effect(&["log-num-zeros-in-grad", "log-max-attention-logit", "log-runtime-to-tensorboard"]).alone(),
-    Flag::no_effect(&["no-barrier-with-level-1-timing", "log-world-size-to-tensorboard", "no-filter-warnings"]).alone(),
-    Flag::no_effect(&["log-energy", "log-straggler", "disable-straggler-on-startup", "no-one-logger"]).alone(),
-    Flag::no_effect(&["enable-one-logger", "one-logger-async", "no-save-optim", "no-save-rng", "no-load-optim"]).alone(),
-    Flag::no_effect(&["no-load-rng", "finetune", "use-checkpoint-args", "use-mp-args-from-checkpoint-args"]).alone(),
-    Flag::no_effect(&["no-use-tokenizer-model-from-checkpoint-args", "exit-on-missing-checkpoint"]).alone(),
-    Flag::no_effect(&["auto-detect-ckpt-format", "no-ckpt-fully-parallel-save", "ckpt-fully-parallel-save"]).alone(),
-    Flag::no_effect(&["async-save", "use-persistent-ckpt-worker", "ckpt-fully-parallel-load"]).alone(),
-    Flag::no_effect(&["ckpt-assume-constant-structure", "use-dist-ckpt", "dist-ckpt-save-pre-mcore-014"]).alone(),
-    Flag::no_effect(&["dist-ckpt-optim-fully-reshardable", "distrib-optim-fully-reshardable-mem-efficient"]).alone(),
+    Flag::no_effect(&["log-loss-scale-to-tensorboard", "log-validation-ppl-to-tensorboard"])
+        .alone(),
+    Flag::no_effect(&[
+        "log-memory-to-tensorboard",
+        "log-device-memory-used",
+        "log-l2-norm-grad-to-tensorboard",
+    ])
+    .alone(),
+    Flag::no_effect(&[
+        "log-num-zeros-in-grad",
+        "log-max-attention-logit",
+        "log-runtime-to-tensorboard",
+    ])
+    .alone(),
+    Flag::no_effect(&[
+        "no-barrier-with-level-1-timing",
+        "log-world-size-to-tensorboard",
+        "no-filter-warnings",
+    ])
+    .alone(),
+    Flag::no_effect(&[
+        "log-energy",
+        "log-straggler",
+        "disable-straggler-on-startup",
+        "no-one-logger",
+    ])
+    .alone(),
+    Flag::no_effect(&[
+        "enable-one-logger",
+        "one-logger-async",
+        "no-save-optim",
+        "no-save-rng",
+        "no-load-optim",
+    ])
+    .alone(),
+    Flag::no_effect(&[
+        "no-load-rng",
+        "finetune",
+        "use-checkpoint-args",
+        "use-mp-args-from-checkpoint-args",
+    ])
+    .alone(),
+    Flag::no_effect(&["no-use-tokenizer-model-from-checkpoint-args", "exit-on-missing-checkpoint"])
+        .alone(),
+    Flag::no_effect(&[
+        "auto-detect-ckpt-format",
+        "no-ckpt-fully-parallel-save",
+        "ckpt-fully-parallel-save",
+    ])
+    .alone(),
+    Flag::no_effect(&["async-save", "use-persistent-ckpt-worker", "ckpt-fully-parallel-load"])
+        .alone(),
+    Flag::no_effect(&[
+        "ckpt-assume-constant-structure",
+        "use-dist-ckpt",
+        "dist-ckpt-save-pre-mcore-014",
+    ])
+    .alone(),
+    Flag::no_effect(&[
+        "dist-ckpt-optim-fully-reshardable",
+        "distrib-optim-fully-reshardable-mem-efficient",
+    ])
+    .alone(),
     Flag::no_effect(&["replication", "verify-integrity", "override-opt_param-scheduler"]).alone(),
-    Flag::no_effect(&["use-checkpoint-opt_param-scheduler", "no-check-for-nan-in-loss-and-grad"]).alone(),
-    Flag::no_effect(&["check-for-nan-in-loss-and-grad", "no-check-for-nan-in-loss", "check-for-spiky-loss"]).alone(),
-    Flag::no_effect(&["check-for-large-grads", "exit-signal-handler", "exit-signal-handler-for-dataloader"]).alone(),
-    Flag::no_effect(&["exit-signal-handler-for-training", "manual-gc", "no-manual-gc-eval", "skip-train"]).alone(),
-    Flag::no_effect(&["full-validation", "test-mode", "mock-data", "reset-position-ids", "reset-attention-mask"]).alone(),
-    Flag::no_effect(&["eod-mask-loss", "no-mmap-bin-files", "legacy-tokenizer", "sft", "fim-data"]).alone(),
-    Flag::no_effect(&["trust-remote-code", "tokenizer-hf-no-use-fast", "dataloader-fast-cache-load"]).alone(),
-    Flag::no_effect(&["dataloader-inter-document-masking", "allow-ambiguous-pad-tokens", "no-data-sharding"]).alone(),
-    Flag::no_effect(&["data-sharding", "no-create-attention-mask-in-dataloader", "no-initialization"]).alone(),
-    Flag::no_effect(&["use-cpu-initialization", "init-method-xavier-uniform", "init-model-with-meta-device"]).alone(),
-    Flag::no_effect(&["lazy-mpu-init", "use-tp-pp-dp-mapping", "disable-gloo-process-groups", "use-sharp"]).alone(),
-    Flag::no_effect(&["no-align-grad-reduce", "no-align-param-gather", "overlap-param-gather"]).alone(),
+    Flag::no_effect(&["use-checkpoint-opt_param-scheduler", "no-check-for-nan-in-loss-and-grad"])
+        .alone(),
+    Flag::no_effect(&[
+        "check-for-nan-in-loss-and-grad",
+        "no-check-for-nan-in-loss",
+        "check-for-spiky-loss",
+    ])
+    .alone(),
+    Flag::no_effect(&[
+        "check-for-large-grads",
+        "exit-signal-handler",
+        "exit-signal-handler-for-dataloader",
+    ])
+    .alone(),
+    Flag::no_effect(&[
+        "exit-signal-handler-for-training",
+        "manual-gc",
+        "no-manual-gc-eval",
+        "skip-train",
+    ])
+    .alone(),
+    Flag::no_effect(&[
+        "full-validation",
+        "test-mode",
+        "mock-data",
+        "reset-position-ids",
+        "reset-attention-mask",
+    ])
+    .alone(),
+    Flag::no_effect(&["eod-mask-loss", "no-mmap-bin-files", "legacy-tokenizer", "sft", "fim-data"])
+        .alone(),
+    Flag::no_effect(&[
+        "trust-remote-code",
+        "tokenizer-hf-no-use-fast",
+        "dataloader-fast-cache-load",
+    ])
+    .alone(),
+    Flag::no_effect(&[
+        "dataloader-inter-document-masking",
+        "allow-ambiguous-pad-tokens",
+        "no-data-sharding",
+    ])
+    .alone(),
+    Flag::no_effect(&[
+        "data-sharding",
+        "no-create-attention-mask-in-dataloader",
+        "no-initialization",
+    ])
+    .alone(),
+    Flag::no_effect(&[
+        "use-cpu-initialization",
+        "init-method-xavier-uniform",
+        "init-model-with-meta-device",
+    ])
+    .alone(),
+    Flag::no_effect(&[
+        "lazy-mpu-init",
+        "use-tp-pp-dp-mapping",
+        "disable-gloo-process-groups",
+        "use-sharp",
+    ])
+    .alone(),
+    Flag::no_effect(&["no-align-grad-reduce", "no-align-param-gather", "overlap-param-gather"])
+        .alone(),
     Flag::no_effect(&["ddp-average-in-collective", "no-gradient-reduce-div-fusion"]).alone(),
-    Flag::no_effect(&["ddp-pad-buckets-for-high-nccl-busbw", "no-overlap-p2p-communication"]).alone(),
-    Flag::no_effect(&["overlap-p2p-communication-warmup-flush", "use-ring-exchange-p2p", "use-mcore-models"]).alone(),
-    Flag::no_effect(&["enable-experimental", "deterministic-mode", "data-parallel-random-init", "te-rng-tracker"]).alone(),
-    Flag::no_effect(&["use-te-rng-tracker", "profile", "use-pytorch-profiler", "pytorch-profiler-collect-shapes"]).alone(),
-    Flag::no_effect(&["record-shapes", "record-memory-history", "nvtx-ranges", "disable-jit-fuser"]).alone(),
-    Flag::no_effect(&["no-persist-layer-norm", "use-rope-scaling", "no-rope-fusion", "apply-layernorm-1p"]).alone(),
-    Flag::no_effect(&["attention-softmax-in-fp32", "no-masked-softmax-fusion", "apply-query-key-layer-scaling"]).alone(),
-    Flag::no_effect(&["fp16-lm-cross-entropy", "calculate-per-token-loss", "rotary-interleaved", "qk-clip"]).alone(),
-    Flag::no_effect(&["enable-msc", "disable-msc", "bert-no-binary-head", "adlr-autoresume", "enable-ft-package"]).alone(),
-    Flag::no_effect(&["calc-ft-timeouts", "inprocess-restart", "apply-wd-to-qk-layernorm", "muon-no-split-qkv"]).alone(),
+    Flag::no_effect(&["ddp-pad-buckets-for-high-nccl-busbw", "no-overlap-p2p-communication"])
+        .alone(),
+    Flag::no_effect(&[
+        "overlap-p2p-communication-warmup-flush",
+        "use-ring-exchange-p2p",
+        "use-mcore-models",
+    ])
+    .alone(),
+    Flag::no_effect(&[
+        "enable-experimental",
+        "deterministic-mode",
+        "data-parallel-random-init",
+        "te-rng-tracker",
+    ])
+    .alone(),
+    Flag::no_effect(&[
+        "use-te-rng-tracker",
+        "profile",
+        "use-pytorch-profiler",
+        "pytorch-profiler-collect-shapes",
+    ])
+    .alone(),
+    Flag::no_effect(&[
+        "record-shapes",
+        "record-memory-history",
+        "nvtx-ranges",
+        "disable-jit-fuser",
+    ])
+    .alone(),
+    Flag::no_effect(&[
+        "no-persist-layer-norm",
+        "use-rope-scaling",
+        "no-rope-fusion",
+        "apply-layernorm-1p",
+    ])
+    .alone(),
+    Flag::no_effect(&[
+        "attention-softmax-in-fp32",
+        "no-masked-softmax-fusion",
+        "apply-query-key-layer-scaling",
+    ])
+    .alone(),
+    Flag::no_effect(&[
+        "fp16-lm-cross-entropy",
+        "calculate-per-token-loss",
+        "rotary-interleaved",
+        "qk-clip",
+    ])
+    .alone(),
+    Flag::no_effect(&[
+        "enable-msc",
+        "disable-msc",
+        "bert-no-binary-head",
+        "adlr-autoresume",
+        "enable-ft-package",
+    ])
+    .alone(),
+    Flag::no_effect(&[
+        "calc-ft-timeouts",
+        "inprocess-restart",
+        "apply-wd-to-qk-layernorm",
+        "muon-no-split-qkv",
+    ])
+    .alone(),
     Flag::no_effect(&["muon-nesterov", "moe-per-layer-logging", "moe-router-pre-softmax"]).alone(),
-    Flag::no_effect(&["moe-router-enable-expert-bias", "moe-router-fusion", "moe-router-force-load-balancing"]).alone(),
-    Flag::no_effect(&["no-fp8-wgrad", "high-priority-a2a-comm-stream", "openai-gelu", "onnx-safe"]).alone(),
+    Flag::no_effect(&[
+        "moe-router-enable-expert-bias",
+        "moe-router-fusion",
+        "moe-router-force-load-balancing",
+    ])
+    .alone(),
+    Flag::no_effect(&["no-fp8-wgrad", "high-priority-a2a-comm-stream", "openai-gelu", "onnx-safe"])
+        .alone(),
     Flag::no_effect(&["use-legacy-models"]).alone(),
 ];
 
 /// Arguments that take several values.
 pub const MANY: &[Flag] = &[
-    Flag::no_effect(&["data-path", "train-data-path", "valid-data-path", "test-data-path"]).taking(Takes::Many),
-    Flag::no_effect(&["tiktoken-special-tokens", "high-priority-stream-groups"]).taking(Takes::Many),
-    Flag::no_effect(&["moe-router-load-balancing-type", "moe-aux-loss-coeff", "profile-ranks"]).taking(Takes::Many),
-    Flag::no_effect(&["iterations-to-skip", "special-tokens", "validation-set-names", "cp-comm-type"]).taking(Takes::Many),
+    Flag::no_effect(&["data-path", "train-data-path", "valid-data-path", "test-data-path"])
+        .taking(Takes::Many),
+    Flag::no_effect(&["tiktoken-special-tokens", "high-priority-stream-groups"])
+        .taking(Takes::Many),
+    Flag::no_effect(&["moe-router-load-balancing-type", "moe-aux-loss-coeff", "profile-ranks"])
+        .taking(Takes::Many),
+    Flag::no_effect(&[
+        "iterations-to-skip",
+        "special-tokens",
+        "validation-set-names",
+        "cp-comm-type",
+    ])
+    .taking(Takes::Many),
 ];

@@ -34,9 +34,13 @@ impl Recipe {
 
     /// The recipe of that name. Those of later versions name GPU and format, too: `llama3_8b_pretrain_2gpu_h100_bf16_config`.
     pub fn named(name: &str) -> Option<Self> {
-        let shorter = name.split('_').filter(|part| !part.ends_with("gpu") && !matches!(*part, "h100" | "bf16"));
+        let shorter = name
+            .split('_')
+            .filter(|part| !part.ends_with("gpu") && !matches!(*part, "h100" | "bf16"));
         let shorter = shorter.collect::<Vec<_>>().join("_");
-        Self::all().find(|recipe| recipe.name() == name).or_else(|| Self::all().find(|recipe| recipe.name() == shorter))
+        Self::all()
+            .find(|recipe| recipe.name() == name)
+            .or_else(|| Self::all().find(|recipe| recipe.name() == shorter))
     }
 
     /// The model of a recipe whose name begins as one of the table, or as a model's: `qwen3_8b_finetune_config`, the name of recipes until 0.2.
@@ -57,7 +61,9 @@ impl Recipe {
 
     /// The first recipe of that kind for a model.
     pub fn of(row: &ModelRow, kind: Kind) -> Option<Self> {
-        let is_of = |recipe: &Self| model_names::row_called(recipe.cell(1)).is_some_and(|(own, _)| own.id == row.id);
+        let is_of = |recipe: &Self| {
+            model_names::row_called(recipe.cell(1)).is_some_and(|(own, _)| own.id == row.id)
+        };
         Self::all().find(|recipe| recipe.kind() == kind && is_of(recipe))
     }
 
@@ -108,11 +114,31 @@ impl Recipe {
         let or_empty = |number| if number == 0 { Value::Empty } else { Value::Integer(number) };
         let flag = |at| Value::Flag(self.number(at) == 1);
         let mut all = vec![
-            ("model.tensor_model_parallel_size", FieldId::TensorParallel, Value::Integer(self.number(3))),
-            ("model.pipeline_model_parallel_size", FieldId::PipelineParallel, Value::Integer(self.number(4))),
-            ("model.context_parallel_size", FieldId::ContextParallel, Value::Integer(self.number(6))),
-            ("model.expert_model_parallel_size", FieldId::ExpertParallel, Value::Integer(self.number(7))),
-            ("model.expert_tensor_parallel_size", FieldId::ExpertTensorParallel, or_empty(self.number(8))),
+            (
+                "model.tensor_model_parallel_size",
+                FieldId::TensorParallel,
+                Value::Integer(self.number(3)),
+            ),
+            (
+                "model.pipeline_model_parallel_size",
+                FieldId::PipelineParallel,
+                Value::Integer(self.number(4)),
+            ),
+            (
+                "model.context_parallel_size",
+                FieldId::ContextParallel,
+                Value::Integer(self.number(6)),
+            ),
+            (
+                "model.expert_model_parallel_size",
+                FieldId::ExpertParallel,
+                Value::Integer(self.number(7)),
+            ),
+            (
+                "model.expert_tensor_parallel_size",
+                FieldId::ExpertTensorParallel,
+                or_empty(self.number(8)),
+            ),
             ("model.sequence_parallel", FieldId::SequenceParallel, flag(9)),
             ("model.seq_length", FieldId::SeqLength, Value::Integer(self.number(10))),
             ("train.global_batch_size", FieldId::GlobalBatchSize, Value::Integer(self.batch())),
@@ -122,16 +148,32 @@ impl Recipe {
             ("ddp.overlap_grad_reduce", FieldId::OverlapGradReduce, flag(18)),
         ];
         if self.number(5) > 1 {
-            all.push(("model.virtual_pipeline_model_parallel_size", FieldId::VirtualPipeline, Value::Integer(self.number(5))));
+            all.push((
+                "model.virtual_pipeline_model_parallel_size",
+                FieldId::VirtualPipeline,
+                Value::Integer(self.number(5)),
+            ));
         }
         if self.cell(14) != "-" {
-            all.push(("model.recompute_method", FieldId::RecomputeMethod, Value::Choice(self.cell(14))));
-            all.push(("model.recompute_num_layers", FieldId::RecomputeLayers, Value::Integer(self.number(15))));
+            all.push((
+                "model.recompute_method",
+                FieldId::RecomputeMethod,
+                Value::Choice(self.cell(14)),
+            ));
+            all.push((
+                "model.recompute_num_layers",
+                FieldId::RecomputeLayers,
+                Value::Integer(self.number(15)),
+            ));
         }
         let fp32 = if self.number(19) == 1 { "fp32" } else { "as-weights" };
         all.push(("mixed_precision.grad_reduce_in_fp32", FieldId::Gradients, Value::Choice(fp32)));
         if self.cell(23) != "-" {
-            all.push(("model.moe_token_dispatcher_type", FieldId::TokenDispatcher, Value::Choice(self.cell(23))));
+            all.push((
+                "model.moe_token_dispatcher_type",
+                FieldId::TokenDispatcher,
+                Value::Choice(self.cell(23)),
+            ));
         }
         if self.kind() == Kind::Adapters {
             let alpha = crate::units::to_f64(self.number(21));

@@ -1,6 +1,9 @@
 //! Code that several formats share: tables of flags, and functions for servers and Trainers.
 
-#![allow(clippy::unnecessary_wraps, reason = "functions of the tables have one type, whether they can fail or not")]
+#![allow(
+    clippy::unnecessary_wraps,
+    reason = "functions of the tables have one type, whether they can fail or not"
+)]
 
 pub mod adapters;
 pub mod axolotl_flags;
@@ -55,7 +58,8 @@ pub fn is_on(scenario: &Scenario, id: FieldId) -> bool {
 /// # Errors
 /// [`LaunchError`] where it is no number.
 pub fn stated_whole(reading: &Reading<'_>, names: &[&str]) -> Result<Option<u64>, LaunchError> {
-    let stated = reading.stated(names).filter(|given| !given.is_unknown() && !given.value.is_null());
+    let stated =
+        reading.stated(names).filter(|given| !given.is_unknown() && !given.value.is_null());
     stated.map(Given::whole_or_wrong).transpose()
 }
 
@@ -64,8 +68,14 @@ pub fn stated_whole(reading: &Reading<'_>, names: &[&str]) -> Result<Option<u64>
 /// # Errors
 /// [`LaunchError`] where it is no number.
 pub fn count(reading: &Reading<'_>, names: &[&str]) -> Result<Option<u64>, LaunchError> {
-    let says_nothing = |given: &Given| matches!(given.text().as_str(), "None" | "null") || given.text().trim().is_empty();
-    if reading.stated(names).is_some_and(says_nothing) { Ok(None) } else { stated_whole(reading, names) }
+    let says_nothing = |given: &Given| {
+        matches!(given.text().as_str(), "None" | "null") || given.text().trim().is_empty()
+    };
+    if reading.stated(names).is_some_and(says_nothing) {
+        Ok(None)
+    } else {
+        stated_whole(reading, names)
+    }
 }
 
 /// True if the last of these flags is switched on.
@@ -85,6 +95,9 @@ pub fn says_something(given: &Given) -> bool {
 
 /// True if a word names a file of settings.
 pub fn is_file(word: &str) -> bool {
-    let ending = std::path::Path::new(word).extension().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
+    let ending = std::path::Path::new(word)
+        .extension()
+        .and_then(std::ffi::OsStr::to_str)
+        .unwrap_or_default();
     ["yaml", "yml", "json"].iter().any(|known| ending.eq_ignore_ascii_case(known))
 }

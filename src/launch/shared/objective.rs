@@ -20,15 +20,33 @@ const KINDS: &[(&str, &str, bool, &str)] = &[
     ("ppo", "ppo", true, ""),
     ("grpo", "grpo", true, ""),
     ("rloo", "grpo", true, ""),
-    ("kto", "sft", false, "Counted as examples: KTO's copy of the model and its second pass come on top."),
-    ("gkd", "sft", false, "Counted as examples: the teacher and the answers that are generated come on top."),
-    ("distillation", "sft", false, "Counted as examples: the teacher and the answers that are generated come on top."),
+    (
+        "kto",
+        "sft",
+        false,
+        "Counted as examples: KTO's copy of the model and its second pass come on top.",
+    ),
+    (
+        "gkd",
+        "sft",
+        false,
+        "Counted as examples: the teacher and the answers that are generated come on top.",
+    ),
+    (
+        "distillation",
+        "sft",
+        false,
+        "Counted as examples: the teacher and the answers that are generated come on top.",
+    ),
 ];
 
 /// Sets the kind of a run; `given` is the flag or word that states it.
 pub fn take(reading: &mut Reading<'_>, given: &Given, kind: &str) {
     let Some((_, objective, reference, why)) = KINDS.iter().find(|(name, ..)| *name == kind) else {
-        return reading.not_modelled(given, "This kind of training is not modelled: it is counted as training on examples.");
+        return reading.not_modelled(
+            given,
+            "This kind of training is not modelled: it is counted as training on examples.",
+        );
     };
     reading.read(given, FieldId::Objective, Value::Choice(objective));
     if matches!(*objective, "dpo" | "ppo" | "grpo") {
@@ -46,15 +64,25 @@ pub fn take(reading: &mut Reading<'_>, given: &Given, kind: &str) {
 /// # Errors
 /// [`LaunchError`] where a length is no number.
 pub fn answers(reading: &mut Reading<'_>, default_completion: u64) -> Result<(), LaunchError> {
-    let generates = matches!(reading.scenario.get(FieldId::Objective), Value::Choice("grpo" | "ppo"));
+    let generates =
+        matches!(reading.scenario.get(FieldId::Objective), Value::Choice("grpo" | "ppo"));
     if !generates {
         return Ok(());
     }
-    let completion = stated_whole(reading, &["max_completion_length", "response_length"])?.unwrap_or(default_completion);
+    let completion = stated_whole(reading, &["max_completion_length", "response_length"])?
+        .unwrap_or(default_completion);
     let prompt = stated_whole(reading, &["max_prompt_length", "max_length"])?;
-    let how =
-        if prompt.is_some() { "Prompt and answer." } else { "The answer alone: no flag limits the prompt, which comes on top." };
-    reading.follows("max_completion_length", FieldId::SeqLength, Value::Integer(completion + prompt.unwrap_or(0)), how);
+    let how = if prompt.is_some() {
+        "Prompt and answer."
+    } else {
+        "The answer alone: no flag limits the prompt, which comes on top."
+    };
+    reading.follows(
+        "max_completion_length",
+        FieldId::SeqLength,
+        Value::Integer(completion + prompt.unwrap_or(0)),
+        how,
+    );
     let mode = reading.stated(&["vllm_mode"]).map(Given::text);
     let sleeps = stated_on(reading, &["vllm_enable_sleep_mode"]).unwrap_or(false)
         || reading.stated(&["sleep_level"]).is_some_and(says_something);
@@ -65,13 +93,24 @@ pub fn answers(reading: &mut Reading<'_>, default_completion: u64) -> Result<(),
         (true, _, false) => "colocated",
     };
     reading.follows("use_vllm", FieldId::Rollout, Value::Choice(place), "");
-    if !uses && let Some(given) = reading.stated(&["num_generations", "use_vllm", "rlhf_type", "max_completion_length"]).cloned()
+    if !uses
+        && let Some(given) = reading
+            .stated(&["num_generations", "use_vllm", "rlhf_type", "max_completion_length"])
+            .cloned()
     {
-        reading.not_modelled(&given, "The model generates the answers itself: its cache meanwhile is not counted.");
+        reading.not_modelled(
+            &given,
+            "The model generates the answers itself: its cache meanwhile is not counted.",
+        );
     }
     let beta = reading.stated(&["beta"]).and_then(|given| given.number().ok());
     if beta == Some(0.0) {
-        reading.follows("beta", FieldId::Reference, Value::Flag(false), "Without a penalty no copy of the model is needed.");
+        reading.follows(
+            "beta",
+            FieldId::Reference,
+            Value::Flag(false),
+            "Without a penalty no copy of the model is needed.",
+        );
     }
     Ok(())
 }

@@ -40,8 +40,11 @@ pub fn stated(text: &Text<'_>, configs: &[&str]) -> Option<Stated> {
         seen.push(name);
         if name.ends_with("Trainer") {
             given.extend(of_trainer(call));
-        } else if configs.contains(&name) || matches!(name, "LoraConfig" | "BitsAndBytesConfig" | "get_peft_model") {
-            given.extend(call.arguments.iter().filter(|argument| !argument.key.is_empty()).cloned());
+        } else if configs.contains(&name)
+            || matches!(name, "LoraConfig" | "BitsAndBytesConfig" | "get_peft_model")
+        {
+            given
+                .extend(call.arguments.iter().filter(|argument| !argument.key.is_empty()).cloned());
             if name == "LoraConfig" {
                 given.push(Given::new("use_peft", true, call.place));
             }
@@ -79,7 +82,9 @@ fn of_model(call: &Call) -> Vec<Given> {
     let mut found = vec![Given::new("model_object", true, call.place)];
     for (index, argument) in call.arguments.iter().enumerate() {
         let key = argument.key.as_str();
-        if index == 0 && key.is_empty() || matches!(key, "model_name" | "pretrained_model_name_or_path") {
+        if index == 0 && key.is_empty()
+            || matches!(key, "model_name" | "pretrained_model_name_or_path")
+        {
             found.push(Given { key: "model_name_or_path".to_owned(), ..argument.clone() });
         } else if OF_MODELS.contains(&key) {
             found.push(argument.clone());
@@ -89,8 +94,18 @@ fn of_model(call: &Call) -> Vec<Given> {
 }
 
 fn of_trainer(call: &Call) -> Vec<Given> {
-    let is_named_model = |argument: &Given| argument.key == "model" && !argument.is_unknown() && argument.value.is_string();
+    let is_named_model = |argument: &Given| {
+        argument.key == "model" && !argument.is_unknown() && argument.value.is_string()
+    };
     let named = call.arguments.iter().filter(|argument| is_named_model(argument));
-    let model = named.map(|argument| Given { key: "model_name_or_path".to_owned(), ..argument.clone() });
-    model.chain(call.arguments.iter().filter(|argument| OF_TRAINERS.contains(&argument.key.as_str())).cloned()).collect()
+    let model =
+        named.map(|argument| Given { key: "model_name_or_path".to_owned(), ..argument.clone() });
+    model
+        .chain(
+            call.arguments
+                .iter()
+                .filter(|argument| OF_TRAINERS.contains(&argument.key.as_str()))
+                .cloned(),
+        )
+        .collect()
 }

@@ -74,7 +74,12 @@ pub const TRAINER: Habits = Habits {
 /// The input's word for the number formats, and whether autocast is on. Under DeepSpeed the
 /// optimizer keeps fp32 copies of 16-bit weights and there is no autocast. Under FSDP, accelerate
 /// casts the shards of trained weights to fp32.
-pub const fn precision(weights: Weights, mixed: Mixed, shares: Shares, full: bool) -> (&'static str, bool) {
+pub const fn precision(
+    weights: Weights,
+    mixed: Mixed,
+    shares: Shares,
+    full: bool,
+) -> (&'static str, bool) {
     match (shares, mixed, weights) {
         (Shares::Zero, Mixed::Bf16, _) => ("bf16", false),
         (Shares::Zero, Mixed::Fp16, _) => ("fp16", false),
@@ -94,12 +99,18 @@ pub const fn precision(weights: Weights, mixed: Mixed, shares: Shares, full: boo
 /// # Errors
 /// [`LaunchError`] where a value is not one that its flag takes, or a file beside the text is
 /// broken.
-pub fn settle(reading: &mut Reading<'_>, habits: &Habits, gpus: Option<u64>) -> Result<(), LaunchError> {
+pub fn settle(
+    reading: &mut Reading<'_>,
+    habits: &Habits,
+    gpus: Option<u64>,
+) -> Result<(), LaunchError> {
     reading.allocator();
     let before = reading.scenario.get(FieldId::Gpus);
     let launched = accelerate(reading)?;
-    let of_file = launched.then(|| reading.scenario.get(FieldId::Gpus)).filter(|found| *found != before);
-    let hint = if launched { mixed_of(word(&reading.scenario, FieldId::Precision)) } else { Mixed::No };
+    let of_file =
+        launched.then(|| reading.scenario.get(FieldId::Gpus)).filter(|found| *found != before);
+    let hint =
+        if launched { mixed_of(word(&reading.scenario, FieldId::Precision)) } else { Mixed::No };
     let under_zero = zero::of_run(reading)?;
     if !under_zero {
         fsdp::of_run(reading)?;
@@ -107,13 +118,19 @@ pub fn settle(reading: &mut Reading<'_>, habits: &Habits, gpus: Option<u64>) -> 
     let gpus = gpus.or_else(|| reading.processes());
     let gpus = gpus.or(if let Some(Value::Integer(count)) = of_file { Some(count) } else { None });
     match gpus {
-        Some(count) => reading.follows("GPUs", FieldId::Gpus, Value::Integer(count.max(1)), "As many processes are started."),
+        Some(count) => reading.follows(
+            "GPUs",
+            FieldId::Gpus,
+            Value::Integer(count.max(1)),
+            "As many processes are started.",
+        ),
         None => reading.default("GPUs", FieldId::Gpus, Value::Integer(1)),
     }
     batch(reading, habits)?;
     formats(reading, habits, under_zero, hint);
     if reading.stated(&[UNUSED]).is_none() && finds_unused(&reading.scenario, habits) {
-        let how = "The Trainer's way where blocks are not recomputed, or where peft wraps the model.";
+        let how =
+            "The Trainer's way where blocks are not recomputed, or where peft wraps the model.";
         reading.follows(UNUSED, FieldId::FindUnusedParameters, Value::Flag(true), how);
     }
     evaluation(reading, habits)
@@ -125,8 +142,11 @@ pub const UNUSED: &str = "ddp_find_unused_parameters";
 /// True if DDP shares the model out, and looks for such parameters where nothing is said.
 pub fn finds_unused(scenario: &Scenario, habits: &Habits) -> bool {
     let under_zero = matches!(word(scenario, FieldId::Precision), "bf16" | "fp16");
-    let is_ddp = word(scenario, FieldId::Sharding) == "none" && whole(scenario, FieldId::Gpus) > 1 && !under_zero;
-    let full = word(scenario, FieldId::Mode) == "train" || word(scenario, FieldId::Method) == "full";
+    let is_ddp = word(scenario, FieldId::Sharding) == "none"
+        && whole(scenario, FieldId::Gpus) > 1
+        && !under_zero;
+    let full =
+        word(scenario, FieldId::Mode) == "train" || word(scenario, FieldId::Method) == "full";
     is_ddp && (habits.finds_unused)(full, word(scenario, FieldId::Recompute) != "none")
 }
 
@@ -140,14 +160,32 @@ pub fn frozen_tower(reading: &mut Reading<'_>, flag: &str) {
 
 /// Reads the file or the flags of `accelerate launch`. Returns whether there are any.
 fn accelerate(reading: &mut Reading<'_>) -> Result<bool, LaunchError> {
-    const ITS_OWN: [&str; 6] = ["use_deepspeed", "use_fsdp", "zero_stage", "mixed_precision", "num_processes", "fsdp_version"];
+    const ITS_OWN: [&str; 6] = [
+        "use_deepspeed",
+        "use_fsdp",
+        "zero_stage",
+        "mixed_precision",
+        "num_processes",
+        "fsdp_version",
+    ];
     let mut is_read = false;
-    if let Some(given) = reading.launcher(&["config_file"]).or_else(|| reading.stated(&["accelerate_config"])).cloned() {
+    if let Some(given) = reading
+        .launcher(&["config_file"])
+        .or_else(|| reading.stated(&["accelerate_config"]))
+        .cloned()
+    {
         is_read = reading.attached(&given)?;
     }
-    let own = |given: &Given| ITS_OWN.iter().any(|name| super::super::flag::is_same_name(name, &given.key));
+    let own = |given: &Given| {
+        ITS_OWN.iter().any(|name| super::super::flag::is_same_name(name, &given.key))
+    };
     if reading.launcher_flags().iter().any(own) {
-        let flags: Vec<Given> = reading.launcher_flags().iter().filter(|given| given.key != "config_file").cloned().collect();
+        let flags: Vec<Given> = reading
+            .launcher_flags()
+            .iter()
+            .filter(|given| given.key != "config_file")
+            .cloned()
+            .collect();
         if let Some(format) = Format::named("accelerate") {
             reading.joined(format, Stated::of(flags))?;
             is_read = true;
@@ -166,7 +204,8 @@ fn mixed_of(precision: &str) -> Mixed {
 
 /// The global batch: micro-batch × gradient accumulation × data-parallel ranks.
 fn batch(reading: &mut Reading<'_>, habits: &Habits) -> Result<(), LaunchError> {
-    let (micro, gpus) = (super::objective::micro_batch(reading), whole(&reading.scenario, FieldId::Gpus));
+    let (micro, gpus) =
+        (super::objective::micro_batch(reading), whole(&reading.scenario, FieldId::Gpus));
     let stated = reading.stated(&["gradient_accumulation_steps"]).cloned();
     let stated_steps = stated_whole(reading, &["gradient_accumulation_steps"])?;
     let steps = stated_steps.unwrap_or_else(|| (habits.steps)(micro, gpus)).max(1);
@@ -174,11 +213,27 @@ fn batch(reading: &mut Reading<'_>, habits: &Habits) -> Result<(), LaunchError> 
     let how = format!("{micro} in a micro-batch × {steps} of them × {gpus} GPUs.");
     match stated {
         Some(given) if given.is_unknown() => {
-            reading.tell(&given, Way::Unknown, "The text does not set the variable in it.".to_owned());
-            reading.follows("gradient_accumulation_steps", FieldId::GlobalBatchSize, Value::Integer(global), &how);
+            reading.tell(
+                &given,
+                Way::Unknown,
+                "The text does not set the variable in it.".to_owned(),
+            );
+            reading.follows(
+                "gradient_accumulation_steps",
+                FieldId::GlobalBatchSize,
+                Value::Integer(global),
+                &how,
+            );
         }
-        Some(given) if stated_steps.is_some() => reading.derive(&given, FieldId::GlobalBatchSize, Value::Integer(global), &how),
-        _ => reading.follows("gradient_accumulation_steps", FieldId::GlobalBatchSize, Value::Integer(global), &how),
+        Some(given) if stated_steps.is_some() => {
+            reading.derive(&given, FieldId::GlobalBatchSize, Value::Integer(global), &how)
+        }
+        _ => reading.follows(
+            "gradient_accumulation_steps",
+            FieldId::GlobalBatchSize,
+            Value::Integer(global),
+            &how,
+        ),
     }
     Ok(())
 }
@@ -258,7 +313,9 @@ fn evaluation(reading: &mut Reading<'_>, habits: &Habits) -> Result<(), LaunchEr
     let how = "Evaluations run between steps.";
     match stated.or(strategy) {
         Some(given) => reading.derive(&given, FieldId::EvaluationBatch, Value::Integer(batch), how),
-        None => reading.follows("eval_strategy", FieldId::EvaluationBatch, Value::Integer(batch), how),
+        None => {
+            reading.follows("eval_strategy", FieldId::EvaluationBatch, Value::Integer(batch), how)
+        }
     }
     reading.scenario.set(FieldId::EvaluationLogits, Value::Flag(habits.evaluation_logits));
     Ok(())

@@ -16,7 +16,9 @@ pub fn in_full(mut stated: Stated, tables: &[&'static [Flag]]) -> Stated {
             continue;
         }
         let beginning = given.key.replace('_', "-");
-        let mut names = flags().flat_map(|flag| flag.names).filter(|name| name.replace('_', "-").starts_with(&beginning));
+        let mut names = flags()
+            .flat_map(|flag| flag.names)
+            .filter(|name| name.replace('_', "-").starts_with(&beginning));
         if let (Some(name), None) = (names.next(), names.next()) {
             (*name).clone_into(&mut given.key);
         }
@@ -53,13 +55,21 @@ pub fn most_requests(reading: &mut Reading<'_>, flag: &str, requests: u64) {
 /// Sets the number of GPUs: tensor × pipeline ranks × replicas.
 pub fn gpus(reading: &mut Reading<'_>, replicas: u64) {
     let each = whole(&reading.scenario, FieldId::TensorParallel);
-    let gpus = each.saturating_mul(whole(&reading.scenario, FieldId::PipelineParallel)).saturating_mul(replicas.max(1));
-    reading.follows("GPUs", FieldId::Gpus, Value::Integer(gpus), "Tensor × pipeline × data parallel.");
+    let gpus = each
+        .saturating_mul(whole(&reading.scenario, FieldId::PipelineParallel))
+        .saturating_mul(replicas.max(1));
+    reading.follows(
+        "GPUs",
+        FieldId::Gpus,
+        Value::Integer(gpus),
+        "Tensor × pipeline × data parallel.",
+    );
 }
 
 /// The number of replicas of a scenario.
 pub fn replicas(scenario: &Scenario) -> u64 {
-    let each = whole(scenario, FieldId::TensorParallel).saturating_mul(whole(scenario, FieldId::PipelineParallel));
+    let each = whole(scenario, FieldId::TensorParallel)
+        .saturating_mul(whole(scenario, FieldId::PipelineParallel));
     whole(scenario, FieldId::Gpus) / each.max(1)
 }
 
@@ -72,23 +82,40 @@ pub fn longest_context(reading: &mut Reading<'_>, flag: &str, names: &[&str]) {
     if let Value::Integer(longest) = reading.scenario.get(FieldId::MaxPositionEmbeddings)
         && longest > 0
     {
-        reading.follows(flag, FieldId::ContextLength, Value::Integer(longest), "The longest sequence of the model.");
+        reading.follows(
+            flag,
+            FieldId::ContextLength,
+            Value::Integer(longest),
+            "The longest sequence of the model.",
+        );
     }
 }
 
 /// Sets the weights' format that the model's name states, or that the model is published in.
 pub fn weights_of_model(reading: &mut Reading<'_>, given: Option<&Given>) {
-    let told = given.filter(|given| !given.is_unknown()).and_then(|given| weights::of_name(&given.text()));
+    let told =
+        given.filter(|given| !given.is_unknown()).and_then(|given| weights::of_name(&given.text()));
     match (told, given) {
         (Some(Ok((word, why))), Some(given)) => set_weights(reading, given, word, why),
         (Some(Err(part)), Some(given)) => {
             let given = given.clone();
-            reading.not_modelled(&given, &format!("Weights in {part}, as the name tells, are not modelled."));
+            reading.not_modelled(
+                &given,
+                &format!("Weights in {part}, as the name tells, are not modelled."),
+            );
         }
         _ => {
-            let row = reading.scenario.model().filter(|_| !reading.scenario.is_pasted() && given.is_some());
+            let row = reading
+                .scenario
+                .model()
+                .filter(|_| !reading.scenario.is_pasted() && given.is_some());
             if let Some(format) = row.and_then(weights::as_published) {
-                reading.follows("weights", FieldId::WeightDType, Value::choice(format), "The model is published in it.");
+                reading.follows(
+                    "weights",
+                    FieldId::WeightDType,
+                    Value::choice(format),
+                    "The model is published in it.",
+                );
             }
         }
     }
@@ -156,12 +183,16 @@ pub fn other_weights(
 /// # Errors
 /// [`LaunchError`] where the flag's value is no whole number.
 pub fn whole_experts(reading: &mut Reading<'_>, names: &[&str]) -> Result<(), LaunchError> {
-    let (Some(size), Some(given)) = (stated_whole(reading, names)?, reading.stated(names).cloned()) else { return Ok(()) };
+    let (Some(size), Some(given)) = (stated_whole(reading, names)?, reading.stated(names).cloned())
+    else {
+        return Ok(());
+    };
     let ranks = whole(&reading.scenario, FieldId::TensorParallel);
     if size == 1 || size == ranks {
         reading.read(&given, FieldId::WholeExperts, Value::Flag(size > 1));
     } else {
-        reading.not_modelled(&given, "Experts are split over another number of ranks than attention.");
+        reading
+            .not_modelled(&given, "Experts are split over another number of ranks than attention.");
     }
     Ok(())
 }

@@ -17,8 +17,20 @@ const OPTIMIZERS: &[(&str, &str, &str, bool, &str)] = &[
     ("adamw_8bit", "adamw8t", "fused", false, ""),
     ("adamw_bnb_8bit", "adamw8t", "fused", false, ""),
     ("paged_adamw_8bit", "adamw8t", "fused", true, ""),
-    ("paged_adamw_32bit", "adamw", "fused", true, "bitsandbytes' kernel has no temporaries, as the fused one."),
-    ("paged_adamw", "adamw", "fused", true, "bitsandbytes' kernel has no temporaries, as the fused one."),
+    (
+        "paged_adamw_32bit",
+        "adamw",
+        "fused",
+        true,
+        "bitsandbytes' kernel has no temporaries, as the fused one.",
+    ),
+    (
+        "paged_adamw",
+        "adamw",
+        "fused",
+        true,
+        "bitsandbytes' kernel has no temporaries, as the fused one.",
+    ),
     ("adafactor", "adafactort", "for-loop", false, ""),
     ("sgd", "sgd", "foreach", false, ""),
 ];
@@ -39,7 +51,10 @@ pub const ATTENTION: &[(&str, &str)] = &[
 
 /// The table.
 pub const TRAINER: &[Flag] = &[
-    Flag::sets(&["per_device_train_batch_size", "per_gpu_train_batch_size"], FieldId::MicroBatchSize),
+    Flag::sets(
+        &["per_device_train_batch_size", "per_gpu_train_batch_size"],
+        FieldId::MicroBatchSize,
+    ),
     Flag::together(&["gradient_accumulation_steps"]),
     Flag::by(&["optim"], |reading, given| {
         optim(reading, given);
@@ -47,7 +62,8 @@ pub const TRAINER: &[Flag] = &[
     }),
     Flag::together(&["bf16"]).taking(Takes::Optional),
     Flag::together(&["fp16"]).taking(Takes::Optional),
-    Flag::by(&["gradient_checkpointing", "activation_checkpointing"], checkpointing).taking(Takes::Optional),
+    Flag::by(&["gradient_checkpointing", "activation_checkpointing"], checkpointing)
+        .taking(Takes::Optional),
     Flag::by(&["use_liger_kernel", "use_liger"], liger).taking(Takes::Optional),
     Flag::together(&["deepspeed"]),
     Flag::together(&["fsdp"]).taking(Takes::Many),
@@ -65,22 +81,67 @@ pub const TRAINER: &[Flag] = &[
         "Compiled blocks save less than they are counted with: the answer is an upper bound.",
     )
     .taking(Takes::Optional),
-    Flag::not_modelled_unless(&["label_smoothing_factor"], &["0", "0.0"], "The loss with smoothed labels takes further logits."),
-    Flag::not_modelled_unless(&["neftune_noise_alpha"], &["null", "none"], "Noise on embeddings takes a tensor of its own."),
-    Flag::not_modelled_unless(&["auto_find_batch_size"], &["false"], "The micro-batch may become smaller.")
-        .taking(Takes::Optional),
-    Flag::not_modelled_unless(&["torch_empty_cache_steps"], &["null", "none"], "The allocator gives blocks back between steps."),
-    Flag::not_modelled_unless(&["use_cpu", "no_cuda", "use_mps_device"], &["false"], "Nothing then runs on a GPU.")
-        .taking(Takes::Optional),
-    Flag::not_modelled_unless(&["predict_with_generate"], &["false"], "Answers that evaluations generate take a cache.")
-        .taking(Takes::Optional),
-    Flag::not_modelled_unless(&["use_cache"], &["false"], "Keys and values of a training step are kept as well."),
-    Flag::not_modelled(&["optim_target_modules"], "Projected gradients are not modelled.").taking(Takes::Many),
-    Flag::not_modelled_unless(&["bf16_full_eval", "fp16_full_eval"], &["false"], "Evaluations change the format of the weights.")
-        .taking(Takes::Optional),
-    Flag::not_modelled(&["parallelism_config", "parallelism_config.*"], "Tensor, context and sequence parallel of accelerate."),
-    Flag::not_modelled_unless(&["eval_accumulation_steps"], &["null"], "Evaluations move logits to the host in between."),
-    Flag::not_modelled_unless(&["include_for_metrics"], &["[]"], "Evaluations keep more for metrics.").taking(Takes::Many),
+    Flag::not_modelled_unless(
+        &["label_smoothing_factor"],
+        &["0", "0.0"],
+        "The loss with smoothed labels takes further logits.",
+    ),
+    Flag::not_modelled_unless(
+        &["neftune_noise_alpha"],
+        &["null", "none"],
+        "Noise on embeddings takes a tensor of its own.",
+    ),
+    Flag::not_modelled_unless(
+        &["auto_find_batch_size"],
+        &["false"],
+        "The micro-batch may become smaller.",
+    )
+    .taking(Takes::Optional),
+    Flag::not_modelled_unless(
+        &["torch_empty_cache_steps"],
+        &["null", "none"],
+        "The allocator gives blocks back between steps.",
+    ),
+    Flag::not_modelled_unless(
+        &["use_cpu", "no_cuda", "use_mps_device"],
+        &["false"],
+        "Nothing then runs on a GPU.",
+    )
+    .taking(Takes::Optional),
+    Flag::not_modelled_unless(
+        &["predict_with_generate"],
+        &["false"],
+        "Answers that evaluations generate take a cache.",
+    )
+    .taking(Takes::Optional),
+    Flag::not_modelled_unless(
+        &["use_cache"],
+        &["false"],
+        "Keys and values of a training step are kept as well.",
+    ),
+    Flag::not_modelled(&["optim_target_modules"], "Projected gradients are not modelled.")
+        .taking(Takes::Many),
+    Flag::not_modelled_unless(
+        &["bf16_full_eval", "fp16_full_eval"],
+        &["false"],
+        "Evaluations change the format of the weights.",
+    )
+    .taking(Takes::Optional),
+    Flag::not_modelled(
+        &["parallelism_config", "parallelism_config.*"],
+        "Tensor, context and sequence parallel of accelerate.",
+    ),
+    Flag::not_modelled_unless(
+        &["eval_accumulation_steps"],
+        &["null"],
+        "Evaluations move logits to the host in between.",
+    ),
+    Flag::not_modelled_unless(
+        &["include_for_metrics"],
+        &["[]"],
+        "Evaluations keep more for metrics.",
+    )
+    .taking(Takes::Many),
     Flag::not_modelled_unless(
         &["liger_kernel_config", "liger_kernel_config.*"],
         &["null"],
@@ -100,8 +161,22 @@ pub const TRAINER: &[Flag] = &[
         "lr_scheduler_kwargs",
         "lr_scheduler_kwargs.*",
     ]),
-    quiet(&["warmup_steps", "warmup_ratio", "weight_decay", "adam_beta1", "adam_beta2", "adam_epsilon", "max_grad_norm"]),
-    quiet(&["optim_args", "average_tokens_across_devices", "fp16_opt_level", "half_precision_backend", "fp16_backend"]),
+    quiet(&[
+        "warmup_steps",
+        "warmup_ratio",
+        "weight_decay",
+        "adam_beta1",
+        "adam_beta2",
+        "adam_epsilon",
+        "max_grad_norm",
+    ]),
+    quiet(&[
+        "optim_args",
+        "average_tokens_across_devices",
+        "fp16_opt_level",
+        "half_precision_backend",
+        "fp16_backend",
+    ]),
     // Reentrant or other recomputation; both recompute whole blocks.
     quiet(&["gradient_checkpointing_kwargs", "gradient_checkpointing_kwargs.*"]),
     quiet(&["activation_checkpointing_kwargs", "activation_checkpointing_kwargs.*"]),
@@ -116,7 +191,13 @@ pub const TRAINER: &[Flag] = &[
         "logging_nan_inf_filter",
         "logging_dir",
     ]),
-    quiet(&["include_num_input_tokens_seen", "include_tokens_per_second", "log_level", "log_level_replica", "disable_tqdm"]),
+    quiet(&[
+        "include_num_input_tokens_seen",
+        "include_tokens_per_second",
+        "log_level",
+        "log_level_replica",
+        "disable_tqdm",
+    ]),
     Flag::no_effect(&["report_to"]).taking(Takes::Many),
     quiet(&[
         "run_name",
@@ -136,7 +217,13 @@ pub const TRAINER: &[Flag] = &[
         "eval_use_gather_object",
         "do_predict",
     ]),
-    quiet(&["batch_eval_metrics", "metric_for_best_model", "greater_is_better", "load_best_model_at_end", "do_train"]),
+    quiet(&[
+        "batch_eval_metrics",
+        "metric_for_best_model",
+        "greater_is_better",
+        "load_best_model_at_end",
+        "do_train",
+    ]),
     Flag::no_effect(&["label_names"]).taking(Takes::Many),
     quiet(&[
         "sortish_sampler",
@@ -146,9 +233,28 @@ pub const TRAINER: &[Flag] = &[
         "include_inputs_for_metrics",
     ]),
     // Saving: a checkpoint is written after the step, so it does not add to the step's peak.
-    quiet(&["output_dir", "overwrite_output_dir", "save_strategy", "save_steps", "save_total_limit", "save_only_model"]),
-    quiet(&["save_on_each_node", "save_safetensors", "enable_jit_checkpoint", "resume_from_checkpoint", "ignore_data_skip"]),
-    quiet(&["restore_callback_states_from_checkpoint", "push_to_hub", "hub_token", "hub_private_repo", "hub_model_id"]),
+    quiet(&[
+        "output_dir",
+        "overwrite_output_dir",
+        "save_strategy",
+        "save_steps",
+        "save_total_limit",
+        "save_only_model",
+    ]),
+    quiet(&[
+        "save_on_each_node",
+        "save_safetensors",
+        "enable_jit_checkpoint",
+        "resume_from_checkpoint",
+        "ignore_data_skip",
+    ]),
+    quiet(&[
+        "restore_callback_states_from_checkpoint",
+        "push_to_hub",
+        "hub_token",
+        "hub_private_repo",
+        "hub_model_id",
+    ]),
     quiet(&[
         "hub_strategy",
         "hub_always_push",
@@ -158,13 +264,44 @@ pub const TRAINER: &[Flag] = &[
         "push_to_hub_organization",
     ]),
     // Seeds and the order of samples.
-    quiet(&["seed", "data_seed", "full_determinism", "group_by_length", "train_sampling_strategy", "length_column_name"]),
+    quiet(&[
+        "seed",
+        "data_seed",
+        "full_determinism",
+        "group_by_length",
+        "train_sampling_strategy",
+        "length_column_name",
+    ]),
     // Loading of data happens on the host.
-    quiet(&["dataloader_drop_last", "dataloader_num_workers", "dataloader_pin_memory", "dataloader_persistent_workers"]),
-    quiet(&["dataloader_prefetch_factor", "dataloader_multiprocessing_context", "dataloader_in_order", "remove_unused_columns"]),
+    quiet(&[
+        "dataloader_drop_last",
+        "dataloader_num_workers",
+        "dataloader_pin_memory",
+        "dataloader_persistent_workers",
+    ]),
+    quiet(&[
+        "dataloader_prefetch_factor",
+        "dataloader_multiprocessing_context",
+        "dataloader_in_order",
+        "remove_unused_columns",
+    ]),
     // Communication among processes.
-    quiet(&["ddp_broadcast_buffers", "ddp_static_graph", "ddp_backend", "ddp_timeout", "local_rank", "accelerator_config"]),
-    quiet(&["accelerator_config.*", "dispatch_batches", "split_batches", "ray_scope", "tpu_num_cores", "past_index"]),
+    quiet(&[
+        "ddp_broadcast_buffers",
+        "ddp_static_graph",
+        "ddp_backend",
+        "ddp_timeout",
+        "local_rank",
+        "accelerator_config",
+    ]),
+    quiet(&[
+        "accelerator_config.*",
+        "dispatch_batches",
+        "split_batches",
+        "ray_scope",
+        "tpu_num_cores",
+        "past_index",
+    ]),
 ];
 
 /// Flags that change neither memory nor time.
@@ -189,7 +326,8 @@ pub fn begin(reading: &mut Reading<'_>) {
 fn optim(reading: &mut Reading<'_>, given: &Given) {
     let name = given.text();
     let name = name.rsplit("OptimizerNames.").next().unwrap_or(&name).to_ascii_lowercase();
-    let Some((_, optimizer, step, paged, why)) = OPTIMIZERS.iter().find(|(own, ..)| *own == name) else {
+    let Some((_, optimizer, step, paged, why)) = OPTIMIZERS.iter().find(|(own, ..)| *own == name)
+    else {
         reading.not_modelled(given, "This optimizer is not modelled: AdamW's states are counted.");
         return;
     };
@@ -201,8 +339,9 @@ fn optim(reading: &mut Reading<'_>, given: &Given) {
 /// The Trainer's name for an optimizer with that implementation of its step; `None` where it has
 /// none.
 pub fn optim_of(optimizer: &str, step: &str, is_paged: bool) -> Option<&'static str> {
-    let is =
-        |(_, own, steps, paged, _): &&(&str, &str, &str, bool, &str)| *own == optimizer && *steps == step && *paged == is_paged;
+    let is = |(_, own, steps, paged, _): &&(&str, &str, &str, bool, &str)| {
+        *own == optimizer && *steps == step && *paged == is_paged
+    };
     OPTIMIZERS.iter().find(is).map(|(name, ..)| *name)
 }
 

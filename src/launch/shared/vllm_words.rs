@@ -25,9 +25,14 @@ pub const INPUTS: &[Flag] = &[
     Flag::sets(&["pipeline-parallel-size", "pp"], FieldId::PipelineParallel),
     Flag::together(&["data-parallel-size", "dp"]),
     Flag::by(&["max-model-len"], context),
-    Flag::by(&["max-num-batched-tokens"], |reading, given| length(reading, given, FieldId::PrefillChunkSize)),
+    Flag::by(&["max-num-batched-tokens"], |reading, given| {
+        length(reading, given, FieldId::PrefillChunkSize)
+    }),
     Flag::sets(&["max-num-seqs"], FieldId::ConcurrentSequences),
-    Flag::sets(&["gpu-memory-utilization", "device-memory-utilization"], FieldId::MemoryUtilization),
+    Flag::sets(
+        &["gpu-memory-utilization", "device-memory-utilization"],
+        FieldId::MemoryUtilization,
+    ),
     Flag::sets(&["block-size"], FieldId::BlockSize),
     Flag::words(&["kv-cache-dtype"], FieldId::KvCacheDType, CACHE),
     Flag::switch(&["enable-expert-parallel", "ep"], FieldId::WholeExperts),
@@ -48,7 +53,10 @@ fn model(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
 /// Reads the context length, where `auto` means the longest that fits.
 fn context(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     if matches!(given.text().as_str(), "auto" | "-1") {
-        reading.not_modelled(given, "vLLM takes the longest context that finds room, at most the model's.");
+        reading.not_modelled(
+            given,
+            "vLLM takes the longest context that finds room, at most the model's.",
+        );
         return Ok(());
     }
     length(reading, given, FieldId::ContextLength)
@@ -88,7 +96,12 @@ pub fn adapters(reading: &mut Reading<'_>) {
         Some(given) if reading.stated(&["max-loras"]).is_some() => {
             reading.tell(&given, Way::Read, "Adapters have slots.".to_owned());
         }
-        Some(given) => reading.derive(&given, FieldId::AdapterSlots, Value::Integer(1), "One slot unless told otherwise."),
+        Some(given) => reading.derive(
+            &given,
+            FieldId::AdapterSlots,
+            Value::Integer(1),
+            "One slot unless told otherwise.",
+        ),
         None => reading.scenario.set(FieldId::AdapterSlots, Value::Integer(0)),
     }
 }
@@ -97,7 +110,9 @@ pub fn adapters(reading: &mut Reading<'_>) {
 fn pixels(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     let object = match &given.value {
         serde_json::Value::Object(object) => object.clone(),
-        _ => serde_json::from_str(&given.text()).map_err(|_| "takes an object in JSON".to_owned())?,
+        _ => {
+            serde_json::from_str(&given.text()).map_err(|_| "takes an object in JSON".to_owned())?
+        }
     };
     for (key, value) in object {
         let one = Given::new(format!("{}.{key}", given.key), value, given.place);
@@ -151,7 +166,8 @@ const OF_THE_FILES: [&str; 4] = ["compressed-tensors", "quark", "none", "auto"];
 pub fn weights(reading: &mut Reading<'_>, name: Option<&Given>) {
     super::serving::weights_of_model(reading, name);
     let before = reading.scenario.get(FieldId::WeightDType);
-    let method = reading.stated(&["quantization", "q"]).filter(|given| !given.is_unknown()).cloned();
+    let method =
+        reading.stated(&["quantization", "q"]).filter(|given| !given.is_unknown()).cloned();
     if let Some(given) = method {
         let text = given.text().to_ascii_lowercase();
         let ours = METHODS.iter().find(|(theirs, _)| *theirs == text).map(|(_, ours)| *ours);
@@ -159,11 +175,19 @@ pub fn weights(reading: &mut Reading<'_>, name: Option<&Given>) {
             // The model's files are more exact than the flag: a checkpoint in FP8 keeps its own
             // kind of scales.
             Some(ours) if is_fp8(&before) && ours.starts_with("fp8") => {
-                reading.tell(&given, crate::launch::Way::Read, "The model's files are in FP8.".to_owned());
+                reading.tell(
+                    &given,
+                    crate::launch::Way::Read,
+                    "The model's files are in FP8.".to_owned(),
+                );
             }
             Some(ours) => set_weights(reading, &given, ours, ""),
             None if OF_THE_FILES.contains(&text.as_str()) => {
-                reading.tell(&given, crate::launch::Way::NoEffect, "As the model's files say.".to_owned());
+                reading.tell(
+                    &given,
+                    crate::launch::Way::NoEffect,
+                    "As the model's files say.".to_owned(),
+                );
             }
             None => reading.not_modelled(&given, "Weights in this format are not modelled."),
         }
@@ -177,8 +201,14 @@ fn is_fp8(value: &Value) -> bool {
 
 /// Reads `--dtype`, the format of activations and of weights that are not quantised.
 fn dtype(reading: &mut Reading<'_>) {
-    let Some(given) = reading.stated(&["dtype"]).filter(|given| !given.is_unknown()).cloned() else { return };
-    let plain = matches!(reading.scenario.get(FieldId::WeightDType), Value::Choice("bf16" | "fp16" | "fp32"));
+    let Some(given) = reading.stated(&["dtype"]).filter(|given| !given.is_unknown()).cloned()
+    else {
+        return;
+    };
+    let plain = matches!(
+        reading.scenario.get(FieldId::WeightDType),
+        Value::Choice("bf16" | "fp16" | "fp32")
+    );
     match (given.text().as_str(), plain) {
         ("bfloat16", true) => set_weights(reading, &given, "bf16", ""),
         ("half" | "float16", true) => set_weights(reading, &given, "fp16", ""),
@@ -197,6 +227,9 @@ pub fn words_for(format: &str) -> Option<(&'static str, &'static str)> {
         "bf16" => Some(("dtype", "bfloat16")),
         "fp16" => Some(("dtype", "float16")),
         "fp32" => Some(("dtype", "float32")),
-        _ => METHODS.iter().find(|(_, ours)| *ours == format).map(|(theirs, _)| ("quantization", *theirs)),
+        _ => METHODS
+            .iter()
+            .find(|(_, ours)| *ours == format)
+            .map(|(theirs, _)| ("quantization", *theirs)),
     }
 }

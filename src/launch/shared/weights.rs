@@ -20,14 +20,45 @@ const PARTS: &[(&str, &str, Told)] = &[
     ("", "gptq", ("gptq", "The name says GPTQ, whose files nearly all have 4 bits.")),
     ("", "w4a16", ("gptq", "The name says w4a16: 4 bits with a scale per group, as GPTQ's.")),
     ("", "w8a8", ("w8a8", "The name says w8a8.")),
-    ("", "bnb-4bit", ("nf4-dq", "The name says bnb-4bit: NF4 with scales of 8 bits, as Unsloth's files are.")),
+    (
+        "",
+        "bnb-4bit",
+        ("nf4-dq", "The name says bnb-4bit: NF4 with scales of 8 bits, as Unsloth's files are."),
+    ),
     ("", "fp8-dynamic", ("fp8-column", "The name says FP8-dynamic: a scale per column.")),
-    ("nvidia/", "fp8", ("fp8-tensor", "The name says FP8, with a scale per matrix in NVIDIA's repositories.")),
-    ("amd/", "fp8", ("fp8-tensor", "The name says FP8, with a scale per matrix in AMD's repositories.")),
-    ("neuralmagic/", "fp8", ("fp8-tensor", "The name says FP8, with a scale per matrix in Neural Magic's repositories.")),
-    ("redhatai/", "fp8", ("fp8-tensor", "The name says FP8, with a scale per matrix in Red Hat's repositories.")),
-    ("qwen/", "fp8", ("fp8-block", "The name says FP8, with a scale per 128 × 128 in Qwen's repositories.")),
-    ("zai-org/", "fp8", ("fp8-column", "The name says FP8, with a scale per column in Z.ai's repositories.")),
+    (
+        "nvidia/",
+        "fp8",
+        ("fp8-tensor", "The name says FP8, with a scale per matrix in NVIDIA's repositories."),
+    ),
+    (
+        "amd/",
+        "fp8",
+        ("fp8-tensor", "The name says FP8, with a scale per matrix in AMD's repositories."),
+    ),
+    (
+        "neuralmagic/",
+        "fp8",
+        (
+            "fp8-tensor",
+            "The name says FP8, with a scale per matrix in Neural Magic's repositories.",
+        ),
+    ),
+    (
+        "redhatai/",
+        "fp8",
+        ("fp8-tensor", "The name says FP8, with a scale per matrix in Red Hat's repositories."),
+    ),
+    (
+        "qwen/",
+        "fp8",
+        ("fp8-block", "The name says FP8, with a scale per 128 × 128 in Qwen's repositories."),
+    ),
+    (
+        "zai-org/",
+        "fp8",
+        ("fp8-column", "The name says FP8, with a scale per column in Z.ai's repositories."),
+    ),
     ("", "fp8", ("fp8-block", "The name says FP8; a scale per 128 × 128 is assumed.")),
 ];
 
@@ -46,7 +77,8 @@ pub fn of_name(name: &str) -> Option<Result<Told, &'static str>> {
     if let Some(part) = NEVER_MODELLED.iter().find(|part| last.contains(**part)) {
         return Some(Err(part));
     }
-    let found = PARTS.iter().find(|(owner, part, _)| name.starts_with(owner) && last.contains(part));
+    let found =
+        PARTS.iter().find(|(owner, part, _)| name.starts_with(owner) && last.contains(part));
     if let Some((_, _, told)) = found {
         return Some(Ok(*told));
     }
@@ -58,7 +90,9 @@ pub fn of_name(name: &str) -> Option<Result<Told, &'static str>> {
 /// separate row, which a repository's name does not find.
 pub fn as_published(row: &ModelRow) -> Option<WeightFormat> {
     row.weights.or_else(|| {
-        let beside = ["-fp8", "-mxfp4"].iter().find_map(|ending| catalog::model(&format!("{}{ending}", row.id)))?;
+        let beside = ["-fp8", "-mxfp4"]
+            .iter()
+            .find_map(|ending| catalog::model(&format!("{}{ending}", row.id)))?;
         beside.weights.filter(|_| !beside.aliases().iter().any(|name| name.contains('/')))
     })
 }
@@ -110,13 +144,19 @@ impl GgufName {
     /// `ggml-org/gemma-3-4b-it-GGUF:Q8_0`.
     pub fn of(name: &str) -> Self {
         let name = name.trim().rsplit('\\').next().unwrap_or(name);
-        let (name, tag) = name.rsplit_once(':').filter(|(_, tag)| !tag.contains('/')).map_or((name, None), |(a, b)| (a, Some(b)));
+        let (name, tag) = name
+            .rsplit_once(':')
+            .filter(|(_, tag)| !tag.contains('/'))
+            .map_or((name, None), |(a, b)| (a, Some(b)));
         let stem = without_part(without_ending(name, ".gguf"));
         let stem = without_ending(stem, "-gguf");
-        let (model, ending) = stem.rfind(['-', '.']).map_or((stem, ""), |at| (&stem[..at], &stem[at + 1..]));
+        let (model, ending) =
+            stem.rfind(['-', '.']).map_or((stem, ""), |at| (&stem[..at], &stem[at + 1..]));
         let told = Self::word(ending).map(|told| (without_ending(model, "-UD"), told));
         let (model, told) = told.map_or((stem, None), |(model, told)| (model, Some(told)));
-        let told = tag.map_or(told, |tag| Self::word(tag.trim_start_matches("UD-")).or(Some((None, Some(tag.to_owned())))));
+        let told = tag.map_or(told, |tag| {
+            Self::word(tag.trim_start_matches("UD-")).or(Some((None, Some(tag.to_owned()))))
+        });
         let (format, other) = told.unwrap_or((None, None));
         Self { model: model.to_owned(), format, other }
     }
@@ -125,10 +165,12 @@ impl GgufName {
     /// mix.
     fn word(theirs: &str) -> Option<(Option<String>, Option<String>)> {
         let lower = theirs.to_ascii_lowercase();
-        let spelled = SPELLED.iter().find(|(word, _)| *word == lower).map(|(_, ours)| (*ours).to_owned());
+        let spelled =
+            SPELLED.iter().find(|(word, _)| *word == lower).map(|(_, ours)| (*ours).to_owned());
         let own = lower.replace('_', "-");
         let is_gguf = own.starts_with(['q', 'i']) || own == "mxfp4-moe";
-        let known = spelled.or_else(|| (is_gguf && parse(FieldId::WeightDType, &own).is_ok()).then_some(own));
+        let known = spelled
+            .or_else(|| (is_gguf && parse(FieldId::WeightDType, &own).is_ok()).then_some(own));
         if let Some(known) = known {
             return Some((Some(known), None));
         }
@@ -147,6 +189,9 @@ fn without_ending<'a>(name: &'a str, ending: &str) -> &'a str {
 /// A name without `-00001-of-00003`.
 fn without_part(name: &str) -> &str {
     let digits = |text: &str| text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit());
-    let cut = name.rsplit_once("-of-").filter(|(_, last)| digits(last)).and_then(|(rest, _)| rest.rsplit_once('-'));
+    let cut = name
+        .rsplit_once("-of-")
+        .filter(|(_, last)| digits(last))
+        .and_then(|(rest, _)| rest.rsplit_once('-'));
     cut.filter(|(_, part)| digits(part)).map_or(name, |(rest, _)| rest)
 }

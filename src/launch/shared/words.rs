@@ -12,7 +12,8 @@ pub fn say(writing: &mut Writing<'_>, habits: &Habits, has_fsdp: bool) {
     let scenario = writing.scenario;
     batch(writing);
     let paged = is_on(scenario, FieldId::PagedOptimizer);
-    let optimizer = (word(scenario, FieldId::Optimizer), word(scenario, FieldId::OptimizerImplementation));
+    let optimizer =
+        (word(scenario, FieldId::Optimizer), word(scenario, FieldId::OptimizerImplementation));
     if let Some(name) = trainer::optim_of(optimizer.0, optimizer.1, paged) {
         let said = [FieldId::Optimizer, FieldId::OptimizerImplementation, FieldId::PagedOptimizer];
         writing.say("optim", Some(name.to_owned()), &said);
@@ -29,7 +30,11 @@ pub fn say(writing: &mut Writing<'_>, habits: &Habits, has_fsdp: bool) {
     if let Value::Integer(batch) = scenario.get(FieldId::EvaluationBatch)
         && is_on(scenario, FieldId::EvaluationLogits) == habits.evaluation_logits
     {
-        writing.say("eval_strategy", Some("steps".to_owned()), &[FieldId::EvaluationBatch, FieldId::EvaluationLogits]);
+        writing.say(
+            "eval_strategy",
+            Some("steps".to_owned()),
+            &[FieldId::EvaluationBatch, FieldId::EvaluationLogits],
+        );
         writing.say("per_device_eval_batch_size", Some(batch.to_string()), &[]);
     }
 }
@@ -50,10 +55,15 @@ fn batch(writing: &mut Writing<'_>) {
     let scenario = writing.scenario;
     let Value::Integer(micro) = scenario.get(FieldId::MicroBatchSize) else { return };
     writing.say("per_device_train_batch_size", Some(micro.to_string()), &[FieldId::MicroBatchSize]);
-    let (global, gpus) = (whole(scenario, FieldId::GlobalBatchSize), whole(scenario, FieldId::Gpus));
+    let (global, gpus) =
+        (whole(scenario, FieldId::GlobalBatchSize), whole(scenario, FieldId::Gpus));
     let each = micro.saturating_mul(gpus).max(1);
     if global.is_multiple_of(each) && global > 0 {
-        writing.say("gradient_accumulation_steps", Some((global / each).to_string()), &[FieldId::GlobalBatchSize]);
+        writing.say(
+            "gradient_accumulation_steps",
+            Some((global / each).to_string()),
+            &[FieldId::GlobalBatchSize],
+        );
     }
 }
 
@@ -90,9 +100,13 @@ pub fn shares_of(writing: &Writing<'_>) -> Shares {
 /// number formats.
 pub fn formats(writing: &Writing<'_>, choices: &[(Weights, Mixed)]) -> Option<(Weights, Mixed)> {
     let full = method_of(writing) == "full";
-    let found = (word(writing.scenario, FieldId::Precision), is_on(writing.scenario, FieldId::Autocast));
+    let found =
+        (word(writing.scenario, FieldId::Precision), is_on(writing.scenario, FieldId::Autocast));
     let shares = shares_of(writing);
-    choices.iter().copied().find(|(weights, mixed)| precision(*weights, *mixed, shares, full) == found)
+    choices
+        .iter()
+        .copied()
+        .find(|(weights, mixed)| precision(*weights, *mixed, shares, full) == found)
 }
 
 /// Writes `bf16` or `fp16`, and marks the inputs that follow from them as written.
@@ -117,9 +131,11 @@ pub fn tower(writing: &mut Writing<'_>, key: &str) {
 pub fn environment(writing: &mut Writing<'_>, further: &[(&str, String)]) -> String {
     let grows = is_on(writing.scenario, FieldId::ExpandableSegments);
     writing.is_said(&[FieldId::ExpandableSegments]);
-    let segments = grows.then(|| ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True".to_owned()));
+    let segments =
+        grows.then(|| ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True".to_owned()));
     let all = further.iter().cloned().chain(segments);
-    all.flat_map(|(name, value)| [name.to_owned(), "=".to_owned(), value, " \\\n".to_owned()]).collect()
+    all.flat_map(|(name, value)| [name.to_owned(), "=".to_owned(), value, " \\\n".to_owned()])
+        .collect()
 }
 
 /// The flags of a command line, with the list of the flag `key` written as separate words.

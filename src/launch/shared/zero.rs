@@ -11,9 +11,18 @@ use crate::scenario::{FieldId, Scenario, Value};
 /// ZeRO's settings in the files that ms-swift 4.6.0 (`swift/config/zero*.json`) and LLaMA-Factory
 /// 0.9.5 (`examples/deepspeed/ds_z*.json`) ship, by the name of the file.
 const BROUGHT_ALONG: &[(&str, &str)] = &[
-    ("zero0", "{\"zero_optimization\": {\"stage\": 0, \"reduce_bucket_size\": 2e8, \"overlap_comm\": false}}"),
-    ("zero1", "{\"zero_optimization\": {\"stage\": 1, \"reduce_bucket_size\": 2e8, \"overlap_comm\": false}}"),
-    ("zero2", "{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 2e8, \"overlap_comm\": false}}"),
+    (
+        "zero0",
+        "{\"zero_optimization\": {\"stage\": 0, \"reduce_bucket_size\": 2e8, \"overlap_comm\": false}}",
+    ),
+    (
+        "zero1",
+        "{\"zero_optimization\": {\"stage\": 1, \"reduce_bucket_size\": 2e8, \"overlap_comm\": false}}",
+    ),
+    (
+        "zero2",
+        "{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 2e8, \"overlap_comm\": false}}",
+    ),
     (
         "zero2_offload",
         "{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 2e8, \"overlap_comm\": false, \"offload_optimizer\": \
@@ -21,8 +30,14 @@ const BROUGHT_ALONG: &[(&str, &str)] = &[
     ),
     ("zero3", STAGE_3),
     ("zero3_offload", STAGE_3_OFFLOADED),
-    ("ds_z0_config.json", "{\"zero_optimization\": {\"stage\": 0, \"reduce_bucket_size\": 5e8, \"overlap_comm\": false}}"),
-    ("ds_z2_config.json", "{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 5e8, \"overlap_comm\": false}}"),
+    (
+        "ds_z0_config.json",
+        "{\"zero_optimization\": {\"stage\": 0, \"reduce_bucket_size\": 5e8, \"overlap_comm\": false}}",
+    ),
+    (
+        "ds_z2_config.json",
+        "{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 5e8, \"overlap_comm\": false}}",
+    ),
     (
         "ds_z2_offload_config.json",
         "{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 5e8, \"overlap_comm\": false, \"offload_optimizer\": \
@@ -91,7 +106,9 @@ const STAGE_3_OFFLOADED: &str = "{\"zero_optimization\": {\"stage\": 3, \"overla
 /// # Errors
 /// [`LaunchError`] where a file or a value is broken.
 pub fn of_run(reading: &mut Reading<'_>) -> Result<bool, LaunchError> {
-    read(reading, |name| BROUGHT_ALONG.iter().find(|(own, _)| *own == base_name(name)).map(|(_, text)| *text))
+    read(reading, |name| {
+        BROUGHT_ALONG.iter().find(|(own, _)| *own == base_name(name)).map(|(_, text)| *text)
+    })
 }
 
 /// As [`of_run`], with the files that axolotl brings along, and keys that stand in its own file.
@@ -102,10 +119,14 @@ pub fn of_axolotl(reading: &mut Reading<'_>) -> Result<bool, LaunchError> {
     let inner = reading.beginning_with("deepspeed.");
     if inner.is_empty() {
         let is_own = |name: &str| name.contains("deepspeed_configs");
-        let brought = |name: &str| OF_AXOLOTL.iter().find(|(own, _)| *own == base_name(name)).map(|(_, text)| *text);
+        let brought = |name: &str| {
+            OF_AXOLOTL.iter().find(|(own, _)| *own == base_name(name)).map(|(_, text)| *text)
+        };
         return read(reading, |name| brought(name).filter(|_| is_own(name)));
     }
-    let keys = inner.into_iter().map(|given| Given { key: given.key.trim_start_matches("deepspeed.").to_owned(), ..given });
+    let keys = inner
+        .into_iter()
+        .map(|given| Given { key: given.key.trim_start_matches("deepspeed.").to_owned(), ..given });
     if let Some(format) = Format::named("deepspeed") {
         reading.joined(format, Stated::of(keys.collect()))?;
     }
@@ -117,8 +138,12 @@ fn base_name(name: &str) -> &str {
     name.rsplit(['/', '\\']).next().unwrap_or(name)
 }
 
-fn read(reading: &mut Reading<'_>, brought_along: impl Fn(&str) -> Option<&'static str>) -> Result<bool, LaunchError> {
-    let Some(given) = reading.stated(&["deepspeed"]).filter(|given| says_something(given)).cloned() else {
+fn read(
+    reading: &mut Reading<'_>,
+    brought_along: impl Fn(&str) -> Option<&'static str>,
+) -> Result<bool, LaunchError> {
+    let Some(given) = reading.stated(&["deepspeed"]).filter(|given| says_something(given)).cloned()
+    else {
         return Ok(false);
     };
     if given.is_unknown() && !reading.has_beside() {
@@ -140,7 +165,8 @@ fn read(reading: &mut Reading<'_>, brought_along: impl Fn(&str) -> Option<&'stat
     };
     let keys = keys.into_iter().map(|key| Given { place: given.place, ..key }).collect();
     if let Some(format) = Format::named("deepspeed") {
-        let note = if brought.is_some() { "A file that the tool brings along." } else { "Read below." };
+        let note =
+            if brought.is_some() { "A file that the tool brings along." } else { "Read below." };
         reading.tell(&given, Way::Read, note.to_owned());
         reading.joined(format, Stated::of(keys))?;
     }
@@ -175,7 +201,8 @@ const SAYS: [FieldId; 12] = [
 
 /// The inputs that [`config_of`] writes. Weights can be in host memory under stage 3 only.
 pub fn says(scenario: &Scenario) -> Vec<FieldId> {
-    let third = word(scenario, FieldId::Sharding) == "3" || !is_on(scenario, FieldId::OffloadParameters);
+    let third =
+        word(scenario, FieldId::Sharding) == "3" || !is_on(scenario, FieldId::OffloadParameters);
     SAYS.into_iter().filter(|id| third || *id != FieldId::OffloadParameters).collect()
 }
 
@@ -199,12 +226,18 @@ pub fn config_of(scenario: &Scenario) -> Option<Json> {
         "off" => _ = zero.insert("overlap_comm".to_owned(), json!(false)),
         _ => {}
     }
-    for (key, id) in [("contiguous_gradients", FieldId::ContiguousGradients), ("reduce_scatter", FieldId::ReduceScatter)] {
+    for (key, id) in [
+        ("contiguous_gradients", FieldId::ContiguousGradients),
+        ("reduce_scatter", FieldId::ReduceScatter),
+    ] {
         if !is_on(scenario, id) {
             zero.insert(key.to_owned(), json!(false));
         }
     }
-    for (key, id) in [("offload_optimizer", FieldId::OffloadOptimizer), ("offload_param", FieldId::OffloadParameters)] {
+    for (key, id) in [
+        ("offload_optimizer", FieldId::OffloadOptimizer),
+        ("offload_param", FieldId::OffloadParameters),
+    ] {
         if is_on(scenario, id) && (id != FieldId::OffloadParameters || stage == 3) {
             zero.insert(key.to_owned(), json!({ "device": "cpu" }));
         }
@@ -214,7 +247,8 @@ pub fn config_of(scenario: &Scenario) -> Option<Json> {
 
 /// Sets DeepSpeed's own defaults.
 pub fn begin(reading: &mut Reading<'_>) {
-    let set = |reading: &mut Reading<'_>, id: FieldId, value: Value| reading.scenario.set(id, value);
+    let set =
+        |reading: &mut Reading<'_>, id: FieldId, value: Value| reading.scenario.set(id, value);
     set(reading, FieldId::Sharding, Value::Choice("none"));
     for (_, id) in NUMBERS {
         if let crate::scenario::FieldDefault::Integer(number) = crate::scenario::field(id).default {

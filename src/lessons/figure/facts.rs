@@ -6,8 +6,8 @@ use std::cell::OnceCell;
 use crate::config::{AttentionKernel, Job, Recompute, Run};
 use crate::estimator::time::{Term, Timing, timing};
 use crate::estimator::{
-    Estimate, Lengths, MemoryKind, Printed, StageMemory, Timeline, estimate, measured, stage_after_forward, stages,
-    with_overheads,
+    Estimate, Lengths, MemoryKind, Printed, StageMemory, Timeline, estimate, measured,
+    stage_after_forward, stages, with_overheads,
 };
 use crate::methods::{self, EngineSide, MethodAnswer, MethodInputs, StoryStep, story};
 use crate::planner::{GpuCount, Inverse, Serving, gpu_count, inverse, serving};
@@ -97,7 +97,11 @@ impl Facts {
         let [first, second, third, fourth, fifth] = self.documents.get_or_init(|| {
             // Only the documents' own amounts are read here; they depend neither on a rate nor on
             // the engine's figures.
-            let inputs = MethodInputs::from_job(&self.job, self.estimate.parameters.total, FlopsPerSecond(0.0));
+            let inputs = MethodInputs::from_job(
+                &self.job,
+                self.estimate.parameters.total,
+                FlopsPerSecond(0.0),
+            );
             methods::all(&inputs, &EngineSide::default(), self.unit())
         });
         match index {
@@ -134,7 +138,12 @@ impl Facts {
     /// unknown.
     pub fn term(&self, term: Term) -> Option<f64> {
         let Timing::Training { step, .. } = self.timing() else { return None };
-        Some(step.lines.iter().filter(|line| line.term == term).fold(0.0, |sum, line| sum + line.seconds.0))
+        Some(
+            step.lines
+                .iter()
+                .filter(|line| line.term == term)
+                .fold(0.0, |sum, line| sum + line.seconds.0),
+        )
     }
 
     /// Returns the bytes at the highest moment of the first step and of a later one, overheads
@@ -194,8 +203,10 @@ impl Facts {
         const LONGEST: u64 = 1 << 20;
         self.job.training()?;
         let over = |tokens: u64| {
-            let (all, others) =
-                (self.saved_with(AttentionKernel::Standard, tokens)?, self.saved_with(AttentionKernel::Flash, tokens)?);
+            let (all, others) = (
+                self.saved_with(AttentionKernel::Standard, tokens)?,
+                self.saved_with(AttentionKernel::Flash, tokens)?,
+            );
             Some(all > others + others)
         };
         if over(1)? || !over(LONGEST)? {

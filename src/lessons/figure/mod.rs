@@ -58,7 +58,9 @@ impl Amount {
     pub fn is(self, other: Self, tolerance: f64) -> bool {
         match (self, other) {
             (Self::Never, Self::Never) => true,
-            (Self::Number(a), Self::Number(b)) => (a - b).abs() <= tolerance * b.abs() + 1e-9 * b.abs(),
+            (Self::Number(a), Self::Number(b)) => {
+                (a - b).abs() <= tolerance * b.abs() + 1e-9 * b.abs()
+            }
             _ => false,
         }
     }
@@ -102,7 +104,9 @@ impl Figure {
     /// Returns the amount as it is written on the page.
     pub fn show(&self, amount: Amount, facts: &Facts) -> String {
         match (self.kind(), amount.number()) {
-            (Some(kind), Some(number)) if on_scale(Bytes(ceil_u64(number)), facts.unit(), facts.scale()) => {
+            (Some(kind), Some(number))
+                if on_scale(Bytes(ceil_u64(number)), facts.unit(), facts.scale()) =>
+            {
                 let printed = facts.printed();
                 format!("{} {}", printed.scale.number(printed.kind(kind)), printed.scale.unit)
             }
@@ -179,12 +183,17 @@ fn on_scale(bytes: Bytes, unit: MemoryUnit, scale: Scale) -> bool {
 fn counted(number: f64, noun: &str) -> String {
     let one = (number - 1.0).abs() < f64::EPSILON;
     let noun = if one { noun.strip_suffix('s').unwrap_or(noun) } else { noun };
-    let number = if noun.starts_with("parameter") && number >= 1e6 { billions(number) } else { grouped(number, 0) };
+    let number = if noun.starts_with("parameter") && number >= 1e6 {
+        billions(number)
+    } else {
+        grouped(number, 0)
+    };
     if noun.is_empty() { number } else { format!("{number} {noun}") }
 }
 
 fn billions(number: f64) -> String {
-    let (number, word) = if number >= 1e9 { (number / 1e9, "billion") } else { (number / 1e6, "million") };
+    let (number, word) =
+        if number >= 1e9 { (number / 1e9, "billion") } else { (number / 1e6, "million") };
     format!("{} {word}", short(number))
 }
 
@@ -204,13 +213,16 @@ fn short(number: f64) -> String {
 fn powers(number: f64) -> String {
     let text = format!("{number:.1e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let raised: String =
-        exponent.chars().filter_map(|digit| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(usize::try_from(digit.to_digit(10)?).ok()?)).collect();
+    let raised: String = exponent
+        .chars()
+        .filter_map(|digit| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(usize::try_from(digit.to_digit(10)?).ok()?))
+        .collect();
     format!("{digits} × 10{raised}")
 }
 
 /// The names that [`words`] knows.
-pub const WORDS: [&str; 6] = ["peak-moment", "why-count", "why-ju", "model", "gradients", "zero-stage"];
+pub const WORDS: [&str; 6] =
+    ["peak-moment", "why-count", "why-ju", "model", "gradients", "zero-stage"];
 
 /// Returns words of a scenario that a text may hold beside figures; `None` for an id that stands
 /// for none.
@@ -238,7 +250,11 @@ mod tests {
         let names: BTreeSet<_> = FIGURES.iter().map(|figure| figure.id).collect();
         assert_eq!(names.len(), FIGURES.len());
         for name in names {
-            assert!(name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'), "{name}");
+            assert!(
+                name.bytes()
+                    .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'),
+                "{name}"
+            );
             assert!(Figure::find(name).is_some());
         }
     }
@@ -261,6 +277,8 @@ mod tests {
     fn a_tolerance_is_relative() {
         assert!(Amount::Number(101.0).is(Amount::Number(100.0), 0.01));
         assert!(!Amount::Number(102.0).is(Amount::Number(100.0), 0.01));
-        assert!(Amount::Never.is(Amount::Never, 0.0) && !Amount::Never.is(Amount::Number(0.0), 1.0));
+        assert!(
+            Amount::Never.is(Amount::Never, 0.0) && !Amount::Never.is(Amount::Number(0.0), 1.0)
+        );
     }
 }

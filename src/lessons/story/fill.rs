@@ -42,7 +42,9 @@ impl Told {
         let scenarios = story.scenarios()?;
         let mut facts = Vec::new();
         for scenario in &scenarios {
-            let of = Facts::of(scenario).map_err(|errors| errors.into_iter().map(|error| error.message).collect::<Vec<_>>())?;
+            let of = Facts::of(scenario).map_err(|errors| {
+                errors.into_iter().map(|error| error.message).collect::<Vec<_>>()
+            })?;
             facts.push(of);
         }
         let texts: Vec<_> = story
@@ -51,22 +53,31 @@ impl Told {
             .enumerate()
             .map(|(index, step)| {
                 let prompt = step.question.as_ref().map_or("", |question| &question.prompt);
-                let answer = step.question.as_ref().map(|question| value(&question.figure, facts.get(index)));
+                let answer = step
+                    .question
+                    .as_ref()
+                    .map(|question| value(&question.figure, facts.get(index)));
                 let label = step.shown().map_or("", |figure| figure.label).to_owned();
                 let shown = (label, value(&step.figure, facts.get(index)));
-                (filled(&step.text, index, &facts), filled(prompt, index, &facts), shown, answer.unwrap_or_default())
+                (
+                    filled(&step.text, index, &facts),
+                    filled(prompt, index, &facts),
+                    shown,
+                    answer.unwrap_or_default(),
+                )
             })
             .collect();
         let steps = story.steps.iter().zip(scenarios).zip(facts).zip(texts);
-        let steps = steps.map(|(((step, scenario), facts), (text, prompt, figure, answer))| ToldStep {
-            scenario,
-            whose: attribution(step, &facts),
-            facts,
-            text,
-            prompt,
-            figure,
-            answer,
-        });
+        let steps =
+            steps.map(|(((step, scenario), facts), (text, prompt, figure, answer))| ToldStep {
+                scenario,
+                whose: attribution(step, &facts),
+                facts,
+                text,
+                prompt,
+                figure,
+                answer,
+            });
         Ok(Self { steps: steps.collect() })
     }
 }
@@ -74,7 +85,8 @@ impl Told {
 /// A figure or words of a scenario, as written.
 fn value(id: &str, facts: Option<&Facts>) -> String {
     let shown = facts.and_then(|facts| {
-        let figure = Figure::find(id).and_then(|figure| Some(figure.show((figure.of)(facts)?, facts)));
+        let figure =
+            Figure::find(id).and_then(|figure| Some(figure.show((figure.of)(facts)?, facts)));
         figure.or_else(|| words(id, facts))
     });
     shown.unwrap_or_else(|| NOTHING.to_owned())
@@ -87,7 +99,9 @@ pub fn filled(text: &str, index: usize, facts: &[Facts]) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {
         out.push_str(before);
-        let found = after.split_once('}').and_then(|(name, behind)| Some((of_name(name, index, facts)?, behind)));
+        let found = after
+            .split_once('}')
+            .and_then(|(name, behind)| Some((of_name(name, index, facts)?, behind)));
         if let Some((words, behind)) = found {
             out.push_str(&words);
             rest = behind;

@@ -178,7 +178,8 @@ impl Story {
         let (mut scenarios, mut problems) = (Vec::new(), Vec::new());
         let mut last = Scenario::default();
         for (index, step) in self.steps.iter().enumerate() {
-            let mut here = |problem: String| problems.push(format!("Step {}: {problem}", index + 1));
+            let mut here =
+                |problem: String| problems.push(format!("Step {}: {problem}", index + 1));
             match &step.start {
                 Start::Link(link) => {
                     let decoded = decode(link);
@@ -212,7 +213,8 @@ fn change(scenario: &mut Scenario, changes: &[(String, String)]) -> Result<(), S
     };
     let (first, then): (Vec<_>, Vec<_>) = changes.iter().partition(|(key, _)| starts(key));
     for (key, value) in first.into_iter().chain(then) {
-        let field = crate::scenario::field_of_key(key).ok_or_else(|| format!("“{}” is no input.", plain(key, 20)))?;
+        let field = crate::scenario::field_of_key(key)
+            .ok_or_else(|| format!("“{}” is no input.", plain(key, 20)))?;
         scenario.set(field.id, parse(field.id, value)?);
     }
     Ok(())

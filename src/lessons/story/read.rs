@@ -4,7 +4,10 @@
 use serde_json::Value;
 use thiserror::Error;
 
-use super::{Claim, LONGEST_FILE, LONGEST_TEXT, LONGEST_TITLE, Look, MOST_STEPS, Question, Start, Step, Story, VERSION, plain};
+use super::{
+    Claim, LONGEST_FILE, LONGEST_TEXT, LONGEST_TITLE, Look, MOST_STEPS, Question, Start, Step,
+    Story, VERSION, plain,
+};
 use crate::lessons::figure::{Amount, Figure};
 use crate::scenario::field_of_key;
 
@@ -18,7 +21,9 @@ pub enum StoryError {
     #[error("{}", .0.join(" "))]
     Malformed(Vec<String>),
     /// A later version of the page wrote it.
-    #[error("This story was made by a newer version of the page (story version {0}): reload the page.")]
+    #[error(
+        "This story was made by a newer version of the page (story version {0}): reload the page."
+    )]
     UnknownVersion(u64),
 }
 
@@ -30,12 +35,17 @@ impl Story {
     pub fn read(json: &str) -> Result<Self, StoryError> {
         let one = |problem: &str| StoryError::Malformed(vec![problem.to_owned()]);
         if json.len() > LONGEST_FILE {
-            return Err(one("This file is larger than 64 KiB, more than stories of this page are."));
+            return Err(one(
+                "This file is larger than 64 KiB, more than stories of this page are.",
+            ));
         }
-        let value: Value = serde_json::from_str(json)
-            .map_err(|_| one("This is no story: choose a file that “Download” in the story's editor has made."))?;
+        let value: Value = serde_json::from_str(json).map_err(|_| {
+            one("This is no story: choose a file that “Download” in the story's editor has made.")
+        })?;
         if value.get("headroom").and_then(Value::as_str) != Some("story") {
-            return Err(one("This is no story: choose a file that “Download” in the story's editor has made."));
+            return Err(one(
+                "This is no story: choose a file that “Download” in the story's editor has made.",
+            ));
         }
         match value.get("v").and_then(Value::as_u64) {
             Some(VERSION) => {}
@@ -51,7 +61,10 @@ impl Story {
 fn of_value(value: &Value, problems: &mut Vec<String>) -> Story {
     let id = text(value, "id", 40);
     if !is_id(&id) {
-        problems.push("The story's id is missing or holds other than lower-case letters, digits and “-”.".to_owned());
+        problems.push(
+            "The story's id is missing or holds other than lower-case letters, digits and “-”."
+                .to_owned(),
+        );
     }
     let title = text(value, "title", LONGEST_TITLE);
     if title.is_empty() {
@@ -63,19 +76,32 @@ fn of_value(value: &Value, problems: &mut Vec<String>) -> Story {
         problems.push("The story has no steps.".to_owned());
     }
     if rows.len() > MOST_STEPS {
-        problems.push(format!("The story has {} steps, more than the {MOST_STEPS} that one may have.", rows.len()));
+        problems.push(format!(
+            "The story has {} steps, more than the {MOST_STEPS} that one may have.",
+            rows.len()
+        ));
     }
-    let steps = rows.iter().take(MOST_STEPS).enumerate().map(|(index, row)| step(row, index, problems)).collect();
+    let steps = rows
+        .iter()
+        .take(MOST_STEPS)
+        .enumerate()
+        .map(|(index, row)| step(row, index, problems))
+        .collect();
     Story { id, title, audience: text(value, "for", LONGEST_TITLE), steps }
 }
 
 fn step(row: &Value, index: usize, problems: &mut Vec<String>) -> Step {
     let mut here = |problem: String| problems.push(format!("Step {}: {problem}", index + 1));
     let mut step = Step::of("");
-    step.start = match (row.get("link").and_then(Value::as_str), row.get("change").and_then(Value::as_object)) {
+    step.start = match (
+        row.get("link").and_then(Value::as_str),
+        row.get("change").and_then(Value::as_object),
+    ) {
         (Some(link), _) => Start::Link(plain(link, crate::scenario::codec::LONGEST)),
         (None, Some(changes)) if index > 0 => {
-            let of = |(key, value): (&String, &Value)| Some((plain(key, 10), plain(value.as_str()?, 60)));
+            let of = |(key, value): (&String, &Value)| {
+                Some((plain(key, 10), plain(value.as_str()?, 60)))
+            };
             let read: Option<Vec<_>> = changes.iter().take(40).map(of).collect();
             if read.is_none() {
                 here("a change's value is no text.".to_owned());
@@ -124,7 +150,9 @@ fn step(row: &Value, index: usize, problems: &mut Vec<String>) -> Step {
 
 fn figure(value: &Value) -> Result<String, String> {
     let id = plain(value.as_str().unwrap_or_default(), 40);
-    Figure::find(&id).map(|figure| figure.id.to_owned()).ok_or_else(|| format!("“{id}” is no figure."))
+    Figure::find(&id)
+        .map(|figure| figure.id.to_owned())
+        .ok_or_else(|| format!("“{id}” is no figure."))
 }
 
 fn question(value: &Value) -> Result<Question, String> {
@@ -132,7 +160,11 @@ fn question(value: &Value) -> Result<Question, String> {
     if prompt.is_empty() {
         return Err("its question asks nothing.".to_owned());
     }
-    Ok(Question { figure: figure(value.get("figure").unwrap_or(&Value::Null))?, prompt, tolerance: tolerance(value, TOLERANCE) })
+    Ok(Question {
+        figure: figure(value.get("figure").unwrap_or(&Value::Null))?,
+        prompt,
+        tolerance: tolerance(value, TOLERANCE),
+    })
 }
 
 fn claim(value: &Value) -> Result<Claim, String> {
@@ -149,7 +181,8 @@ fn claim(value: &Value) -> Result<Claim, String> {
 }
 
 fn tolerance(value: &Value, otherwise: f64) -> f64 {
-    let stated = value.get("tolerance").and_then(Value::as_f64).filter(|share| (0.0..=1.0).contains(share));
+    let stated =
+        value.get("tolerance").and_then(Value::as_f64).filter(|share| (0.0..=1.0).contains(share));
     // Steps of a ten-thousandth are fine enough, and are written and read without a difference.
     stated.map_or(otherwise, |share| (share * 1e4).round() / 1e4)
 }
@@ -161,5 +194,8 @@ fn text(value: &Value, key: &str, longest: usize) -> String {
 /// True if `id` can be the name of a story in links and storage.
 pub(super) fn is_id(id: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    (1..=40).contains(&id.len()) && id.bytes().all(plain) && !id.starts_with('-') && !id.ends_with('-')
+    (1..=40).contains(&id.len())
+        && id.bytes().all(plain)
+        && !id.starts_with('-')
+        && !id.ends_with('-')
 }

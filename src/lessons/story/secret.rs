@@ -18,7 +18,8 @@ impl Told {
     pub fn figure_tells(&self, steps: &[Step], index: usize) -> bool {
         let Some((step, told)) = steps.get(index).zip(self.steps.get(index)) else { return false };
         let asked = |(other, found): (&Step, &ToldStep)| {
-            let same = other.question.as_ref().is_some_and(|question| question.figure == step.figure);
+            let same =
+                other.question.as_ref().is_some_and(|question| question.figure == step.figure);
             !found.answer.is_empty() && same && found.scenario == told.scenario
         };
         steps.iter().zip(&self.steps).any(asked) || self.tells_an_answer(&told.figure.1)
@@ -51,7 +52,8 @@ fn number(answer: &str) -> &str {
 /// True if the text holds these words, and not as a part of a longer word or number.
 fn holds(text: &str, words: &str) -> bool {
     text.match_indices(words).any(|(at, _)| {
-        let (before, behind) = (text.get(..at).unwrap_or_default(), text.get(at + words.len()..).unwrap_or_default());
+        let (before, behind) =
+            (text.get(..at).unwrap_or_default(), text.get(at + words.len()..).unwrap_or_default());
         let mut behind = behind.chars();
         let (next, after) = (behind.next(), behind.next());
         let goes_on = match next {
@@ -59,7 +61,10 @@ fn holds(text: &str, words: &str) -> bool {
             Some('.' | ',') => after.is_some_and(|letter| letter.is_ascii_digit()),
             next => next.is_some_and(|letter| letter.is_alphanumeric() || letter == '-'),
         };
-        !goes_on && !before.ends_with(|letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '.' | ','))
+        !goes_on
+            && !before.ends_with(|letter: char| {
+                letter.is_alphanumeric() || matches!(letter, '-' | '.' | ',')
+            })
     })
 }
 

@@ -17,7 +17,8 @@ const LEVEL: u8 = 10;
 
 /// Letters, digits, `-` and `.`, as links have them.
 fn letters() -> Option<GeneralPurpose> {
-    let alphabet = Alphabet::new("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-.").ok()?;
+    let alphabet =
+        Alphabet::new("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-.").ok()?;
     Some(GeneralPurpose::new(&alphabet, NO_PAD))
 }
 
@@ -34,8 +35,7 @@ pub fn packed(story: &Story) -> Option<String> {
 /// # Errors
 /// As [`Story::read`]; a link that was cut is malformed.
 pub fn unpacked(text: &str) -> Result<Story, StoryError> {
-    const CUT: &str =
-        "The story in this link is cut off or was changed on its way: ask for the link again, or for the story's file.";
+    const CUT: &str = "The story in this link is cut off or was changed on its way: ask for the link again, or for the story's file.";
     let cut = || StoryError::Malformed(vec![CUT.to_owned()]);
     let packed = text.strip_suffix('z').ok_or_else(cut)?;
     let bytes = letters().and_then(|letters| letters.decode(packed).ok()).ok_or_else(cut)?;

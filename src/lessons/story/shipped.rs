@@ -32,7 +32,12 @@ mod tests {
     fn every_file_is_a_story() {
         for file in FILES {
             let read = Story::read(file);
-            assert!(read.is_ok(), "{:?} in {}", read.err(), file.chars().take(200).collect::<String>());
+            assert!(
+                read.is_ok(),
+                "{:?} in {}",
+                read.err(),
+                file.chars().take(200).collect::<String>()
+            );
         }
     }
 }

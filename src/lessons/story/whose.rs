@@ -32,9 +32,10 @@ pub fn attribution(step: &Step, facts: &Facts) -> Option<Attribution> {
     let told = |figure: &str, picture| Some(Attribution { figure: figure.to_owned(), picture });
     match (whose, step.look) {
         (Whose::Scenario, _) | (Whose::AtStep, Look::States | Look::Step) => None,
-        (Whose::Document(index), look) => {
-            told(&format!("by {}", facts.document(index).title), if look == Look::Methods { COLUMNS } else { HEADROOM })
-        }
+        (Whose::Document(index), look) => told(
+            &format!("by {}", facts.document(index).title),
+            if look == Look::Methods { COLUMNS } else { HEADROOM },
+        ),
         (Whose::AtStep, Look::Methods) => told(AT_STEP, COLUMNS),
         (Whose::Engine, Look::Methods) => told(HEADROOM, COLUMNS),
         (Whose::Engine, Look::States) if !is_peak(facts) => told(AT_PEAK, AT_STEP),
@@ -45,7 +46,11 @@ pub fn attribution(step: &Step, facts: &Facts) -> Option<Attribution> {
 
 /// True if model states are written alike at the fullest moment and when the optimizer steps.
 fn is_peak(facts: &Facts) -> bool {
-    let shown = |kind| facts.at_step(kind).map(|at_step| [at_step, facts.kind(kind)].map(|bytes| facts.scale().show(bytes)));
+    let shown = |kind| {
+        facts
+            .at_step(kind)
+            .map(|at_step| [at_step, facts.kind(kind)].map(|bytes| facts.scale().show(bytes)))
+    };
     let states = [MemoryKind::Parameter, MemoryKind::Gradient, MemoryKind::OptimizerState];
     states.into_iter().all(|kind| shown(kind).is_some_and(|[at_step, peak]| at_step == peak))
 }

@@ -20,7 +20,14 @@ fn of_step(step: &Step) -> Value {
     match &step.start {
         Start::Link(link) => put("link", json!(link)),
         Start::Change(changes) => {
-            put("change", changes.iter().map(|(key, value)| (key.clone(), json!(value))).collect::<Map<_, _>>().into());
+            put(
+                "change",
+                changes
+                    .iter()
+                    .map(|(key, value)| (key.clone(), json!(value)))
+                    .collect::<Map<_, _>>()
+                    .into(),
+            );
         }
     }
     if !step.title.is_empty() {
@@ -30,7 +37,10 @@ fn of_step(step: &Step) -> Value {
     put("look", json!(step.look.word()));
     put("figure", json!(step.figure));
     if let Some(question) = &step.question {
-        put("question", json!({ "figure": question.figure, "prompt": question.prompt, "tolerance": question.tolerance }));
+        put(
+            "question",
+            json!({ "figure": question.figure, "prompt": question.prompt, "tolerance": question.tolerance }),
+        );
     }
     if !step.claims.is_empty() {
         let claims = step.claims.iter();

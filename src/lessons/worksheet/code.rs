@@ -49,7 +49,11 @@ impl Outcome {
 
     fn of(letter: char) -> Option<Self> {
         let digit = u8::try_from(letter.to_digit(19)?).ok()?;
-        Some(if digit > 9 { Self { right: false, tries: digit - 9 } } else { Self { right: digit > 0, tries: digit } })
+        Some(if digit > 9 {
+            Self { right: false, tries: digit - 9 }
+        } else {
+            Self { right: digit > 0, tries: digit }
+        })
     }
 }
 
@@ -68,7 +72,13 @@ impl Code {
     /// One sentence.
     pub fn read(text: &str) -> Result<Self, String> {
         const NONE: &str = "This is no result code: one looks like course.name.11b0a2.x7k2.";
-        let text: String = text.trim().to_lowercase().chars().take(120).filter(|character| !character.is_whitespace()).collect();
+        let text: String = text
+            .trim()
+            .to_lowercase()
+            .chars()
+            .take(120)
+            .filter(|character| !character.is_whitespace())
+            .collect();
         let mut parts = text.split('.');
         let mut part = || parts.next().ok_or(NONE);
         let (class, student, outcomes, stated) = (part()?, part()?, part()?, part()?);
@@ -77,7 +87,9 @@ impl Code {
         }
         let body = format!("{class}.{student}.{outcomes}");
         if check(&body) != stated {
-            return Err("A character of this code is wrong or missing: ask for it again.".to_owned());
+            return Err(
+                "A character of this code is wrong or missing: ask for it again.".to_owned()
+            );
         }
         let outcomes: Option<Vec<_>> = outcomes.chars().map(Outcome::of).collect();
         let outcomes = outcomes.ok_or(NONE)?;
@@ -97,7 +109,12 @@ fn check(body: &str) -> String {
     rest ^= rest >> 32;
     let mut letters = String::new();
     for _ in 0..4 {
-        letters.push(u32::try_from(rest % 36).ok().and_then(|digit| char::from_digit(digit, 36)).unwrap_or('0'));
+        letters.push(
+            u32::try_from(rest % 36)
+                .ok()
+                .and_then(|digit| char::from_digit(digit, 36))
+                .unwrap_or('0'),
+        );
         rest /= 36;
     }
     letters

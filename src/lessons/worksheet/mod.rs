@@ -69,13 +69,21 @@ fn task(template: &Template, draw: &mut Draw) -> Option<Task> {
     }
     let facts = Facts::of(&scenario).ok()?;
     let prompt = filled(template.prompt, 0, std::slice::from_ref(&facts));
-    Some(Task { scenario, facts, prompt, figure: Figure::find(template.figure)?, tolerance: template.tolerance })
+    Some(Task {
+        scenario,
+        facts,
+        prompt,
+        figure: Figure::find(template.figure)?,
+        tolerance: template.tolerance,
+    })
 }
 
 /// Returns a word in the form that links and codes have: lower-case letters, digits and `-`.
 pub fn word(text: &str) -> String {
     let lower = plain(text, LONGEST_WORD).to_lowercase();
-    let kept = lower.chars().map(|character| if character.is_ascii_alphanumeric() { character } else { '-' });
+    let kept = lower
+        .chars()
+        .map(|character| if character.is_ascii_alphanumeric() { character } else { '-' });
     let kept: String = kept.take(LONGEST_WORD).collect();
     kept.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }

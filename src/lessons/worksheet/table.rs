@@ -18,7 +18,18 @@ pub(super) struct Template {
 pub(super) const TEMPLATES: &[Template] = &[
     Template {
         link: "v1&do=serve&n=1&u=gb",
-        drawn: &[("m", &["llama2-7b", "llama3-8b", "llama2-13b", "qwen2.5-14b", "qwen2.5-32b", "llama3-70b", "qwen2.5-72b"])],
+        drawn: &[(
+            "m",
+            &[
+                "llama2-7b",
+                "llama3-8b",
+                "llama2-13b",
+                "qwen2.5-14b",
+                "qwen2.5-32b",
+                "llama3-70b",
+                "qwen2.5-72b",
+            ],
+        )],
         figure: "weights",
         prompt: "{model} has {parameters}. How much memory do its weights take in bf16?",
         tolerance: 0.02,
@@ -26,7 +37,17 @@ pub(super) const TEMPLATES: &[Template] = &[
     Template {
         link: "v1&n=1&z=none&s=512&gb=1&u=gb",
         drawn: &[
-            ("m", &["llama3.2-1b", "qwen2.5-1.5b", "qwen2.5-3b", "qwen2.5-7b", "llama2-7b", "llama2-13b"]),
+            (
+                "m",
+                &[
+                    "llama3.2-1b",
+                    "qwen2.5-1.5b",
+                    "qwen2.5-3b",
+                    "qwen2.5-7b",
+                    "llama2-7b",
+                    "llama2-13b",
+                ],
+            ),
             ("grad", &["as-weights", "fp32"]),
         ],
         figure: "states",
@@ -57,7 +78,17 @@ pub(super) const TEMPLATES: &[Template] = &[
     },
     Template {
         link: "v1&do=serve&n=8&tp=8&u=gb",
-        drawn: &[("m", &["llama3-8b", "llama3-70b", "qwen2.5-32b", "qwen2.5-72b", "llama2-70b", "llama3.1-405b"])],
+        drawn: &[(
+            "m",
+            &[
+                "llama3-8b",
+                "llama3-70b",
+                "qwen2.5-32b",
+                "qwen2.5-72b",
+                "llama2-70b",
+                "llama3.1-405b",
+            ],
+        )],
         figure: "kv-per-token",
         prompt: "{model} has {layers}, {heads}, {kv-heads} for keys and values, and a head is {head-dim} wide. How much do the keys and values of one token take in bf16, over all layers?",
         tolerance: 0.02,

@@ -9,7 +9,11 @@ use super::super::{GpuAnswer, MethodAnswer, MethodInputs, MethodKind, MethodLine
 use super::reasons::{ActivationUse, StatesUse};
 use super::{Draft, Names, Scene, line, noted};
 
-const NAMES: Names = Names { id: "capacity-planning", title: "Capacity planning", document: "Memory Capacity Planning for LLMs" };
+const NAMES: Names = Names {
+    id: "capacity-planning",
+    title: "Capacity planning",
+    document: "Memory Capacity Planning for LLMs",
+};
 
 pub(super) fn answer(scene: Scene<'_>) -> MethodAnswer {
     if scene.inputs.is_training() { training(scene) } else { serving(scene) }
@@ -19,16 +23,28 @@ fn training(scene: Scene<'_>) -> MethodAnswer {
     let inputs = scene.inputs;
     let checkpointing = inputs.recompute == Recompute::Full;
     let states = method::states(inputs.num_parameters, inputs.weight_dtype);
-    let activations = |sequences| method::activations_as_coded(&inputs.shape(sequences), checkpointing, inputs.weight_dtype);
-    let memory = |ranks, sequences| method::memory_budget(&states, inputs.zero_stage, ranks, activations(sequences)).total();
+    let activations = |sequences| {
+        method::activations_as_coded(&inputs.shape(sequences), checkpointing, inputs.weight_dtype)
+    };
+    let memory = |ranks, sequences| {
+        method::memory_budget(&states, inputs.zero_stage, ranks, activations(sequences)).total()
+    };
     let plain = method::training_memory(&states, activations(inputs.global_batch_size));
     let total = method::with_overhead(plain, method::TRAINING_OVERHEAD_PERCENT);
     let coded = method::power_of_two_as_coded(total, inputs.capacity);
-    let budget =
-        method::memory_budget(&states, inputs.zero_stage, inputs.data_parallel_size, activations(inputs.micro_batch_size));
+    let budget = method::memory_budget(
+        &states,
+        inputs.zero_stage,
+        inputs.data_parallel_size,
+        activations(inputs.micro_batch_size),
+    );
     let width = to_f64(inputs.weight_dtype.bits()) / 8.0;
-    let share = |from: u8| if inputs.zero_stage >= from { inputs.data_parallel_size.max(1) } else { 1 };
-    let code = format!("its code takes {} bytes per s·b·h·L, twice its own rule", if checkpointing { 4 } else { 68 });
+    let share =
+        |from: u8| if inputs.zero_stage >= from { inputs.data_parallel_size.max(1) } else { 1 };
+    let code = format!(
+        "its code takes {} bytes per s·b·h·L, twice its own rule",
+        if checkpointing { 4 } else { 68 }
+    );
     Draft {
         names: NAMES,
         lines: budget_lines(inputs, &budget, checkpointing),
@@ -56,7 +72,8 @@ fn training(scene: Scene<'_>) -> MethodAnswer {
             ignores_tensor_degree: true,
             extra: vec![code],
         },
-        overhead_reason: "it adds a tenth of everything; the engine shows context and reserve apart".to_owned(),
+        overhead_reason:
+            "it adds a tenth of everything; the engine shows context and reserve apart".to_owned(),
         not_covered: training_gaps(inputs),
         remarks: training_remarks(inputs, total, coded),
     }
@@ -64,14 +81,27 @@ fn training(scene: Scene<'_>) -> MethodAnswer {
 }
 
 fn budget_lines(inputs: &MethodInputs, budget: &Budget, checkpointing: bool) -> Vec<MethodLine> {
-    let pick = |stage: u8, plain: &'static str, sharded: &'static str| if inputs.zero_stage >= stage { sharded } else { plain };
-    let formula = if checkpointing { "b·s·h·L · 2 · bytes" } else { "b·s·h·L · 34 · bytes" };
+    let pick = |stage: u8, plain: &'static str, sharded: &'static str| {
+        if inputs.zero_stage >= stage { sharded } else { plain }
+    };
+    let formula =
+        if checkpointing { "b·s·h·L · 2 · bytes" } else { "b·s·h·L · 34 · bytes" };
     vec![
         line(MethodKind::Weights, budget.states.weights, pick(3, "P · bytes", "P · bytes / N")),
         line(MethodKind::Gradients, budget.states.gradients, pick(2, "P · bytes", "P · bytes / N")),
-        noted(MethodKind::Optimizer, budget.states.optimizer, pick(1, "12P", "12P / N"), "fp32 master weights included"),
+        noted(
+            MethodKind::Optimizer,
+            budget.states.optimizer,
+            pick(1, "12P", "12P / N"),
+            "fp32 master weights included",
+        ),
         noted(MethodKind::Activations, budget.activations, formula, "as its code computes it"),
-        noted(MethodKind::Overhead, budget.overhead, "0.1 · the sum above", "CUDA context, fragmentation, buffers"),
+        noted(
+            MethodKind::Overhead,
+            budget.overhead,
+            "0.1 · the sum above",
+            "CUDA context, fragmentation, buffers",
+        ),
     ]
 }
 
@@ -100,7 +130,9 @@ fn training_remarks(inputs: &MethodInputs, total: Bytes, coded: u64) -> Vec<Stri
     let right = method::power_of_two(total, inputs.capacity);
     if right != coded {
         let quotient = grouped(method::gpus_quotient(total, inputs.capacity), 1);
-        remarks.push(format!("Its rounding gives {coded} for {quotient} GPUs; the next power of two is {right}."));
+        remarks.push(format!(
+            "Its rounding gives {coded} for {quotient} GPUs; the next power of two is {right}."
+        ));
     }
     remarks
 }
@@ -115,8 +147,14 @@ fn serving(scene: Scene<'_>) -> MethodAnswer {
     };
     let sequences = inputs.global_batch_size;
     let weights = method::weights(inputs.num_parameters, inputs.weight_dtype);
-    let cache = method::kv_cache(kv, product([inputs.seq_length, sequences]), inputs.kv_cache_dtype);
-    let buffer = method::inference_buffer(sequences, inputs.hidden_size, inputs.num_hidden_layers, inputs.kv_cache_dtype);
+    let cache =
+        method::kv_cache(kv, product([inputs.seq_length, sequences]), inputs.kv_cache_dtype);
+    let buffer = method::inference_buffer(
+        sequences,
+        inputs.hidden_size,
+        inputs.num_hidden_layers,
+        inputs.kv_cache_dtype,
+    );
     let total = method::inference_memory(weights, cache, buffer);
     let overhead = method::overhead(weights + cache + buffer, method::INFERENCE_OVERHEAD_PERCENT);
     Draft {
@@ -153,14 +191,25 @@ fn serving_gpus(scene: Scene<'_>, total: Bytes) -> GpuAnswer {
     let inputs = scene.inputs;
     let arithmetic = method::gpus(total, inputs.capacity);
     let Some((gpus, t, p)) = smallest_instance(inputs, arithmetic) else {
-        let reason = format!("{arithmetic} GPUs would hold it, but no such number divides heads and layers evenly.");
+        let reason = format!(
+            "{arithmetic} GPUs would hold it, but no such number divides heads and layers evenly."
+        );
         return GpuAnswer { arithmetic: Some(arithmetic), runnable: None, reason };
     };
-    let holds = format!("{} hold {} each.", instance_in_words(gpus, t, p), scene.unit.show(total.per_rank(gpus)));
+    let holds = format!(
+        "{} hold {} each.",
+        instance_in_words(gpus, t, p),
+        scene.unit.show(total.per_rank(gpus))
+    );
     let reason = if gpus == arithmetic {
         holds
     } else {
-        let MethodInputs { num_attention_heads: heads, num_key_value_heads: kv, num_hidden_layers: layers, .. } = *inputs;
+        let MethodInputs {
+            num_attention_heads: heads,
+            num_key_value_heads: kv,
+            num_hidden_layers: layers,
+            ..
+        } = *inputs;
         let node = inputs.accelerators_per_node;
         format!(
             "{arithmetic} GPUs do not divide {heads} heads ({kv} key/value) and {layers} layers in whole nodes of {node}. {holds}"

@@ -4,11 +4,15 @@ use crate::config::{GradientDType, Recompute};
 use crate::units::{Bytes, DType, Elements, to_f64};
 
 use super::super::counts::{Rules, instance_in_words, smallest_instance};
-use super::super::{GpuAnswer, MethodAnswer, MethodInputs, MethodKind, MethodLine, MethodTime, ModelStates, eleuther};
+use super::super::{
+    GpuAnswer, MethodAnswer, MethodInputs, MethodKind, MethodLine, MethodTime, ModelStates,
+    eleuther,
+};
 use super::reasons::{ActivationUse, StatesUse};
 use super::{Draft, Names, Scene, line, noted};
 
-const NAMES: Names = Names { id: "eleuther", title: "EleutherAI", document: "Transformer training costs" };
+const NAMES: Names =
+    Names { id: "eleuther", title: "EleutherAI", document: "Transformer training costs" };
 
 pub(super) fn answer(scene: Scene<'_>) -> MethodAnswer {
     if scene.inputs.is_training() { training(scene) } else { serving(scene) }
@@ -39,16 +43,28 @@ fn share(inputs: &MethodInputs, states: &ModelStates, ranks: u64) -> ModelStates
 fn training_time(inputs: &MethodInputs) -> MethodTime {
     let (parameters, tokens) = (to_f64(inputs.num_parameters), inputs.training_tokens);
     let full = inputs.recompute == Recompute::Full;
-    let flops =
-        if full { eleuther::training_flops_at_most(parameters, tokens) } else { eleuther::training_flops(parameters, tokens) };
+    let flops = if full {
+        eleuther::training_flops_at_most(parameters, tokens)
+    } else {
+        eleuther::training_flops(parameters, tokens)
+    };
     let achieved = inputs.achieved_flops_per_gpu;
-    let time = (achieved.0 > 0.0).then(|| eleuther::training_time(flops, inputs.world_size(), achieved));
-    let formula = if full { "C ≤ 8PD, T = C / (GPUs · FLOP/s)" } else { "C = 6PD, T = C / (GPUs · FLOP/s)" };
+    let time =
+        (achieved.0 > 0.0).then(|| eleuther::training_time(flops, inputs.world_size(), achieved));
+    let formula = if full {
+        "C ≤ 8PD, T = C / (GPUs · FLOP/s)"
+    } else {
+        "C = 6PD, T = C / (GPUs · FLOP/s)"
+    };
     MethodTime { formula: formula.to_owned(), flops, time }
 }
 
 fn live_parameters(inputs: &MethodInputs) -> Bytes {
-    let live = if inputs.zero_stage >= 3 { eleuther::DEFAULT_LIVE_PARAMETERS.min(inputs.num_parameters) } else { 0 };
+    let live = if inputs.zero_stage >= 3 {
+        eleuther::DEFAULT_LIVE_PARAMETERS.min(inputs.num_parameters)
+    } else {
+        0
+    };
     Bytes(2) * live
 }
 
@@ -56,10 +72,18 @@ fn training(scene: Scene<'_>) -> MethodAnswer {
     let inputs = scene.inputs;
     let optimizer_bytes = eleuther::optimizer_bytes_per_parameter(inputs.optimizer).unwrap_or(12);
     let gradient = inputs.precision.recipe(inputs.gradients).gradient;
-    let states = eleuther::states(inputs.num_parameters, inputs.weight_dtype, gradient, optimizer_bytes);
-    let activations =
-        |sequences| eleuther::activations(&inputs.shape(sequences), inputs.tensor_model_parallel_size, inputs.recompute);
-    let memory = |ranks, sequences| share(inputs, &states, ranks).total() + activations(sequences) + live_parameters(inputs);
+    let states =
+        eleuther::states(inputs.num_parameters, inputs.weight_dtype, gradient, optimizer_bytes);
+    let activations = |sequences| {
+        eleuther::activations(
+            &inputs.shape(sequences),
+            inputs.tensor_model_parallel_size,
+            inputs.recompute,
+        )
+    };
+    let memory = |ranks, sequences| {
+        share(inputs, &states, ranks).total() + activations(sequences) + live_parameters(inputs)
+    };
     let mut gpus = Rules::of(inputs, scene.unit, &memory).answer(None);
     gpus.reason.push_str(" The document gives no rule for the count.");
     let mine = share(inputs, &states, inputs.data_parallel_size);
@@ -103,11 +127,21 @@ fn training(scene: Scene<'_>) -> MethodAnswer {
     .finish(scene)
 }
 
-fn training_lines(inputs: &MethodInputs, mine: &ModelStates, activations: Bytes) -> Vec<MethodLine> {
+fn training_lines(
+    inputs: &MethodInputs,
+    mine: &ModelStates,
+    activations: Bytes,
+) -> Vec<MethodLine> {
     let parallel = inputs.model_parallel_size() > 1;
-    let pick = |stage: u8, plain: &'static str, sharded: &'static str| if inputs.zero_stage >= stage { sharded } else { plain };
+    let pick = |stage: u8, plain: &'static str, sharded: &'static str| {
+        if inputs.zero_stage >= stage { sharded } else { plain }
+    };
     let (weights, gradients, optimizer) = if parallel {
-        (pick(3, "W / (t·p)", "W / (t·p·d)"), pick(2, "G / p", "G / (p·d)"), pick(1, "O / (t·p)", "O / GPUs"))
+        (
+            pick(3, "W / (t·p)", "W / (t·p·d)"),
+            pick(2, "G / p", "G / (p·d)"),
+            pick(1, "O / (t·p)", "O / GPUs"),
+        )
     } else {
         (pick(3, "W", "W / d"), pick(2, "G", "G / d"), pick(1, "O", "O / d"))
     };
@@ -119,12 +153,23 @@ fn training_lines(inputs: &MethodInputs, mine: &ModelStates, activations: Bytes)
     let mut lines = vec![
         line(MethodKind::Weights, mine.weights, weights),
         line(MethodKind::Gradients, mine.gradients, gradients),
-        noted(MethodKind::Optimizer, mine.optimizer, optimizer, "fp32 copy of the weights included"),
+        noted(
+            MethodKind::Optimizer,
+            mine.optimizer,
+            optimizer,
+            "fp32 copy of the weights included",
+        ),
         line(MethodKind::Activations, activations, formula),
     ];
     if inputs.zero_stage >= 3 {
-        let note = "DeepSpeed's default of 10⁹ live parameters, or the whole model if it is smaller";
-        lines.push(noted(MethodKind::Temporary, live_parameters(inputs), "2 · live parameters", note));
+        let note =
+            "DeepSpeed's default of 10⁹ live parameters, or the whole model if it is smaller";
+        lines.push(noted(
+            MethodKind::Temporary,
+            live_parameters(inputs),
+            "2 · live parameters",
+            note,
+        ));
     }
     lines
 }
@@ -169,10 +214,16 @@ fn serving(scene: Scene<'_>) -> MethodAnswer {
     let least = total.0.div_ceil(inputs.capacity.0.max(1)).max(1);
     let found = smallest_instance(inputs, least);
     let reason = found.map_or_else(
-        || "No whole number of heads and layers per GPU gives an instance that holds it.".to_owned(),
+        || {
+            "No whole number of heads and layers per GPU gives an instance that holds it."
+                .to_owned()
+        },
         |(gpus, t, p)| {
             let share = scene.unit.show(total.per_rank(gpus));
-            format!("The document gives no rule for the count. {} hold {share} each.", instance_in_words(gpus, t, p))
+            format!(
+                "The document gives no rule for the count. {} hold {share} each.",
+                instance_in_words(gpus, t, p)
+            )
         },
     );
     Draft {

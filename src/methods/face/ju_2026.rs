@@ -4,13 +4,20 @@ use crate::config::{Recompute, TrainingPrecision};
 use crate::units::{Bytes, to_f64};
 
 use super::super::counts::{Rules, gpus as gpus_in_words};
-use super::super::{MethodAnswer, MethodInputs, MethodKind, MethodLine, ModelStates, Setup, ju_2026};
+use super::super::{
+    MethodAnswer, MethodInputs, MethodKind, MethodLine, ModelStates, Setup, ju_2026,
+};
 use super::reasons::{ActivationUse, Assumes, StatesUse, unknown_features};
 use super::{Draft, Names, Scene, line, not_described, noted, parameters};
 
-const NAMES: Names = Names { id: "ju-2026", title: "Li Ju 2026", document: "How Many GPUs Do You Need To Train a Transformer?" };
+const NAMES: Names = Names {
+    id: "ju-2026",
+    title: "Li Ju 2026",
+    document: "How Many GPUs Do You Need To Train a Transformer?",
+};
 
-const ASSUMES: Assumes = Assumes { four_h: false, tied: false, biases: false, layer_norms: false, positions: false };
+const ASSUMES: Assumes =
+    Assumes { four_h: false, tied: false, biases: false, layer_norms: false, positions: false };
 
 pub(super) fn answer(scene: Scene<'_>) -> MethodAnswer {
     let inputs = scene.inputs;
@@ -21,39 +28,61 @@ pub(super) fn answer(scene: Scene<'_>) -> MethodAnswer {
     let counted = ju_2026::num_parameters(&shape, inputs.vocab_size);
     let used = ju_2026::parameters_used(counted);
     let states = ModelStates {
-        optimizer: ju_2026::optimizer(inputs.optimizer, used).unwrap_or(ju_2026::adam_states(used).optimizer),
+        optimizer: ju_2026::optimizer(inputs.optimizer, used)
+            .unwrap_or(ju_2026::adam_states(used).optimizer),
         ..ju_2026::adam_states(used)
     };
     let checkpointing = inputs.recompute == Recompute::Full;
-    let setup = Setup { zero_stage: inputs.zero_stage, checkpointing, flash_attention: inputs.flash_attention() };
-    let (kept, temporary) = ju_2026::held_activations(&shape, checkpointing, inputs.flash_attention());
+    let setup = Setup {
+        zero_stage: inputs.zero_stage,
+        checkpointing,
+        flash_attention: inputs.flash_attention(),
+    };
+    let (kept, temporary) =
+        ju_2026::held_activations(&shape, checkpointing, inputs.flash_attention());
     let memory = |ranks, sequences| setup.memory(&states, &shape, ranks, sequences);
     let rules = Rules::of(inputs, scene.unit, &memory).data_parallel_only();
     let mut gpus = rules.answer(setup.gpus(&states, &shape, inputs.capacity));
     if gpus.runnable.is_none() {
         gpus.reason.push_str(&setup.why_never(&states, &shape, inputs.capacity, scene.unit));
     }
-    let accumulating = Rules { micro_batch_size: Some(1), ..rules }.smallest().map(|placement| placement.gpus);
+    let accumulating =
+        Rules { micro_batch_size: Some(1), ..rules }.smallest().map(|placement| placement.gpus);
     if let Some(count) = accumulating.filter(|count| Some(*count) != gpus.runnable) {
-        gpus.reason =
-            format!("{} One sequence at a time, with gradient accumulation, {} can.", gpus.reason, gpus_in_words(count));
+        gpus.reason = format!(
+            "{} One sequence at a time, with gradient accumulation, {} can.",
+            gpus.reason,
+            gpus_in_words(count)
+        );
     }
     Draft {
         names: NAMES,
-        lines: lines(inputs, &states, kept.per_rank(inputs.world_size()), temporary.per_rank(inputs.world_size())),
+        lines: lines(
+            inputs,
+            &states,
+            kept.per_rank(inputs.world_size()),
+            temporary.per_rank(inputs.world_size()),
+        ),
         whole_job_total: Some(ju_2026::total(&states, kept + temporary)),
         time: None,
         gpus,
         states: states_use(inputs, counted, used),
         activations: activation_use(inputs),
-        overhead_reason: "the document counts no CUDA context, reserve or other memory outside the model".to_owned(),
+        overhead_reason:
+            "the document counts no CUDA context, reserve or other memory outside the model"
+                .to_owned(),
         not_covered: not_covered(inputs),
         remarks: remarks(inputs, counted, used),
     }
     .finish(scene)
 }
 
-fn lines(inputs: &MethodInputs, states: &ModelStates, kept: Bytes, temporary: Bytes) -> Vec<MethodLine> {
+fn lines(
+    inputs: &MethodInputs,
+    states: &ModelStates,
+    kept: Bytes,
+    temporary: Bytes,
+) -> Vec<MethodLine> {
     let share = ju_2026::states_per_gpu(inputs.zero_stage, states, inputs.world_size());
     let (weights, gradients, optimizer) = match inputs.zero_stage {
         0 => ("2N", "2N", "12N"),
@@ -81,7 +110,12 @@ fn lines(inputs: &MethodInputs, states: &ModelStates, kept: Bytes, temporary: By
         noted(MethodKind::Activations, kept, kept_formula, "B is the whole batch"),
     ];
     if !temporary_formula.is_empty() {
-        lines.push(noted(MethodKind::Temporary, temporary, temporary_formula, "one block while it is recomputed"));
+        lines.push(noted(
+            MethodKind::Temporary,
+            temporary,
+            temporary_formula,
+            "one block while it is recomputed",
+        ));
     }
     lines
 }
@@ -94,12 +128,18 @@ fn states_use(inputs: &MethodInputs, counted: u64, used: u64) -> StatesUse {
         formula: Some("2·V·h + L·(4h² + 2·h·d_ff)"),
         unknown_features: unknown_features(inputs, ASSUMES),
         rounded_from: Some(counted).filter(|counted| *counted != used),
-        bytes: [2.0, 2.0, to_f64(ju_2026::optimizer_bytes_per_parameter(inputs.optimizer).unwrap_or(12))],
+        bytes: [
+            2.0,
+            2.0,
+            to_f64(ju_2026::optimizer_bytes_per_parameter(inputs.optimizer).unwrap_or(12)),
+        ],
         divisors: [share(3), share(2), share(1)],
         notes: [
             Some("it always reckons in 16 bit"),
             Some("it always reckons in 16 bit"),
-            Some("it counts Adam's moments and an fp32 copy of the weights, 4 in all for 8-bit Adam"),
+            Some(
+                "it counts Adam's moments and an fp32 copy of the weights, 4 in all for 8-bit Adam",
+            ),
         ],
     }
 }

@@ -9,7 +9,10 @@ mod solenya;
 
 use crate::units::{Bytes, MemoryUnit, grouped, to_f64};
 
-use super::{Difference, EngineSide, GpuAnswer, MethodAnswer, MethodInputs, MethodKind, MethodLine, MethodTime};
+use super::{
+    Difference, EngineSide, GpuAnswer, MethodAnswer, MethodInputs, MethodKind, MethodLine,
+    MethodTime,
+};
 use reasons::{ActivationUse, StatesUse};
 
 /// Returns the answers of all five methods for that scenario, in the documents' order, memory in
@@ -92,7 +95,8 @@ impl Draft {
         };
         answer.differences.extend(reasons::of_parameters(scene, &self.states));
         for kind in MethodKind::ALL {
-            let (says, engine_says) = (scene.unit.show(answer.bytes_of(kind)), scene.unit.show(scene.engine.of(kind)));
+            let (says, engine_says) =
+                (scene.unit.show(answer.bytes_of(kind)), scene.unit.show(scene.engine.of(kind)));
             if says == engine_says {
                 continue;
             }
@@ -106,9 +110,16 @@ impl Draft {
                 MethodKind::Overhead => vec![self.overhead_reason.clone()],
             };
             if why.is_empty() {
-                why.push("the engine adds the tensors of the most loaded GPU one by one".to_owned());
+                why.push(
+                    "the engine adds the tensors of the most loaded GPU one by one".to_owned(),
+                );
             }
-            answer.differences.push(Difference { term: kind.name(), says, engine_says, why: reasons::sentence(&why) });
+            answer.differences.push(Difference {
+                term: kind.name(),
+                says,
+                engine_says,
+                why: reasons::sentence(&why),
+            });
         }
         answer
     }
@@ -125,7 +136,11 @@ fn not_described(names: Names, not_covered: Vec<&'static str>) -> MethodAnswer {
         per_gpu_total: Bytes::ZERO,
         whole_job_total: None,
         time: None,
-        gpus: GpuAnswer { arithmetic: None, runnable: None, reason: "This document describes training only.".to_owned() },
+        gpus: GpuAnswer {
+            arithmetic: None,
+            runnable: None,
+            reason: "This document describes training only.".to_owned(),
+        },
         not_covered,
         differences: Vec::new(),
         remarks: Vec::new(),
@@ -137,9 +152,13 @@ fn same_on_every_gpu(scene: Scene<'_>, total: Bytes) -> GpuAnswer {
     let (need, room) = (scene.unit.show(total), scene.unit.show(scene.inputs.capacity));
     let fits = total <= scene.inputs.capacity;
     let reason = if fits {
-        format!("One GPU holds {need} of {room}. The document has no formula that splits memory over several.")
+        format!(
+            "One GPU holds {need} of {room}. The document has no formula that splits memory over several."
+        )
     } else {
-        format!("Every GPU would need {need} of {room}: the document has no formula that splits memory over several.")
+        format!(
+            "Every GPU would need {need} of {room}: the document has no formula that splits memory over several."
+        )
     };
     GpuAnswer { arithmetic: None, runnable: fits.then_some(1), reason }
 }

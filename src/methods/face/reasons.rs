@@ -61,7 +61,9 @@ pub(super) struct ActivationUse {
 pub(super) fn sentence(reasons: &[String]) -> String {
     let joined = reasons.join("; ");
     let mut letters = joined.chars();
-    letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_ascii_uppercase(), letters.as_str()))
+    letters.next().map_or_else(String::new, |first| {
+        format!("{}{}.", first.to_ascii_uppercase(), letters.as_str())
+    })
 }
 
 /// Bytes that the engine keeps per parameter: weights, gradients, optimizer with master weights.
@@ -76,12 +78,22 @@ fn engine_bytes(inputs: &MethodInputs) -> [f64; 3] {
     let share = |served| if matches!(served, Served::Those(_)) { f64::NAN } else { 1.0 };
     let moments = inputs.optimizer.spec().state_bytes_per_parameter(recipe.optimizer_state, share);
     let copy = recipe.gradient_copy.map_or(0.0, width);
-    [width(recipe.parameter), width(recipe.gradient) + copy, recipe.master.map_or(0.0, width) + moments]
+    [
+        width(recipe.parameter),
+        width(recipe.gradient) + copy,
+        recipe.master.map_or(0.0, width) + moments,
+    ]
 }
 
 /// The layout's divisors of weights, gradients and optimizer.
 fn layout_divisors(inputs: &MethodInputs) -> [u64; 3] {
-    let share = |from: u8| if inputs.is_training() && inputs.zero_stage >= from { inputs.data_parallel_size } else { 1 };
+    let share = |from: u8| {
+        if inputs.is_training() && inputs.zero_stage >= from {
+            inputs.data_parallel_size
+        } else {
+            1
+        }
+    };
     [3, 2, 1].map(|from| product([inputs.model_parallel_size(), share(from)]).max(1))
 }
 
@@ -94,9 +106,18 @@ pub(super) fn of_parameters(scene: Scene<'_>, states: &StatesUse) -> Option<Diff
     } else {
         format!("this model has {}", states.unknown_features.join(", "))
     };
-    let rounds = states.rounded_from.map(|count| format!("the document then rounds {} to whole billions", parameters(count)));
-    let why = sentence(&[format!("it takes {formula}"), features].into_iter().chain(rounds).collect::<Vec<_>>());
-    Some(Difference { term: "parameters", says: parameters(says), engine_says: parameters(engine), why })
+    let rounds = states
+        .rounded_from
+        .map(|count| format!("the document then rounds {} to whole billions", parameters(count)));
+    let why = sentence(
+        &[format!("it takes {formula}"), features].into_iter().chain(rounds).collect::<Vec<_>>(),
+    );
+    Some(Difference {
+        term: "parameters",
+        says: parameters(says),
+        engine_says: parameters(engine),
+        why,
+    })
 }
 
 /// Reasons for a difference in weights, gradients or optimizer.
@@ -110,15 +131,26 @@ pub(super) fn of_states(scene: Scene<'_>, states: &StatesUse, kind: MethodKind) 
     let by = |values: [u64; 3]| values.get(index).copied().unwrap_or(1);
     let mut why = Vec::new();
     if matches!(kind, MethodKind::Gradients) && gradients_are_missing(scene) {
-        why.push("without accumulation not all gradients exist at the moment of the engine's peak".to_owned());
+        why.push(
+            "without accumulation not all gradients exist at the moment of the engine's peak"
+                .to_owned(),
+        );
     }
     let (says, engine) = (states.parameters, scene.engine.parameters);
     if says != engine {
-        why.push(format!("it assumes {} parameters, the model has {}", parameters(says), parameters(engine)));
+        why.push(format!(
+            "it assumes {} parameters, the model has {}",
+            parameters(says),
+            parameters(engine)
+        ));
     }
     let (mine, theirs) = (at(states.bytes), at(engine_bytes(scene.inputs)));
     if (mine - theirs).abs() > 1e-9 {
-        why.push(format!("it takes {} bytes per parameter where this run keeps {}", number(mine), number(theirs)));
+        why.push(format!(
+            "it takes {} bytes per parameter where this run keeps {}",
+            number(mine),
+            number(theirs)
+        ));
         why.extend(states.notes.get(index).copied().flatten().map(str::to_owned));
     }
     let (mine, theirs) = (by(states.divisors), by(layout_divisors(scene.inputs)));
@@ -133,17 +165,25 @@ pub(super) fn of_states(scene: Scene<'_>, states: &StatesUse, kind: MethodKind) 
     if matches!(kind, MethodKind::Optimizer) && scene.inputs.optimizer.spec().has_vectors() {
         why.push("the engine counts the optimizer's small scale and factor vectors".to_owned());
     }
-    if matches!(kind, MethodKind::Optimizer) && scene.inputs.optimizer.spec().tells_parameters_apart() {
-        why.push("the engine counts for each parameter the states that this optimizer keeps of it".to_owned());
+    if matches!(kind, MethodKind::Optimizer)
+        && scene.inputs.optimizer.spec().tells_parameters_apart()
+    {
+        why.push(
+            "the engine counts for each parameter the states that this optimizer keeps of it"
+                .to_owned(),
+        );
     }
     why
 }
 
 /// True if the engine's peak lies where backward has not written all gradients.
 fn gradients_are_missing(scene: Scene<'_>) -> bool {
-    let ([_, bytes, _], [_, divisor, _]) = (engine_bytes(scene.inputs), layout_divisors(scene.inputs));
+    let ([_, bytes, _], [_, divisor, _]) =
+        (engine_bytes(scene.inputs), layout_divisors(scene.inputs));
     let all = bytes * to_f64(scene.engine.parameters) / to_f64(divisor);
-    scene.inputs.is_training() && scene.inputs.micro_batches() == 1 && scene.engine.gradients.as_f64() < 0.95 * all
+    scene.inputs.is_training()
+        && scene.inputs.micro_batches() == 1
+        && scene.engine.gradients.as_f64() < 0.95 * all
 }
 
 /// Reasons for a difference in activations.
@@ -156,7 +196,11 @@ pub(super) fn of_activations(scene: Scene<'_>, activations: &ActivationUse) -> V
     let (batch, shared_by) = activations.sequences;
     if batch != product([inputs.micro_batch_size, shared_by]) {
         let held = to_f64(batch) / to_f64(shared_by.max(1));
-        why.push(format!("sequences held at once: {} there, {} in this run", number(held), inputs.micro_batch_size));
+        why.push(format!(
+            "sequences held at once: {} there, {} in this run",
+            number(held),
+            inputs.micro_batch_size
+        ));
     }
     why.extend(of_scores(scene, activations));
     why.extend(of_block(inputs, activations.assumes_four_h));
@@ -182,23 +226,39 @@ fn of_scores(scene: Scene<'_>, activations: &ActivationUse) -> Option<String> {
     if inputs.recompute == Recompute::Full {
         return None;
     }
-    let ActivationUse { score_bytes, score_divisor, sequences: (batch, shared_by), .. } = *activations;
-    let matrix = product([inputs.num_attention_heads, inputs.seq_length, inputs.seq_length, inputs.num_hidden_layers]);
-    let counted = || scene.unit.show(Bytes(product([score_bytes, matrix, batch])).per_rank(product([shared_by, score_divisor])));
+    let ActivationUse { score_bytes, score_divisor, sequences: (batch, shared_by), .. } =
+        *activations;
+    let matrix = product([
+        inputs.num_attention_heads,
+        inputs.seq_length,
+        inputs.seq_length,
+        inputs.num_hidden_layers,
+    ]);
+    let counted = || {
+        scene.unit.show(
+            Bytes(product([score_bytes, matrix, batch]))
+                .per_rank(product([shared_by, score_divisor])),
+        )
+    };
     let left_out = || {
         let kept = Bytes(product([5, matrix, inputs.micro_batch_size]));
         scene.unit.show(kept.per_rank(inputs.tensor_model_parallel_size))
     };
     let kept = !inputs.flash_attention() && inputs.recompute == Recompute::None;
     match (score_bytes > 0, kept) {
-        (true, false) if inputs.flash_attention() => {
-            Some(format!("it counts {} of attention scores although FlashAttention keeps them on the chip", counted()))
+        (true, false) if inputs.flash_attention() => Some(format!(
+            "it counts {} of attention scores although FlashAttention keeps them on the chip",
+            counted()
+        )),
+        (true, false) => {
+            Some(format!("it counts {} of attention scores that this run recomputes", counted()))
         }
-        (true, false) => Some(format!("it counts {} of attention scores that this run recomputes", counted())),
-        (false, true) => Some(format!("it leaves out the attention scores, {} at 5 bytes each", left_out())),
-        (true, true) if score_bytes != 5 => {
-            Some(format!("it keeps {score_bytes} bytes per attention score, without dropout's mask and output"))
+        (false, true) => {
+            Some(format!("it leaves out the attention scores, {} at 5 bytes each", left_out()))
         }
+        (true, true) if score_bytes != 5 => Some(format!(
+            "it keeps {score_bytes} bytes per attention score, without dropout's mask and output"
+        )),
         _ => None,
     }
 }
@@ -212,7 +272,10 @@ fn of_block(inputs: &MethodInputs, assumes_four_h: bool) -> Vec<String> {
     }
     let (h, inner) = (inputs.hidden_size, inputs.intermediate_size);
     if assumes_four_h && inner != product([4, h]) {
-        why.push(format!("it assumes a feed-forward layer of 4h = {}, this model's is {inner} wide", product([4, h])));
+        why.push(format!(
+            "it assumes a feed-forward layer of 4h = {}, this model's is {inner} wide",
+            product([4, h])
+        ));
     }
     if inputs.gated_mlp {
         why.push("it assumes two MLP matrices, a gated MLP keeps a third tensor".to_owned());
@@ -241,7 +304,9 @@ pub(super) fn of_temporary(scene: Scene<'_>, says: Bytes) -> Vec<String> {
     parts.push("logits, loss and gradients in flight");
     let parts = parts.join(", ");
     if says == Bytes::ZERO {
-        vec![format!("the document has no temporary memory; the engine counts what lives at the peak: {parts}")]
+        vec![format!(
+            "the document has no temporary memory; the engine counts what lives at the peak: {parts}"
+        )]
     } else {
         vec![format!("the engine counts what lives at the peak: {parts}")]
     }
@@ -252,9 +317,12 @@ pub(super) fn of_cache(scene: Scene<'_>, says: Bytes) -> Vec<String> {
     if says == Bytes::ZERO {
         return vec!["the document has no formula for the cache".to_owned()];
     }
-    let MethodInputs { tensor_model_parallel_size: t, num_key_value_heads: heads, .. } = *scene.inputs;
+    let MethodInputs { tensor_model_parallel_size: t, num_key_value_heads: heads, .. } =
+        *scene.inputs;
     if t > heads {
-        return vec![format!("it divides by {t}, but {heads} key/value heads are copied to the other tensor ranks")];
+        return vec![format!(
+            "it divides by {t}, but {heads} key/value heads are copied to the other tensor ranks"
+        )];
     }
     Vec::new()
 }
@@ -266,13 +334,20 @@ pub(super) fn unknown_features(inputs: &MethodInputs, assumes: Assumes) -> Vec<S
         features.push("a gated MLP with three matrices".to_owned());
     }
     if assumes.four_h && inputs.intermediate_size != product([4, inputs.hidden_size]) {
-        features.push(format!("a feed-forward width of {} instead of 4h", inputs.intermediate_size));
+        features
+            .push(format!("a feed-forward width of {} instead of 4h", inputs.intermediate_size));
     }
     if inputs.num_key_value_heads != inputs.num_attention_heads {
-        features.push(format!("{} key/value heads for {} query heads", inputs.num_key_value_heads, inputs.num_attention_heads));
+        features.push(format!(
+            "{} key/value heads for {} query heads",
+            inputs.num_key_value_heads, inputs.num_attention_heads
+        ));
     }
     if product([inputs.num_attention_heads, inputs.head_dim]) != inputs.hidden_size {
-        features.push(format!("{} heads of {}, which is not h", inputs.num_attention_heads, inputs.head_dim));
+        features.push(format!(
+            "{} heads of {}, which is not h",
+            inputs.num_attention_heads, inputs.head_dim
+        ));
     }
     match (assumes.tied, inputs.tie_word_embeddings) {
         (true, false) => features.push("an output head of its own".to_owned()),
@@ -300,7 +375,10 @@ pub(super) fn unknown_features(inputs: &MethodInputs, assumes: Assumes) -> Vec<S
 
 /// The assumptions of a parameter formula.
 #[derive(Clone, Copy)]
-#[expect(clippy::struct_excessive_bools, reason = "five independent yes-or-no assumptions of a formula")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "five independent yes-or-no assumptions of a formula"
+)]
 pub(super) struct Assumes {
     /// A feed-forward layer of width 4h.
     pub four_h: bool,
@@ -317,7 +395,11 @@ pub(super) struct Assumes {
 /// A number with at most two decimals and no trailing zeros.
 fn number(value: f64) -> String {
     let text = grouped(value, 2);
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
 }
 
 /// In how many parts a document divides an amount, and in how many this layout does.

@@ -10,7 +10,8 @@ use super::{Draft, Names, Scene, line, not_described, noted, same_on_every_gpu};
 
 const NAMES: Names = Names { id: "solenya", title: "Solenya", document: "Training memory" };
 
-const ASSUMES: Assumes = Assumes { four_h: false, tied: true, biases: true, layer_norms: true, positions: true };
+const ASSUMES: Assumes =
+    Assumes { four_h: false, tied: true, biases: true, layer_norms: true, positions: true };
 
 pub(super) fn answer(scene: Scene<'_>) -> MethodAnswer {
     let inputs = scene.inputs;
@@ -19,8 +20,10 @@ pub(super) fn answer(scene: Scene<'_>) -> MethodAnswer {
     }
     let shape = inputs.shape(inputs.micro_batch_size);
     let count = method::num_parameters(&shape, inputs.vocab_size);
-    let mixed =
-        matches!(inputs.precision, TrainingPrecision::Bf16Mixed | TrainingPrecision::Fp16Mixed | TrainingPrecision::Bf16Pure);
+    let mixed = matches!(
+        inputs.precision,
+        TrainingPrecision::Bf16Mixed | TrainingPrecision::Fp16Mixed | TrainingPrecision::Bf16Pure
+    );
     let precision = if mixed { Precision::MIXED } else { Precision::FP32 };
     let optimizer = method::optimizer_bytes_per_parameter(inputs.optimizer).unwrap_or(8);
     let activations = method::activations(&shape);
@@ -81,7 +84,9 @@ fn not_covered(inputs: &MethodInputs) -> Vec<&'static str> {
         missing.push("a formula for recomputation: computed as none");
     }
     if inputs.world_size() > 1 {
-        missing.push("a formula for several GPUs: ZeRO is described, the amounts are of one GPU alone");
+        missing.push(
+            "a formula for several GPUs: ZeRO is described, the amounts are of one GPU alone",
+        );
     }
     if method::optimizer_bytes_per_parameter(inputs.optimizer).is_none() {
         missing.push("this optimizer: computed as Adam");
@@ -99,7 +104,10 @@ fn remarks(inputs: &MethodInputs, mixed: bool) -> Vec<String> {
             .push("It calls the cost of mixed precision slight; by its formulas weights and gradients grow by half.".to_owned());
     }
     if inputs.optimizer.key() == method::EIGHT_BIT {
-        remarks.push("It counts one byte for 8-bit Adam, which keeps two moments of one byte each.".to_owned());
+        remarks.push(
+            "It counts one byte for 8-bit Adam, which keeps two moments of one byte each."
+                .to_owned(),
+        );
     }
     remarks
 }

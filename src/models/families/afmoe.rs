@@ -43,6 +43,12 @@ pub const FAMILY: FamilySpec = FamilySpec {
     qk_norm: Flag::Is(true),
     norms: Norms::Are(4),
     window: Window::AllButEvery { period: 4, window: 1024 },
-    experts: Some(Experts { width: 1408, shared: 2, first_dense: 1, chosen_by: &["num_dense_layers"], ..Experts::of(64, 6) }),
+    experts: Some(Experts {
+        width: 1408,
+        shared: 2,
+        first_dense: 1,
+        chosen_by: &["num_dense_layers"],
+        ..Experts::of(64, 6)
+    }),
     ..FamilySpec::PLAIN
 };

@@ -36,7 +36,10 @@ pub const FAMILY: FamilySpec = FamilySpec {
         ..Experts::of(512, 8)
     }),
     latent: Some(Latent { query_rank: 0, rank: 512, rope: 64, nope: 128, value: 128 }),
-    states: Some(States { fp32: true, ..States::of(MixerKind::KimiWhole, Attends::LastOfGroup(6), [0, 128, 0, 0, 4]) }),
+    states: Some(States {
+        fp32: true,
+        ..States::of(MixerKind::KimiWhole, Attends::LastOfGroup(6), [0, 128, 0, 0, 4])
+    }),
     only: &[Only::else_refused("kda_safe_gate", &["true"], "decays without limits")],
     not_looked_at: &["linear_num_heads", "q_lora_rank", "qk_head_dim"],
     ..super::kimi_linear::FAMILY

@@ -22,6 +22,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
     }),
     // The head's weight is normed, which adds no parameter.
     not_looked_at: &["norm_head"],
-    only: &[Only { key: "multi_gate", values: &["false"], otherwise: Otherwise::NotCounted, unless: None }],
+    only: &[Only {
+        key: "multi_gate",
+        values: &["false"],
+        otherwise: Otherwise::NotCounted,
+        unless: None,
+    }],
     ..FamilySpec::PLAIN
 };

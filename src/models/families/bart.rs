@@ -28,7 +28,11 @@ const BLOCKS: Modules = Modules {
 /// Choices of the encoder.
 pub(super) const SOURCE: Modules = Modules {
     position_ids: PositionIds::FromTokens,
-    encoder: EncoderModules { buffers: PositionBuffers::None, embeds_in_module: false, ..EncoderModules::PLAIN },
+    encoder: EncoderModules {
+        buffers: PositionBuffers::None,
+        embeds_in_module: false,
+        ..EncoderModules::PLAIN
+    },
     ..BLOCKS
 };
 

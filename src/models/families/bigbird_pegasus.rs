@@ -16,7 +16,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "bigbird_pegasus",
         choice: FamilyChoice { rank: 172, word: "bigbirdpegasus", label: "BigBird-PEGASUS" },
         encoder: EncoderModules { trains: false, ..super::bart::FAMILY.modules.encoder },
-        shape: Some(ShapeRule { source: true, may_norm_queries_and_keys: false, ..ShapeRule::CLASSIC }),
+        shape: Some(ShapeRule {
+            source: true,
+            may_norm_queries_and_keys: false,
+            ..ShapeRule::CLASSIC
+        }),
         ..*super::bart::FAMILY.modules
     },
     positions: LEARNED,
@@ -26,7 +30,13 @@ pub const FAMILY: FamilySpec = FamilySpec {
     attention_bias: Flag::Key("use_bias", false),
     output_bias: Flag::Key("use_bias", false),
     source: Some(SourceKeys { finish, ..SourceKeys::encoder(16, 16, 4096).or_absent() }),
-    not_looked_at: &["encoder_layerdrop", "decoder_layerdrop", "attention_type", "block_size", "num_random_blocks"],
+    not_looked_at: &[
+        "encoder_layerdrop",
+        "decoder_layerdrop",
+        "attention_type",
+        "block_size",
+        "num_random_blocks",
+    ],
     sizes: Sizes::of([1024, 4096], 16, 16, 96_103, 4096),
     ..super::bart::FAMILY
 };

@@ -12,7 +12,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
         choice: FamilyChoice { rank: 70, word: "bitnet", label: "BitNet" },
         norms_before_last_products: true,
         tensor_plan: None,
-        shape: Some(ShapeRule { mlp_bias: Some(false), may_norm_queries_and_keys: false, ..ShapeRule::PLAIN }),
+        shape: Some(ShapeRule {
+            mlp_bias: Some(false),
+            may_norm_queries_and_keys: false,
+            ..ShapeRule::PLAIN
+        }),
         ..Modules::PLAIN
     },
     // The norm of attention's output is as wide as the residual stream.

@@ -27,8 +27,14 @@ const ENCODER: [(&str, u64); 8] = [
     ("cross_attn_all_layers", 0),
 ];
 const OF_PATCHER: [(&str, u64); 5] = transformer([768, 2048, 14, 12]);
-const PATCHER: [(&str, u64); 6] =
-    [OF_PATCHER[0], OF_PATCHER[1], OF_PATCHER[2], OF_PATCHER[3], OF_PATCHER[4], ("vocab_size", 260)];
+const PATCHER: [(&str, u64); 6] = [
+    OF_PATCHER[0],
+    OF_PATCHER[1],
+    OF_PATCHER[2],
+    OF_PATCHER[3],
+    OF_PATCHER[4],
+    ("vocab_size", 260),
+];
 
 /// Layers of a transformer of that width, inner width, depth, heads and key/value heads.
 fn layers([h, inner, layers, heads, key_heads]: [u64; 5]) -> u64 {
@@ -45,7 +51,8 @@ fn across([h, heads, key_heads]: [u64; 3]) -> u64 {
 fn rest(model: &Counted, own: &Own, _: Said<'_>) -> u64 {
     let [global_width, all, patched, rows, functions, has_patcher, books] =
         [own[0], own[1], own[2], own[3], own[4], own[5], own[6]];
-    let [encoder, global, patcher] = [7, 15, 20].map(|at| [own[at], own[at + 1], own[at + 2], own[at + 3], own[at + 4]]);
+    let [encoder, global, patcher] =
+        [7, 15, 20].map(|at| [own[at], own[at + 1], own[at + 2], own[at + 3], own[at + 4]]);
     let [words, joined, joins_all] = [own[12], own[13], own[14]];
     let (h, depth) = (model.hidden_size, model.num_hidden_layers);
     let times = |all: u64, layers: u64| if all > 0 { layers } else { 1 };
@@ -68,7 +75,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["blt"],
     class: "Blt",
     labels: &[("blt", "BLT")],
-    modules: &Modules { model_type: "blt", choice: FamilyChoice { rank: 653, word: "blt", label: "BLT" }, ..Modules::COUNTED },
+    modules: &Modules {
+        model_type: "blt",
+        choice: FamilyChoice { rank: 653, word: "blt", label: "BLT" },
+        ..Modules::COUNTED
+    },
     encoder: Some(Encoder::DECODER),
     within: "decoder_config",
     own_rule: OwnSizes::Rest(rest),
@@ -86,7 +97,12 @@ pub const FAMILY: FamilySpec = FamilySpec {
         ("global_config", &transformer([2048, 5632, 25, 16])),
         ("patcher_config", &PATCHER),
     ],
-    not_looked_at: &["local_attention_window_len", "patch_size", "patching_batch_size", "sliding_window"],
+    not_looked_at: &[
+        "local_attention_window_len",
+        "patch_size",
+        "patching_batch_size",
+        "sliding_window",
+    ],
     sizes: Sizes::of([1024, 2816], 9, 16, 260, 24_576),
     ..FamilySpec::PLAIN
 };

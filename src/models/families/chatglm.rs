@@ -18,7 +18,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
     mlp_bias: Flag::Key("add_bias_linear", false),
     only: &[
         Only::else_refused("rmsnorm", &["true"], "layer norms"),
-        Only::else_refused("multi_query_attention", &["true"], "a key/value head for each query head"),
+        Only::else_refused(
+            "multi_query_attention",
+            &["true"],
+            "a key/value head for each query head",
+        ),
         Only::else_refused("post_layer_norm", &["true"], "no final norm"),
     ],
     not_looked_at: &["apply_query_key_layer_scaling"],

@@ -3,5 +3,9 @@
 use crate::models::prelude::*;
 
 /// `codegen`.
-pub const FAMILY: FamilySpec =
-    FamilySpec { names: &["codegen"], class: "CodeGen", labels: &[("codegen", "CodeGen")], ..super::gptj::FAMILY };
+pub const FAMILY: FamilySpec = FamilySpec {
+    names: &["codegen"],
+    class: "CodeGen",
+    labels: &[("codegen", "CodeGen")],
+    ..super::gptj::FAMILY
+};

@@ -32,10 +32,19 @@ pub const FAMILY: FamilySpec = FamilySpec {
     sizes: Sizes::of([8192, 22_528], 40, 64, 256_000, 8192).head(128),
     qk_norm: Flag::Is(false),
     window: Window::AllButEvery { period: 4, window: 4096 },
-    experts: Some(Experts { may_share: true, chosen_by: &["mlp_layer_types", "first_k_dense_replace"], ..Experts::of(8, 2) }),
+    experts: Some(Experts {
+        may_share: true,
+        chosen_by: &["mlp_layer_types", "first_k_dense_replace"],
+        ..Experts::of(8, 2)
+    }),
     dense_inner: Some(("prefix_dense_intermediate_size", 0)),
     only: &[
-        Only { key: "expert_selection_fn", values: &["softmax"], otherwise: Otherwise::NotCounted, unless: None },
+        Only {
+            key: "expert_selection_fn",
+            values: &["softmax"],
+            otherwise: Otherwise::NotCounted,
+            unless: None,
+        },
         Only {
             key: "rms_norm_eps",
             values: &["null"],
@@ -47,7 +56,9 @@ pub const FAMILY: FamilySpec = FamilySpec {
         Only {
             key: "first_k_dense_replace",
             values: &["0"],
-            otherwise: Otherwise::Refused("dense layers whose windows the file leaves to a rule of their own"),
+            otherwise: Otherwise::Refused(
+                "dense layers whose windows the file leaves to a rule of their own",
+            ),
             unless: Some("layer_types"),
         },
     ],

@@ -9,7 +9,8 @@ fn rest(model: &Counted, [ratio, places, ..]: &Own, _: Said<'_>) -> u64 {
     let heads = (model.num_attention_heads / ratio.max(&1)).max(1);
     let width = heads * (h / heads / 2);
     let attention = 3 * (h * width + width) + h * h + h;
-    let convolution = h * places + h * width + width + (width + 1) * heads * places + h * width + width;
+    let convolution =
+        h * places + h * width + width + (width + 1) * heads * places + h * width + width;
     model.num_hidden_layers * (attention + convolution)
 }
 

@@ -7,7 +7,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["cwm"],
     class: "Cwm",
     labels: &[("cwm", "CWM")],
-    modules: &Modules { model_type: "cwm", choice: FamilyChoice { rank: 30, word: "cwm", label: "CWM" }, ..Modules::PLAIN },
+    modules: &Modules {
+        model_type: "cwm",
+        choice: FamilyChoice { rank: 30, word: "cwm", label: "CWM" },
+        ..Modules::PLAIN
+    },
     sizes: Sizes::of([6144, 21_504], 64, 48, 128_256, 131_072).kv(8).head(128),
     window: Window::Where { slides: |layer, _| !layer.is_multiple_of(4), window: 8192 },
     ..FamilySpec::PLAIN

@@ -11,7 +11,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "deberta",
         choice: FamilyChoice { rank: 90, word: "deberta", label: "DeBERTa" },
         measured: Measured { written_out: false, ..Modules::PLAIN.measured },
-        encoder: EncoderModules { trains: false, keys_without_bias: true, ..super::deberta_v2::FAMILY.modules.encoder },
+        encoder: EncoderModules {
+            trains: false,
+            keys_without_bias: true,
+            ..super::deberta_v2::FAMILY.modules.encoder
+        },
         ..*super::deberta_v2::FAMILY.modules
     },
     sizes: Sizes::of([768, 3072], 12, 12, 50_265, 512),

@@ -10,7 +10,10 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "deepseek_v32",
         choice: FamilyChoice { rank: 75, word: "deepseek-v32", label: "DeepSeek-V3.2" },
-        experts: ExpertModules { corrects_in_fp32: true, ..super::deepseek_v3::FAMILY.modules.experts },
+        experts: ExpertModules {
+            corrects_in_fp32: true,
+            ..super::deepseek_v3::FAMILY.modules.experts
+        },
         takes_prefix: false,
         tensor_plan: None,
         shape: Some(ShapeRule {

@@ -9,11 +9,13 @@ use crate::models::prelude::*;
 fn keeps(model: &Counted, _: &Own, _: Said<'_>) -> Vec<CachePart> {
     let Some(compressed) = &model.compressed else { return Vec::new() };
     let (d, index, [near, far]) = (model.head_dim, compressed.index_head_dim, compressed.rates);
-    let [chosen, heavy] = [Compresses::AndChooses, Compresses::Heavily].map(|way| compressed.count(way));
+    let [chosen, heavy] =
+        [Compresses::AndChooses, Compresses::Heavily].map(|way| compressed.count(way));
     let of = CachePart::of;
     let overlap = of(CachePartKind::Waiting, chosen, near * (d + index)).once();
     let parts = vec![
-        of(CachePartKind::Keys, model.num_hidden_layers, d).within(model.sliding_window.unwrap_or(0)),
+        of(CachePartKind::Keys, model.num_hidden_layers, d)
+            .within(model.sliding_window.unwrap_or(0)),
         of(CachePartKind::CompressedKeys, chosen, d).every(near),
         of(CachePartKind::IndexKeys, chosen, index).every(near),
         of(CachePartKind::Waiting, chosen, 4 * (d + index)).within(near.saturating_sub(1)),
@@ -38,7 +40,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
         rotary_tables: RotaryTables::Halves,
         tables_for_each_kind: true,
         mask_for_each_kind: false,
-        encoder: EncoderModules { buffers: PositionBuffers::None, embeds_in_module: false, ..EncoderModules::PLAIN },
+        encoder: EncoderModules {
+            buffers: PositionBuffers::None,
+            embeds_in_module: false,
+            ..EncoderModules::PLAIN
+        },
         experts: ExpertModules { router_first: true, limits_gates: true, ..ExpertModules::PLAIN },
         takes_prefix: false,
         tensor_plan: None,
@@ -50,7 +56,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
     compresses: true,
     sinks: true,
     window: Window::All(128),
-    layers_by_rate: &[(0, "sliding_attention"), (4, "compressed_sparse_attention"), (128, "heavily_compressed_attention")],
+    layers_by_rate: &[
+        (0, "sliding_attention"),
+        (4, "compressed_sparse_attention"),
+        (128, "heavily_compressed_attention"),
+    ],
     own_sizes: &[
         ("q_lora_rank", 1024),
         ("o_groups", 8),
@@ -61,8 +71,17 @@ pub const FAMILY: FamilySpec = FamilySpec {
         ("hc_mult", 4),
         ("hc_sinkhorn_iters", 20),
     ],
-    own_groups: &[("compress_rates", &[("compressed_sparse_attention", 4), ("heavily_compressed_attention", 128)])],
-    not_looked_at: &["qk_nope_head_dim", "n_group", "topk_group", "attention_bias", "first_k_dense_replace"],
+    own_groups: &[(
+        "compress_rates",
+        &[("compressed_sparse_attention", 4), ("heavily_compressed_attention", 128)],
+    )],
+    not_looked_at: &[
+        "qk_nope_head_dim",
+        "n_group",
+        "topk_group",
+        "attention_bias",
+        "first_k_dense_replace",
+    ],
     inner: InnerWidth::Stated(&["moe_intermediate_size"]),
     sizes: Sizes::of([4096, 2048], 43, 64, 129_280, 1_048_576).kv(1).head(512),
     rotary_percent: 12.5,

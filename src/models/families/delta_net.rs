@@ -9,7 +9,11 @@ fn rest(model: &Counted, _: &Own, said: Said<'_>) -> u64 {
     let (keys, values) = (widened(model, said, "expand_k", 2), widened(model, said, "expand_v", 2));
     let columns = 2 * keys + values;
     let gates = stated(said, "use_gate", 0) * h * values + stated(said, "use_beta", 1) * h * heads;
-    attends_or(model, said, h * columns + convolved(said, columns, 1) + gates + values / heads + values * h)
+    attends_or(
+        model,
+        said,
+        h * columns + convolved(said, columns, 1) + gates + values / heads + values * h,
+    )
 }
 
 /// `delta_net`.

@@ -13,7 +13,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
         differential: true,
         takes_prefix: false,
         tensor_plan: None,
-        shape: Some(ShapeRule { mlp_bias: Some(false), may_norm_queries_and_keys: false, ..ShapeRule::PLAIN }),
+        shape: Some(ShapeRule {
+            mlp_bias: Some(false),
+            may_norm_queries_and_keys: false,
+            ..ShapeRule::PLAIN
+        }),
         ..Modules::PLAIN
     },
     rounds_heads_down: true,

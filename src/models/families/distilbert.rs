@@ -13,7 +13,10 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "distilbert",
         choice: FamilyChoice { rank: 62, word: "distilbert", label: "DistilBERT" },
         registers_head_bias_twice: false,
-        encoder: EncoderModules { tasks: TaskHeads::dense(DenseFunction::Relu), ..super::bert::FAMILY.modules.encoder },
+        encoder: EncoderModules {
+            tasks: TaskHeads::dense(DenseFunction::Relu),
+            ..super::bert::FAMILY.modules.encoder
+        },
         ..*super::bert::FAMILY.modules
     },
     sizes: Sizes::of([768, 3072], 6, 12, 30_522, 512),

@@ -5,8 +5,13 @@ use crate::config::Mla;
 use crate::models::prelude::*;
 
 /// Latent attention of layers that slide, unless a file says otherwise.
-const SLIDING: Mla =
-    Mla { q_lora_rank: Some(1024), kv_lora_rank: 1024, qk_rope_head_dim: 64, qk_nope_head_dim: 192, v_head_dim: 128 };
+const SLIDING: Mla = Mla {
+    q_lora_rank: Some(1024),
+    kv_lora_rank: 1024,
+    qk_rope_head_dim: 64,
+    qk_nope_head_dim: 192,
+    v_head_dim: 128,
+};
 /// Files of older versions state these sizes under keys that begin so.
 const OTHERWISE: &str = "layers that slide of another shape";
 
@@ -46,12 +51,18 @@ fn other(model: &Counted, own: &Own, said: Said<'_>) -> Option<(u64, u64, Mla)> 
 
 /// Attention of layers of either shape, and indexers.
 fn rest(model: &Counted, own: &Own, said: Said<'_>) -> u64 {
-    let Some((mla, (other, heads, of_other))) = model.mla.zip(other(model, own, said)) else { return 0 };
+    let Some((mla, (other, heads, of_other))) = model.mla.zip(other(model, own, said)) else {
+        return 0;
+    };
     let [index_heads, index_width, ..] = *own;
     let slide = sliding(model, said);
-    let indexed = said("layer_types", "indexed_attention").unwrap_or(model.num_hidden_layers - slide);
-    let whole = (model.num_hidden_layers - other) * attention(model, model.num_attention_heads, mla);
-    whole + other * attention(model, heads, of_other) + indexed * indexer(model, [index_heads, index_width])
+    let indexed =
+        said("layer_types", "indexed_attention").unwrap_or(model.num_hidden_layers - slide);
+    let whole =
+        (model.num_hidden_layers - other) * attention(model, model.num_attention_heads, mla);
+    whole
+        + other * attention(model, heads, of_other)
+        + indexed * indexer(model, [index_heads, index_width])
 }
 
 /// Latent vectors and rotated keys of layers of either shape, and the keys of indexers, which are made of fp32 positions.

@@ -19,7 +19,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
             loss_in_fp32: true,
             ..EncoderModules::PLAIN
         },
-        shape: Some(ShapeRule { encoder: true, may_norm_queries_and_keys: false, ..ShapeRule::PLAIN }),
+        shape: Some(ShapeRule {
+            encoder: true,
+            may_norm_queries_and_keys: false,
+            ..ShapeRule::PLAIN
+        }),
         ..Modules::PLAIN
     },
     sizes: Sizes::of([768, 3072], 12, 12, 128_256, 8192),

@@ -24,6 +24,9 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     rotary_percent: 100.0,
     sizes: Sizes::of([4096, 14_336], 32, 32, 128_000, 8192).kv(8),
-    states: Some(States { prefix: "mamba_", ..States::of(MixerKind::FalconH1, Attends::Beside, [128, 0, 1, 256, 4]) }),
+    states: Some(States {
+        prefix: "mamba_",
+        ..States::of(MixerKind::FalconH1, Attends::Beside, [128, 0, 1, 256, 4])
+    }),
     ..super::bamba::FAMILY
 };

@@ -10,7 +10,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "falcon_mamba",
         choice: FamilyChoice { rank: 611, word: "falcon-mamba", label: "Falcon Mamba" },
-        shape: Some(ShapeRule { states: &[MixerKind::FalconMamba], layers_of_states: LayersOfStates::Alone, ..ShapeRule::PLAIN }),
+        shape: Some(ShapeRule {
+            states: &[MixerKind::FalconMamba],
+            layers_of_states: LayersOfStates::Alone,
+            ..ShapeRule::PLAIN
+        }),
         ..*super::mamba::FAMILY.modules
     },
     states: Some(States::of(MixerKind::FalconMamba, Attends::Never, [0, 0, 0, 16, 4])),

@@ -10,7 +10,10 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("flint", "Flint")],
     modules: &Modules::GENERIC,
     sizes: Sizes::of([2048, 6144], 49, 32, 150_144, 262_144).kv(4).head(128),
-    window: Window::Where { slides: |layer, layers| layer >= 2 && layer % 4 != 1 && layer + 1 != layers, window: 513 },
+    window: Window::Where {
+        slides: |layer, layers| layer >= 2 && layer % 4 != 1 && layer + 1 != layers,
+        window: 513,
+    },
     experts: Some(Experts {
         width: 512,
         shared_width: 1024,

@@ -31,8 +31,18 @@ pub const FAMILY: FamilySpec = FamilySpec {
     embedding_norm: false,
     tied: false,
     act: HiddenAct::Relu,
-    source: Some(SourceKeys { finish, vocab: Some(("src_vocab_size", 42_024)), ..SourceKeys::encoder(12, 16, 4096) }),
-    not_looked_at: &["encoder_layerdrop", "decoder_layerdrop", "max_length", "num_beams", "length_penalty"],
+    source: Some(SourceKeys {
+        finish,
+        vocab: Some(("src_vocab_size", 42_024)),
+        ..SourceKeys::encoder(12, 16, 4096)
+    }),
+    not_looked_at: &[
+        "encoder_layerdrop",
+        "decoder_layerdrop",
+        "max_length",
+        "num_beams",
+        "length_penalty",
+    ],
     sizes: Sizes::of([1024, 4096], 12, 16, 42_024, 1024),
     ..super::bart::FAMILY
 };

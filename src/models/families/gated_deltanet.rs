@@ -12,7 +12,11 @@ fn rest(model: &Counted, _: &Own, said: Said<'_>) -> u64 {
     let columns = 2 * keys + values;
     let decays = 2 * h * value_heads + 2 * value_heads;
     let gate = stated(said, "use_gate", 1) * h * values;
-    attends_or(model, said, h * columns + convolved(said, columns, 1) + decays + gate + of_values + values * h)
+    attends_or(
+        model,
+        said,
+        h * columns + convolved(said, columns, 1) + decays + gate + of_values + values * h,
+    )
 }
 
 /// `gated_deltanet`.

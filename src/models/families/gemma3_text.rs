@@ -7,7 +7,11 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["gemma3_text", "gemma3"],
     class: "Gemma3",
-    gguf: Some(Gguf::with("gemma3_text", "gemma3", &[("attention.sliding_window", "sliding_window")])),
+    gguf: Some(Gguf::with(
+        "gemma3_text",
+        "gemma3",
+        &[("attention.sliding_window", "sliding_window")],
+    )),
     modules: &Modules {
         model_type: "gemma3_text",
         choice: FamilyChoice { rank: 6, word: "gemma3", label: "Gemma 3" },

@@ -15,7 +15,12 @@ pub const FAMILY: FamilySpec = FamilySpec {
         embedding_scale: EmbeddingScale::Buffer,
         tables_for_each_kind: true,
         takes_prefix: false,
-        shape: Some(ShapeRule { norms_per_block: [4, 4], altup: true, mlp_bias: Some(false), ..ShapeRule::PLAIN }),
+        shape: Some(ShapeRule {
+            norms_per_block: [4, 4],
+            altup: true,
+            mlp_bias: Some(false),
+            ..ShapeRule::PLAIN
+        }),
         ..Modules::PLAIN
     },
     sizes: Sizes::of([2048, 16_384], 35, 8, 262_400, 32_768).kv(2).head(256),

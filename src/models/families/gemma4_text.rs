@@ -34,7 +34,12 @@ pub const FAMILY: FamilySpec = FamilySpec {
     window: Window::AllButEveryAndLast { period: 6, window: 512 },
     attention_cap: Flag::Is(false),
     logit_cap: Flag::Number("final_logit_softcapping", false),
-    experts: Some(Experts { only_if: Some("enable_moe_block"), width_is_inner: false, beside_dense: true, ..Experts::of(0, 0) }),
+    experts: Some(Experts {
+        only_if: Some("enable_moe_block"),
+        width_is_inner: false,
+        beside_dense: true,
+        ..Experts::of(0, 0)
+    }),
     heads: Some(Heads::WiderWithoutWindow),
     ..super::gemma::FAMILY
 };

@@ -70,7 +70,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
     only: &[
         Only::else_refused("attn", &["{…}"], "attention of several shapes"),
         Only::else_refused("attnres_block_size", &[], "residual streams that attention weighs"),
-        Only::else_refused("feature_map", &["swish", "relu", "silu"], "a map of features with weights"),
+        Only::else_refused(
+            "feature_map",
+            &["swish", "relu", "silu"],
+            "a map of features with weights",
+        ),
     ],
     not_looked_at: &["gate_logit_normalizer", "share_conv_kernel"],
     ..super::counted::FAMILY

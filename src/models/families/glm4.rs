@@ -14,7 +14,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
         feed_forward: FeedForwardStyle::JointGateAndUp,
         rotation: RotationStyle::RepeatedTables,
         tensor_plan: Some(TensorPlan { feed_forward: Division::Gathered, ..TensorPlan::PLAIN }),
-        shape: Some(ShapeRule { mlp_bias: Some(false), norms_per_block: [4, 4], ..ShapeRule::PLAIN }),
+        shape: Some(ShapeRule {
+            mlp_bias: Some(false),
+            norms_per_block: [4, 4],
+            ..ShapeRule::PLAIN
+        }),
         ..Modules::PLAIN
     },
     sizes: Sizes::of([4096, 13_696], 40, 32, 151_552, 131_072).kv(2).head(128),

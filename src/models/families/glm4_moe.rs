@@ -12,8 +12,16 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "glm4_moe",
         choice: FamilyChoice { rank: 27, word: "glm4-moe", label: "GLM-4.5" },
         rotation: RotationStyle::Joined,
-        experts: ExpertModules { scores: RouterScores::CorrectedSigmoid, corrects_in_fp32: true, ..ExpertModules::PLAIN },
-        shape: Some(ShapeRule { experts: ExpertsRule::Optional, mlp_bias: Some(false), ..ShapeRule::PLAIN }),
+        experts: ExpertModules {
+            scores: RouterScores::CorrectedSigmoid,
+            corrects_in_fp32: true,
+            ..ExpertModules::PLAIN
+        },
+        shape: Some(ShapeRule {
+            experts: ExpertsRule::Optional,
+            mlp_bias: Some(false),
+            ..ShapeRule::PLAIN
+        }),
         peft_finds_experts: true,
         ..Modules::PLAIN
     },

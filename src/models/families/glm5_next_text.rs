@@ -11,26 +11,52 @@ fn attending(model: &Counted, said: Said<'_>) -> u64 {
 
 /// Layers that choose tokens themselves.
 fn choosing(model: &Counted, said: Said<'_>) -> u64 {
-    let both = ["indexed_attention&full", "full_attention&full"].map(|words| said("layer_types&indexer_types", words));
+    let both = ["indexed_attention&full", "full_attention&full"]
+        .map(|words| said("layer_types&indexer_types", words));
     both[0].map_or_else(|| attending(model, said), |indexed| indexed + both[1].unwrap_or(0))
 }
 
 /// Attention of both kinds, indexers, and what mixes the streams before each half.
 fn rest(model: &Counted, own: &Own, said: Said<'_>) -> u64 {
-    let [streams, kernel, heads, width, index_heads, index_width, pooled, narrow, rank, rope, value, ..] = *own;
+    let [
+        streams,
+        kernel,
+        heads,
+        width,
+        index_heads,
+        index_width,
+        pooled,
+        narrow,
+        rank,
+        rope,
+        value,
+        ..,
+    ] = *own;
     let (layers, h, a) = (model.num_hidden_layers, model.hidden_size, model.num_attention_heads);
     let (nope, bias) = (model.head_dim, u64::from(model.attention_bias));
     let columns = heads * width;
-    let state = 4 * h * columns + 3 * columns * kernel + columns + heads + 2 * (h * width + width * columns) + h * heads + width;
+    let state = 4 * h * columns
+        + 3 * columns * kernel
+        + columns
+        + heads
+        + 2 * (h * width + width * columns)
+        + h * heads
+        + width;
     let queries = h * narrow + bias * narrow + narrow + narrow * a * (nope + rope);
     let keys = (h + bias) * (rank + rope) + rank + rank * a * (nope + value);
     let latent = queries + keys + (a * value + bias) * h;
-    let indexer =
-        (pooled + h) * index_width + narrow * index_heads * index_width + h * index_width + 2 * index_width + h * index_heads;
+    let indexer = (pooled + h) * index_width
+        + narrow * index_heads * index_width
+        + h * index_width
+        + 2 * index_width
+        + h * index_heads;
     let mixed = (2 + streams) * streams;
     let mixing = mixed * streams * h + mixed + 3;
     let attending = attending(model, said);
-    (layers - attending) * state + attending * latent + choosing(model, said) * indexer + layers * 2 * mixing
+    (layers - attending) * state
+        + attending * latent
+        + choosing(model, said) * indexer
+        + layers * 2 * mixing
 }
 
 /// Latent vectors; keys of indexers with their gates and whether they count; the last tokens that convolutions see again, and states.
@@ -75,11 +101,25 @@ pub const FAMILY: FamilySpec = FamilySpec {
         ("qk_rope_head_dim", 0),
         ("v_head_dim", 256),
     ],
-    not_looked_at: &["layer_types", "indexer_types", "index_topk", "head_dim", "qk_head_dim", "n_group", "topk_group"],
+    not_looked_at: &[
+        "layer_types",
+        "indexer_types",
+        "index_topk",
+        "head_dim",
+        "qk_head_dim",
+        "n_group",
+        "topk_group",
+    ],
     key_value_heads: KeyValueHeads::AsQueryHeads,
     sizes: Sizes::of([4096, 12_288], 45, 64, 154_880, 1_048_576).head(256),
     attention_bias: ATTENTION_BIAS,
     output_bias: ATTENTION_BIAS,
-    experts: Some(Experts { width: 2048, shared: 1, first_dense: 3, chosen_by: &["mlp_layer_types"], ..Experts::of(288, 8) }),
+    experts: Some(Experts {
+        width: 2048,
+        shared: 1,
+        first_dense: 3,
+        chosen_by: &["mlp_layer_types"],
+        ..Experts::of(288, 8)
+    }),
     ..FamilySpec::PLAIN
 };

@@ -12,7 +12,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
         choice: FamilyChoice { rank: 43, word: "granite-moe", label: "Granite MoE" },
         feed_forward: FeedForwardStyle::JointGateAndUp,
         experts: ExpertModules::OF_PICKED_IN_FP32,
-        shape: Some(ShapeRule { experts: ExpertsRule::Optional, mlp_bias: Some(false), ..ShapeRule::PLAIN }),
+        shape: Some(ShapeRule {
+            experts: ExpertsRule::Optional,
+            mlp_bias: Some(false),
+            ..ShapeRule::PLAIN
+        }),
         ..*super::granite::FAMILY.modules
     },
     mlp_bias: Flag::Is(false),

@@ -15,7 +15,12 @@ pub const FAMILY: FamilySpec = FamilySpec {
         experts: ExpertModules::OF_PICKED_IN_FP32,
         sinks: SinkStyle::OutputScale,
         registers_spare_frequencies: true,
-        shape: Some(ShapeRule { experts: ExpertsRule::Optional, mlp_bias: Some(false), sinks: true, ..ShapeRule::PLAIN }),
+        shape: Some(ShapeRule {
+            experts: ExpertsRule::Optional,
+            mlp_bias: Some(false),
+            sinks: true,
+            ..ShapeRule::PLAIN
+        }),
         ..*super::granite::FAMILY.modules
     },
     not_looked_at: &["layer_rope_theta"],

@@ -10,10 +10,18 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("granitemoeshared", "Granite MoE")],
     modules: &Modules {
         model_type: "granitemoeshared",
-        choice: FamilyChoice { rank: 44, word: "granite-moe-shared", label: "Granite MoE with shared experts" },
+        choice: FamilyChoice {
+            rank: 44,
+            word: "granite-moe-shared",
+            label: "Granite MoE with shared experts",
+        },
         feed_forward: FeedForwardStyle::JointGateAndUp,
         experts: ExpertModules::OF_PICKED_IN_FP32,
-        shape: Some(ShapeRule { experts: ExpertsRule::Optional, mlp_bias: Some(false), ..ShapeRule::PLAIN }),
+        shape: Some(ShapeRule {
+            experts: ExpertsRule::Optional,
+            mlp_bias: Some(false),
+            ..ShapeRule::PLAIN
+        }),
         ..*super::granite::FAMILY.modules
     },
     mlp_bias: Flag::Is(false),

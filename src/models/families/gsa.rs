@@ -9,7 +9,11 @@ fn rest(model: &Counted, _: &Own, said: Said<'_>) -> u64 {
     let (keys, values) = (widened(model, said, "expand_k", 2), widened(model, said, "expand_v", 2));
     let [fewer_keys, fewer_values] = grouped(model, [keys, values]);
     // Null means a slot for each key of a head.
-    let of_head = if said("", "!num_slots") == Some(1) { keys / model.num_attention_heads.max(1) } else { 64 };
+    let of_head = if said("", "!num_slots") == Some(1) {
+        keys / model.num_attention_heads.max(1)
+    } else {
+        64
+    };
     let slots = stated(said, "num_slots", of_head) * model.num_key_value_heads;
     let columns = keys + fewer_keys + fewer_values;
     let norm = stated(said, "elementwise_affine", 1) * h;

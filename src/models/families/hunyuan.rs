@@ -9,7 +9,10 @@ fn rest(model: &Counted, _: &Own, said: Said<'_>) -> u64 {
     let shares = said("", "use_cla").is_some_and(|shares| shares > 0);
     let factor = if shares { said("", "cla_share_factor").unwrap_or(2).max(1) } else { 1 };
     let without = layers - layers.div_ceil(factor);
-    let keys = 2 * model.num_key_value_heads * model.head_dim * (model.hidden_size + u64::from(model.attention_bias));
+    let keys = 2
+        * model.num_key_value_heads
+        * model.head_dim
+        * (model.hidden_size + u64::from(model.attention_bias));
     layers * attention(model) - without * keys
 }
 

@@ -12,9 +12,14 @@ fn rest(model: &Counted, _: &Own, said: Said<'_>) -> u64 {
     let projections = wide * (h + 1) + h * (h + 1) + wide * (of("short_filter_order", 3) + 1);
     let (bands, width) = (of("emb_dim", 3), of("filter_order", 64));
     let network = bands * width + width + of("num_inner_mlps", 2) * width * (width + 1) + width * h;
-    let filter = h * order.saturating_sub(1) + of("max_seq_len", 1024) * bands + network + of("train_freq", 1) * width;
-    let rows = model.vocab_size.next_multiple_of(of("pad_vocab_size_multiple", 8).max(1)) - model.vocab_size;
-    model.num_hidden_layers * (projections + filter) + rows * h * (2 - u64::from(model.tie_word_embeddings))
+    let filter = h * order.saturating_sub(1)
+        + of("max_seq_len", 1024) * bands
+        + network
+        + of("train_freq", 1) * width;
+    let rows = model.vocab_size.next_multiple_of(of("pad_vocab_size_multiple", 8).max(1))
+        - model.vocab_size;
+    model.num_hidden_layers * (projections + filter)
+        + rows * h * (2 - u64::from(model.tie_word_embeddings))
 }
 
 /// `hyenadna`.
@@ -22,7 +27,10 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["hyenadna"],
     class: "HyenaDNA",
     labels: &[("hyenadna", "HyenaDNA")],
-    own_names: &[("hidden_size", &["hidden_size", "d_model"]), ("num_hidden_layers", &["num_hidden_layers", "n_layer"])],
+    own_names: &[
+        ("hidden_size", &["hidden_size", "d_model"]),
+        ("num_hidden_layers", &["num_hidden_layers", "n_layer"]),
+    ],
     own_rule: OwnSizes::RestOfFile(rest),
     inner: InnerWidth::Stated(&["intermediate_size", "d_inner"]),
     sizes: Sizes::of([256, 0], 12, 1, 12, 1024),

@@ -12,7 +12,17 @@ pub const FAMILY: FamilySpec = FamilySpec {
     attention_bias: Flag::Is(false),
     output_bias: Flag::Is(false),
     mlp_bias: Flag::Is(false),
-    only: &[Only::else_refused("additional_vocab_size", &["0"], "further tokens with an embedding of their own")],
-    not_looked_at: &["freeze_text_layers", "freeze_vision_layers", "freeze_lm_head", "alpha_type", "qk_layer_norms"],
+    only: &[Only::else_refused(
+        "additional_vocab_size",
+        &["0"],
+        "further tokens with an embedding of their own",
+    )],
+    not_looked_at: &[
+        "freeze_text_layers",
+        "freeze_vision_layers",
+        "freeze_lm_head",
+        "alpha_type",
+        "qk_layer_norms",
+    ],
     ..super::llama::FAMILY
 };

@@ -7,8 +7,9 @@ use crate::models::prelude::*;
 fn rest(model: &Counted, own: &Own, said: Said<'_>) -> u64 {
     let [relative, extent, tokens, window, heads, key_heads, width, ..] = own;
     let (layers, h) = (model.num_hidden_layers, model.hidden_size);
-    let layer =
-        |[a, kv, d, extent]: [u64; 4]| h * (3 * a * d + 2 * kv * d + a * relative + a) + relative * extent + a * d + a * relative;
+    let layer = |[a, kv, d, extent]: [u64; 4]| {
+        h * (3 * a * d + 2 * kv * d + a * relative + a) + relative * extent + a * d + a * relative
+    };
     let whole = [model.num_attention_heads, model.num_key_value_heads, model.head_dim];
     let moving = 2 * tokens * (whole[1] * whole[2] + h * whole[1]);
     let sliding = super::inkling_text::sliding(model, said);

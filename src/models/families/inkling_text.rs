@@ -16,11 +16,18 @@ fn rest(model: &Counted, own: &Own, said: Said<'_>) -> u64 {
     let [relative, extent, tokens, window, heads, key_heads, width, shared, ..] = own;
     let h = model.hidden_size;
     let layer = |[a, kv, d, extent]: [u64; 4]| {
-        2 * h * a * d + 2 * h * kv * d + a * relative * h + 2 * kv * d * tokens + 2 * d + relative * extent
+        2 * h * a * d
+            + 2 * h * kv * d
+            + a * relative * h
+            + 2 * kv * d * tokens
+            + 2 * d
+            + relative * extent
     };
-    let whole = layer([model.num_attention_heads, model.num_key_value_heads, model.head_dim, *extent]);
+    let whole =
+        layer([model.num_attention_heads, model.num_key_value_heads, model.head_dim, *extent]);
     let sliding = sliding(model, said);
-    let attention = sliding * layer([*heads, *key_heads, *width, *window]) + (model.num_hidden_layers - sliding) * whole;
+    let attention = sliding * layer([*heads, *key_heads, *width, *window])
+        + (model.num_hidden_layers - sliding) * whole;
     attention + model.num_hidden_layers * (2 * h * tokens + 1) + sparse_layers(model) * shared * h
 }
 
@@ -30,7 +37,13 @@ pub(super) fn keeps(model: &Counted, own: &Own, said: Said<'_>) -> Vec<CachePart
     let (sliding, whole) = (sliding(model, said), [model.num_key_value_heads, model.head_dim]);
     let full = model.num_hidden_layers - sliding;
     let last = |layers, [heads, width]: [u64; 2]| {
-        CachePart::of(CachePartKind::LastTokens, layers, 2 * tokens * (heads * width + model.hidden_size)).once().wide()
+        CachePart::of(
+            CachePartKind::LastTokens,
+            layers,
+            2 * tokens * (heads * width + model.hidden_size),
+        )
+        .once()
+        .wide()
     };
     let mut parts = Vec::from(keys_and_values(full, whole));
     parts.extend(keys_and_values(sliding, [key_heads, width]).map(|part| part.within(window)));
@@ -61,11 +74,22 @@ pub const FAMILY: FamilySpec = FamilySpec {
         ("swa_head_dim", 128),
         ("n_shared_experts", 2),
     ],
-    not_looked_at: &["layer_types", "number_of_conv_states", "unpadded_vocab_size", "mtp_local_layer_ids", "shared_expert_sink"],
+    not_looked_at: &[
+        "layer_types",
+        "number_of_conv_states",
+        "unpadded_vocab_size",
+        "mtp_local_layer_ids",
+        "shared_expert_sink",
+    ],
     only: &[Only::else_refused("local_layer_ids", &["null"], "layers that slide listed apart")],
     sizes: Sizes::of([6144, 24_576], 66, 64, 201_024, 131_072).kv(8).head(128),
     ties: Ties::Never,
     embedding_norm: true,
-    experts: Some(Experts { width: 3072, shared: 2, chosen_by: &["mlp_layer_types"], ..Experts::of(256, 6) }),
+    experts: Some(Experts {
+        width: 3072,
+        shared: 2,
+        chosen_by: &["mlp_layer_types"],
+        ..Experts::of(256, 6)
+    }),
     ..FamilySpec::PLAIN
 };

@@ -6,13 +6,18 @@ use crate::models::prelude::*;
 /// Layers of the delta rule, and of attention.
 fn rest(model: &Counted, _: &Own, said: Said<'_>) -> u64 {
     let h = model.hidden_size;
-    let of_group = |key: &str, default: u64| said("efficient_attention_config.jet", key).unwrap_or(default);
+    let of_group =
+        |key: &str, default: u64| said("efficient_attention_config.jet", key).unwrap_or(default);
     let (heads, head) = (of_group("num_heads", 6), of_group("head_dim", 256));
     let (keys, values) = (heads * head, heads * head * of_group("expand_v", 2));
     let narrow = values / of_group("dconv_generator_reduction", 8).max(1);
     let taps = values * of_group("conv_size", 4);
     let makes_taps = h * narrow + narrow * taps + taps;
-    let rule = h * (2 * keys + 2 * values + 2 * heads) + values * h + 2 * heads + head * of_group("expand_v", 2) + makes_taps;
+    let rule = h * (2 * keys + 2 * values + 2 * heads)
+        + values * h
+        + 2 * heads
+        + head * of_group("expand_v", 2)
+        + makes_taps;
     let rules = said("layer_types", "jet").unwrap_or(0);
     rules * rule + model.num_hidden_layers.saturating_sub(rules) * attention(model)
 }

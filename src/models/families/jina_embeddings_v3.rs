@@ -12,7 +12,12 @@ pub const FAMILY: FamilySpec = FamilySpec {
         choice: FamilyChoice { rank: 69, word: "jina-v3", label: "Jina Embeddings v3" },
         hands_on_positions: false,
         position_ids: PositionIds::Counted,
-        encoder: EncoderModules { tasks: TaskHeads::POOLING, makes_types: true, head_takes_gelu: true, ..EncoderModules::PLAIN },
+        encoder: EncoderModules {
+            tasks: TaskHeads::POOLING,
+            makes_types: true,
+            head_takes_gelu: true,
+            ..EncoderModules::PLAIN
+        },
         ..*super::bert::FAMILY.modules
     },
     sizes: Sizes::of([1024, 4096], 24, 16, 250_002, 8194),

@@ -9,16 +9,22 @@ fn rest(model: &Counted, _: &Own, said: Said<'_>) -> u64 {
     let of_group = |key: &str, default: u64| said("linear_attn_config", key).unwrap_or(default);
     let (heads, d) = (of_group("num_heads", 32), of_group("head_dim", 128));
     let columns = heads * d;
-    let gate = if of_group("use_full_rank_gate", 0) > 0 { h * columns } else { h * d + d * columns };
+    let gate =
+        if of_group("use_full_rank_gate", 0) > 0 { h * columns } else { h * d + d * columns };
     let decay = h * d + d * columns + h * heads + heads + columns;
-    let rule = 3 * columns * (h + of_group("short_conv_kernel_size", 4)) + decay + gate + d + columns * h;
+    let rule =
+        3 * columns * (h + of_group("short_conv_kernel_size", 4)) + decay + gate + d + columns * h;
     let rules = said("linear_attn_config.kda_layers", "").unwrap_or(0);
     let values = model.num_attention_heads * model.mla.map_or(0, |mla| mla.v_head_dim);
     let gated = said("", "mla_use_output_gate").unwrap_or(0) * h * values;
-    let normed = said("", "latent_moe_use_norm").unwrap_or(0) * model.moe.as_ref().map_or(0, |moe| moe.latent);
+    let normed = said("", "latent_moe_use_norm").unwrap_or(0)
+        * model.moe.as_ref().map_or(0, |moe| moe.latent);
     let sums = if said("", "attn_res_block_size").is_some() { (4 * layers + 2) * h } else { 0 };
     let attends = layers.saturating_sub(rules);
-    rules * rule + attends * (latent_attention(model) + gated) + sparse_layers(model) * normed + sums
+    rules * rule
+        + attends * (latent_attention(model) + gated)
+        + sparse_layers(model) * normed
+        + sums
 }
 
 /// `kimi_linear` with `routed_expert_hidden_size`.

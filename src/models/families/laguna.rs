@@ -53,7 +53,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
     heads: Some(Heads::QueriesByLayer),
     only: &[
         Only::else_refused("gating", &["true", "per-head"], "a gate for every column of attention"),
-        Only::else_refused("moe_router_logit_softcapping", &["0", "0.0"], "scores of experts that are capped"),
+        Only::else_refused(
+            "moe_router_logit_softcapping",
+            &["0", "0.0"],
+            "scores of experts that are capped",
+        ),
     ],
     ..FamilySpec::PLAIN
 };

@@ -14,11 +14,20 @@ pub const FAMILY: FamilySpec = FamilySpec {
         source: Some(&Modules {
             encoder: EncoderModules {
                 further: &[
-                    Further::in_blocks("query weight of the whole text", [Extent::Hidden, Extent::Hidden]),
+                    Further::in_blocks(
+                        "query weight of the whole text",
+                        [Extent::Hidden, Extent::Hidden],
+                    ),
                     Further::vector_in_blocks("query bias of the whole text", Extent::Hidden),
-                    Further::in_blocks("key weight of the whole text", [Extent::Hidden, Extent::Hidden]),
+                    Further::in_blocks(
+                        "key weight of the whole text",
+                        [Extent::Hidden, Extent::Hidden],
+                    ),
                     Further::vector_in_blocks("key bias of the whole text", Extent::Hidden),
-                    Further::in_blocks("value weight of the whole text", [Extent::Hidden, Extent::Hidden]),
+                    Further::in_blocks(
+                        "value weight of the whole text",
+                        [Extent::Hidden, Extent::Hidden],
+                    ),
                     Further::vector_in_blocks("value bias of the whole text", Extent::Hidden),
                 ],
                 ..super::bart::SOURCE.encoder

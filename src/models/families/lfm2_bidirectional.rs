@@ -21,8 +21,17 @@ pub const FAMILY: FamilySpec = FamilySpec {
     sizes: super::lfm2::FAMILY.sizes,
     tied: true,
     qk_norm: Flag::Is(true),
-    only: &[Only::else_refused("block_auto_adjust_ff_dim", &["false"], "an inner width that its modules adjust")],
-    not_looked_at: &["block_mlp_init_scale", "block_out_init_scale", "block_ffn_dim_multiplier", "block_multiple_of"],
+    only: &[Only::else_refused(
+        "block_auto_adjust_ff_dim",
+        &["false"],
+        "an inner width that its modules adjust",
+    )],
+    not_looked_at: &[
+        "block_mlp_init_scale",
+        "block_out_init_scale",
+        "block_ffn_dim_multiplier",
+        "block_multiple_of",
+    ],
     further_widths_repeat_hidden: true,
     ..super::counted::FAMILY
 };

@@ -10,8 +10,16 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "lfm2_moe",
         choice: FamilyChoice { rank: 608, word: "lfm2-moe", label: "LFM2 MoE" },
-        experts: ExpertModules { scores: RouterScores::CorrectedSigmoidAsScored, corrects_in_fp32: true, ..ExpertModules::PLAIN },
-        shape: Some(ShapeRule { experts: ExpertsRule::Optional, states: &[MixerKind::Lfm2], ..ShapeRule::PLAIN }),
+        experts: ExpertModules {
+            scores: RouterScores::CorrectedSigmoidAsScored,
+            corrects_in_fp32: true,
+            ..ExpertModules::PLAIN
+        },
+        shape: Some(ShapeRule {
+            experts: ExpertsRule::Optional,
+            states: &[MixerKind::Lfm2],
+            ..ShapeRule::PLAIN
+        }),
         ..*super::lfm2::FAMILY.modules
     },
     sizes: Sizes::of([2048, 7168], 32, 32, 65_536, 128_000).kv(8),

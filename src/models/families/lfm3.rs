@@ -15,7 +15,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
         rotary_tables: RotaryTables::InFp32,
         tables_for_each_kind: true,
         hands_rotary_to_states: false,
-        shape: Some(ShapeRule { states: &[MixerKind::Lfm2], norms_per_block: [2, 4], ..ShapeRule::PLAIN }),
+        shape: Some(ShapeRule {
+            states: &[MixerKind::Lfm2],
+            norms_per_block: [2, 4],
+            ..ShapeRule::PLAIN
+        }),
         ..*super::lfm2::FAMILY.modules
     },
     inner: InnerWidth::Stated(&["intermediate_size"]),
@@ -24,7 +28,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
     output_bias: ATTENTION_BIAS,
     norms: Norms::FourUnless("use_sandwich_norm"),
     window: Window::Where { slides: |layer, _| layer > 0 && layer % 4 == 0, window: 256 },
-    states: Some(States::of(MixerKind::Lfm2, Attends::Where(|layer| layer > 0 && layer % 2 == 0), [0, 0, 0, 0, 7])),
+    states: Some(States::of(
+        MixerKind::Lfm2,
+        Attends::Where(|layer| layer > 0 && layer % 2 == 0),
+        [0, 0, 0, 0, 7],
+    )),
     only: &[Only::else_refused("use_attention_gate", &["true"], "attention without a gate")],
     ..super::lfm2::FAMILY
 };

@@ -12,10 +12,20 @@ pub const FAMILY: FamilySpec = FamilySpec {
     sizes: Sizes::of([4096, 12_288], 32, 32, 126_464, 4096),
     only: &[
         Only::else_refused("block_type", &["llama"], "blocks that are not llama's"),
-        Only::else_refused("weight_tying", &["false"], "a tied output head that its modules do not tie"),
+        Only::else_refused(
+            "weight_tying",
+            &["false"],
+            "a tied output head that its modules do not tie",
+        ),
         Only::else_refused("include_bias", &["false"], "biases on its matrices"),
         Only::else_refused("include_qkv_bias", &["false"], "biases on queries, keys and values"),
     ],
-    not_looked_at: &["block_group_size", "vocab_size", "layer_norm_type", "activation_type", "bias_for_layer_norm"],
+    not_looked_at: &[
+        "block_group_size",
+        "vocab_size",
+        "layer_norm_type",
+        "activation_type",
+        "bias_for_layer_norm",
+    ],
     ..FamilySpec::PLAIN
 };

@@ -8,7 +8,8 @@ fn rest(model: &Counted, [zero, ..]: &Own, _: Said<'_>) -> u64 {
     let h = model.hidden_size;
     let width = model.moe.as_ref().map_or(0, |moe| moe.moe_intermediate_size);
     let dense = 3 * h * model.intermediate_size;
-    model.num_hidden_layers * (2 * (latent_attention(model) + dense + h) + zero * (2 * width * h + h))
+    model.num_hidden_layers
+        * (2 * (latent_attention(model) + dense + h) + zero * (2 * width * h + h))
 }
 
 /// Latent vectors and rotated keys of both attentions of a layer.

@@ -14,11 +14,17 @@ pub const FAMILY: FamilySpec = FamilySpec {
         encoder: EncoderModules {
             trains: false,
             further: &[
-                Further::in_blocks("query weight of global tokens", [Extent::Hidden, Extent::Hidden]),
+                Further::in_blocks(
+                    "query weight of global tokens",
+                    [Extent::Hidden, Extent::Hidden],
+                ),
                 Further::vector_in_blocks("query bias of global tokens", Extent::Hidden),
                 Further::in_blocks("key weight of global tokens", [Extent::Hidden, Extent::Hidden]),
                 Further::vector_in_blocks("key bias of global tokens", Extent::Hidden),
-                Further::in_blocks("value weight of global tokens", [Extent::Hidden, Extent::Hidden]),
+                Further::in_blocks(
+                    "value weight of global tokens",
+                    [Extent::Hidden, Extent::Hidden],
+                ),
                 Further::vector_in_blocks("value bias of global tokens", Extent::Hidden),
             ],
             ..EncoderModules::PLAIN

@@ -14,7 +14,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
         encoder: EncoderModules { trains: false, ..super::t5::FAMILY.modules.encoder },
         ..*super::t5::FAMILY.modules
     },
-    only: &[Only::else_refused("encoder_attention_type", &["local"], "attention to blocks of the text")],
+    only: &[Only::else_refused(
+        "encoder_attention_type",
+        &["local"],
+        "attention to blocks of the text",
+    )],
     not_looked_at: &[
         "relative_attention_max_distance",
         "dense_act_fn",

@@ -19,19 +19,40 @@ pub const FAMILY: FamilySpec = FamilySpec {
             further: &[
                 Further::of_model("entity embedding", [Extent::Own(0), Extent::Own(1)]),
                 Further::of_model("dense weight of entities", [Extent::Hidden, Extent::Own(1)]),
-                Further::of_model("position embedding of entities", [Extent::Positions, Extent::Hidden]),
-                Further::of_model("token type embedding of entities", [Extent::Types, Extent::Hidden]),
+                Further::of_model(
+                    "position embedding of entities",
+                    [Extent::Positions, Extent::Hidden],
+                ),
+                Further::of_model(
+                    "token type embedding of entities",
+                    [Extent::Types, Extent::Hidden],
+                ),
                 Further::of_model("norm of entities", [Extent::Of(2), Extent::Hidden]),
-                Further::in_blocks("query weight from words to entities", [Extent::Hidden, Extent::Hidden]),
+                Further::in_blocks(
+                    "query weight from words to entities",
+                    [Extent::Hidden, Extent::Hidden],
+                ),
                 Further::vector_in_blocks("query bias from words to entities", Extent::Hidden),
-                Further::in_blocks("query weight from entities to words", [Extent::Hidden, Extent::Hidden]),
+                Further::in_blocks(
+                    "query weight from entities to words",
+                    [Extent::Hidden, Extent::Hidden],
+                ),
                 Further::vector_in_blocks("query bias from entities to words", Extent::Hidden),
-                Further::in_blocks("query weight from entities to entities", [Extent::Hidden, Extent::Hidden]),
+                Further::in_blocks(
+                    "query weight from entities to entities",
+                    [Extent::Hidden, Extent::Hidden],
+                ),
                 Further::vector_in_blocks("query bias from entities to entities", Extent::Hidden),
                 Further::vector_of_model("head bias of entities", Extent::Own(0)),
-                Further::of_model("dense weight before the head of entities", [Extent::Own(1), Extent::Hidden]),
+                Further::of_model(
+                    "dense weight before the head of entities",
+                    [Extent::Own(1), Extent::Hidden],
+                ),
                 Further::vector_of_model("dense bias before the head of entities", Extent::Own(1)),
-                Further::of_model("norm before the head of entities", [Extent::Of(2), Extent::Own(1)]),
+                Further::of_model(
+                    "norm before the head of entities",
+                    [Extent::Of(2), Extent::Own(1)],
+                ),
             ],
             ..EncoderModules::PLAIN
         },
@@ -39,6 +60,10 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     sizes: Sizes::of([768, 3072], 12, 12, 50_267, 512),
     own_sizes: &[("entity_vocab_size", 500_000), ("entity_emb_size", 256)],
-    only: &[Only::else_refused("use_entity_aware_attention", &["true"], "attention that does not tell entities from words")],
+    only: &[Only::else_refused(
+        "use_entity_aware_attention",
+        &["true"],
+        "attention that does not tell entities from words",
+    )],
     ..super::roberta::FAMILY
 };

@@ -12,7 +12,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
         choice: FamilyChoice { rank: 147, word: "m2m100", label: "M2M-100" },
         adds_buffer_to_logits: false,
         keeps_sines: true,
-        source: Some(&Modules { keeps_sines: true, position_ids: PositionIds::Untold, ..super::bart::SOURCE }),
+        source: Some(&Modules {
+            keeps_sines: true,
+            position_ids: PositionIds::Untold,
+            ..super::bart::SOURCE
+        }),
         ..*super::bart::FAMILY.modules
     },
     positions: Positions::Are(PositionEmbedding::None),

@@ -15,7 +15,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
         tensor_plan: None,
         takes_prefix: false,
         splits_tokens: false,
-        shape: Some(ShapeRule { states: &[MixerKind::Mamba2], layers_of_states: LayersOfStates::Alone, ..ShapeRule::PLAIN }),
+        shape: Some(ShapeRule {
+            states: &[MixerKind::Mamba2],
+            layers_of_states: LayersOfStates::Alone,
+            ..ShapeRule::PLAIN
+        }),
         peft_spares_states: true,
         ..Modules::PLAIN
     },

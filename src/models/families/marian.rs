@@ -11,13 +11,21 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "marian",
         choice: FamilyChoice { rank: 146, word: "marian", label: "Marian" },
         freezes_positions: true,
-        source: Some(&Modules { position_ids: PositionIds::Counted, freezes_positions: true, ..super::bart::SOURCE }),
+        source: Some(&Modules {
+            position_ids: PositionIds::Counted,
+            freezes_positions: true,
+            ..super::bart::SOURCE
+        }),
         ..*super::bart::FAMILY.modules
     },
     positions: LEARNED,
     embedding_norm: false,
     sizes: Sizes::of([1024, 4096], 12, 16, 58_101, 1024),
-    only: &[Only::else_refused("share_encoder_decoder_embeddings", &["true"], "words of its own on each side")],
+    only: &[Only::else_refused(
+        "share_encoder_decoder_embeddings",
+        &["true"],
+        "words of its own on each side",
+    )],
     not_looked_at: &["decoder_vocab_size", "encoder_layerdrop", "decoder_layerdrop"],
     ..super::bart::FAMILY
 };

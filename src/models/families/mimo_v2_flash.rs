@@ -15,9 +15,18 @@ pub const FAMILY: FamilySpec = FamilySpec {
         tables_for_each_kind: true,
         scales_values: true,
         subtracts_largest_score: true,
-        experts: ExpertModules { scores: RouterScores::CorrectedSigmoid, routes_by_groups: true, ..ExpertModules::PLAIN },
+        experts: ExpertModules {
+            scores: RouterScores::CorrectedSigmoid,
+            routes_by_groups: true,
+            ..ExpertModules::PLAIN
+        },
         takes_prefix: false,
-        shape: Some(ShapeRule { experts: ExpertsRule::Always, mlp_bias: Some(false), other_heads: true, ..ShapeRule::PLAIN }),
+        shape: Some(ShapeRule {
+            experts: ExpertsRule::Always,
+            mlp_bias: Some(false),
+            other_heads: true,
+            ..ShapeRule::PLAIN
+        }),
         ..Modules::PLAIN
     },
     // The window once more.

@@ -14,7 +14,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "minicpm3",
         choice: FamilyChoice { rank: 40, word: "minicpm3", label: "MiniCPM3" },
         embedding_scale: EmbeddingScale::WholeBuffer,
-        shape: Some(ShapeRule { latent: true, may_norm_queries_and_keys: false, ..ShapeRule::PLAIN }),
+        shape: Some(ShapeRule {
+            latent: true,
+            may_norm_queries_and_keys: false,
+            ..ShapeRule::PLAIN
+        }),
         peft_finds_experts: false,
         ..*super::deepseek_v3::FAMILY.modules
     },

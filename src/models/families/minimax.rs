@@ -11,12 +11,20 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "minimax",
         choice: FamilyChoice { rank: 613, word: "minimax", label: "MiniMax" },
-        experts: ExpertModules { weights_in: ExpertWeights::Fp32, router_first: true, ..ExpertModules::PLAIN },
+        experts: ExpertModules {
+            weights_in: ExpertWeights::Fp32,
+            router_first: true,
+            ..ExpertModules::PLAIN
+        },
         adds_to_norms: true,
         tensor_plan: None,
         takes_prefix: false,
         splits_tokens: false,
-        shape: Some(ShapeRule { experts: ExpertsRule::Always, states: &[MixerKind::Minimax], ..ShapeRule::PLAIN }),
+        shape: Some(ShapeRule {
+            experts: ExpertsRule::Always,
+            states: &[MixerKind::Minimax],
+            ..ShapeRule::PLAIN
+        }),
         peft_finds_experts: true,
         ..Modules::PLAIN
     },

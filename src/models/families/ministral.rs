@@ -3,5 +3,9 @@
 use crate::models::prelude::*;
 
 /// `ministral`.
-pub const FAMILY: FamilySpec =
-    FamilySpec { names: &["ministral"], class: "Ministral", window: Window::Listed(4096), ..super::mistral::FAMILY };
+pub const FAMILY: FamilySpec = FamilySpec {
+    names: &["ministral"],
+    class: "Ministral",
+    window: Window::Listed(4096),
+    ..super::mistral::FAMILY
+};

@@ -27,7 +27,10 @@ fn rest(model: &Counted, [heads, width, rotating, ..]: &Own, said: Said<'_>) -> 
 fn keeps(model: &Counted, [_, width, rotating, ..]: &Own, said: Said<'_>) -> Vec<CachePart> {
     let layers = model.num_hidden_layers;
     let indexed = said("indexer_types", "full").unwrap_or(layers);
-    latents(model, layers, rotate(model, *rotating)).into_iter().chain([index_keys(indexed, *width)]).collect()
+    latents(model, layers, rotate(model, *rotating))
+        .into_iter()
+        .chain([index_keys(indexed, *width)])
+        .collect()
 }
 
 /// `mistral_large4_text`.
@@ -45,7 +48,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
     keeps: Some(keeps),
     own_sizes: &[("index_n_heads", 32), ("index_head_dim", 128)],
     own_groups: &[("no_rope_layers", &[("1", UNSTATED)])],
-    only: &[Only::else_refused("kv_source_layers", &["0, 1, 2, …"], "keys and values that layers share")],
+    only: &[Only::else_refused(
+        "kv_source_layers",
+        &["0, 1, 2, …"],
+        "keys and values that layers share",
+    )],
     not_looked_at: &["layer_types", "indexer_types", "index_topk", "head_dim", "qk_head_dim"],
     sizes: Sizes::of([6144, 24_576], 72, 64, 204_800, 1_048_576),
     attention_bias: ATTENTION_BIAS,

@@ -14,7 +14,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "mixtral",
         choice: FamilyChoice { rank: 14, word: "mixtral", label: "Mixtral" },
-        experts: ExpertModules { weights_in: ExpertWeights::Fp32, router_first: true, ..ExpertModules::PLAIN },
+        experts: ExpertModules {
+            weights_in: ExpertWeights::Fp32,
+            router_first: true,
+            ..ExpertModules::PLAIN
+        },
         shape: Some(ShapeRule { experts: ExpertsRule::Always, ..ShapeRule::PLAIN }),
         measured: Measured { tensor_parallel: false, ..super::mistral::FAMILY.modules.measured },
         peft_finds_experts: true,

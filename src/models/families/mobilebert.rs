@@ -11,7 +11,8 @@ fn rest(model: &Counted, [width, narrow, feeds, ..]: &Own, _: Said<'_>) -> u64 {
     let norm = |width: u64| 2 * width;
     // Heads share out the narrow width, rounded down.
     let heads = model.num_attention_heads * (narrow / model.num_attention_heads.max(1));
-    let attention = 2 * linear(*narrow, heads) + linear(h, heads) + linear(*narrow, *narrow) + norm(*narrow);
+    let attention =
+        2 * linear(*narrow, heads) + linear(h, heads) + linear(*narrow, *narrow) + norm(*narrow);
     let feed_forward = linear(*narrow, inner) + linear(inner, *narrow) + norm(*narrow);
     let around = linear(*narrow, h) + norm(h) + 2 * (linear(h, *narrow) + norm(*narrow));
     let first = linear(3 * width, h) + model.max_position_embeddings * h + 2 * h + norm(h);
@@ -35,12 +36,20 @@ pub const FAMILY: FamilySpec = FamilySpec {
     encoder: Some(Encoder { is_decoder: false, ..Encoder::DECODER }),
     own_rule: OwnSizes::Rest(rest),
     norms: Norms::Are(0),
-    own_sizes: &[("embedding_size", 128), ("intra_bottleneck_size", 128), ("num_feedforward_networks", 4)],
+    own_sizes: &[
+        ("embedding_size", 128),
+        ("intra_bottleneck_size", 128),
+        ("num_feedforward_networks", 4),
+    ],
     only: &[
         Only::else_refused("use_bottleneck", &["true"], BOTTLENECK),
         Only::else_refused("key_query_shared_bottleneck", &["true"], BOTTLENECK),
         Only::else_refused("use_bottleneck_attention", &["false"], BOTTLENECK),
-        Only::else_refused("tie_word_embeddings", &["true"], "a head that shares no columns with its embedding"),
+        Only::else_refused(
+            "tie_word_embeddings",
+            &["true"],
+            "a head that shares no columns with its embedding",
+        ),
         Only::else_refused("trigram_input", &["true"], "an embedding of one token each"),
     ],
     key_value_heads: KeyValueHeads::AsQueryHeads,

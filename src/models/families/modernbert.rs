@@ -55,7 +55,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
     only: &[
         Only::else_refused("norm_bias", &["false"], "norms with biases"),
         Only::else_refused("classifier_bias", &["false"], "a bias before its output head"),
-        Only::else_refused("sparse_prediction", &["false"], "an output head that reads masked tokens alone"),
+        Only::else_refused(
+            "sparse_prediction",
+            &["false"],
+            "an output head that reads masked tokens alone",
+        ),
     ],
     ..FamilySpec::PLAIN
 };

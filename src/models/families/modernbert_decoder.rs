@@ -15,7 +15,10 @@ pub const FAMILY: FamilySpec = FamilySpec {
         rotary_tables: RotaryTables::OfSequences,
         hands_on_positions: true,
         holds_attention: false,
-        encoder: EncoderModules { loss_in_fp32: false, ..super::modernbert::FAMILY.modules.encoder },
+        encoder: EncoderModules {
+            loss_in_fp32: false,
+            ..super::modernbert::FAMILY.modules.encoder
+        },
         ..*super::modernbert::FAMILY.modules
     },
     encoder: Some(Encoder { is_decoder: true, ..Encoder::UNTYPED }),

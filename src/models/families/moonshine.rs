@@ -28,7 +28,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     encoder: Some(Encoder::DECODER),
     own_rule: OwnSizes::Rest(rest),
-    own_sizes: &[("encoder_num_hidden_layers", 6), ("encoder_num_attention_heads", 8), ("encoder_num_key_value_heads", 0)],
+    own_sizes: &[
+        ("encoder_num_hidden_layers", 6),
+        ("encoder_num_attention_heads", 8),
+        ("encoder_num_key_value_heads", 0),
+    ],
     own_names: &[
         ("num_hidden_layers", &["num_hidden_layers", "decoder_num_hidden_layers"]),
         ("num_attention_heads", &["num_attention_heads", "decoder_num_attention_heads"]),

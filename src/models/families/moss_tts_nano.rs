@@ -7,8 +7,9 @@ use crate::models::prelude::*;
 fn rest(model: &Counted, _: &Own, said: Said<'_>) -> u64 {
     let (h, inner) = (model.hidden_size, model.intermediate_size);
     let codes = said("audio_codebook_sizes", "+").unwrap_or(16 * 1024);
-    let small =
-        said("", "local_transformer_layers").unwrap_or(1) * (attention(model) + 2 * h * inner + inner + h + 4 * h) + 2 * h;
+    let small = said("", "local_transformer_layers").unwrap_or(1)
+        * (attention(model) + 2 * h * inner + inner + h + 4 * h)
+        + 2 * h;
     model.num_hidden_layers * attention(model) + codes * h + small
 }
 
@@ -29,6 +30,12 @@ pub const FAMILY: FamilySpec = FamilySpec {
     mlp_bias: Flag::Is(true),
     ties: Ties::Always,
     only: &[Only::else_refused("position_embedding_type", &["rope"], "positions in a table")],
-    not_looked_at: &["audio_vocab_size", "audio_tokenizer_type", "n_vq", "model_architecture", "tokenizer_class"],
+    not_looked_at: &[
+        "audio_vocab_size",
+        "audio_tokenizer_type",
+        "n_vq",
+        "model_architecture",
+        "tokenizer_class",
+    ],
     ..super::counted::FAMILY
 };

@@ -7,8 +7,12 @@ use crate::models::prelude::*;
 fn rest(model: &Counted, [narrow, ..]: &Own, said: Said<'_>) -> u64 {
     let (layers, h) = (model.num_hidden_layers, model.hidden_size);
     let sparse = said("mlp_layer_types", "sparse").unwrap_or(layers);
-    let experts = model.moe.as_ref().map_or(0, |moe| moe.num_experts * (3 * narrow * moe.moe_intermediate_size + h));
-    let feed = sparse * (experts + 2 * h * narrow + 2 * narrow) + (layers - sparse) * 3 * h * model.intermediate_size;
+    let experts = model
+        .moe
+        .as_ref()
+        .map_or(0, |moe| moe.num_experts * (3 * narrow * moe.moe_intermediate_size + h));
+    let feed = sparse * (experts + 2 * h * narrow + 2 * narrow)
+        + (layers - sparse) * 3 * h * model.intermediate_size;
     let gate = h * model.num_attention_heads * model.head_dim;
     layers * (attention(model) + gate + 3 * h) + feed
 }
@@ -16,7 +20,8 @@ fn rest(model: &Counted, [narrow, ..]: &Own, said: Said<'_>) -> u64 {
 /// Keys and values; of three of four layers no more than a window. Every fourth from the last one on sees the whole text.
 fn keeps(model: &Counted, [_, window, ..]: &Own, said: Said<'_>) -> Vec<CachePart> {
     let (layers, shape) = (model.num_hidden_layers, [model.num_key_value_heads, model.head_dim]);
-    let whole = said("layer_types", "full_attention").unwrap_or_else(|| layers.div_ceil(4)).min(layers);
+    let whole =
+        said("layer_types", "full_attention").unwrap_or_else(|| layers.div_ceil(4)).min(layers);
     let sliding = keys_and_values(layers - whole, shape).map(|part| part.within(*window));
     keys_and_values(whole, shape).into_iter().chain(sliding).collect()
 }

@@ -37,7 +37,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
         norm_topk: Flag::Key("norm_topk_prob", true),
         ..Experts::of(8, 2)
     }),
-    states: Some(States { fp32: true, chunk: 128, ..States::of(MixerKind::Mamba2, Attends::MustBeListed, [128, 64, 8, 128, 4]) }),
+    states: Some(States {
+        fp32: true,
+        chunk: 128,
+        ..States::of(MixerKind::Mamba2, Attends::MustBeListed, [128, 64, 8, 128, 4])
+    }),
     rotary_percent: 100.0,
     ..super::bamba::FAMILY
 };

@@ -23,7 +23,9 @@ fn finish(model: &mut ModelConfig) {
     let [count, in_encoder, in_decoder, ..] = source.own;
     let blocks = |layers: u64, step: u64| layers.checked_div(step).unwrap_or(0);
     let of_decoder = layers.saturating_sub(source.layers);
-    for (place, number) in [(3, blocks(source.layers, in_encoder)), (5, blocks(of_decoder, in_decoder))] {
+    for (place, number) in
+        [(3, blocks(source.layers, in_encoder)), (5, blocks(of_decoder, in_decoder))]
+    {
         source.own[place] = number;
         source.own[place + 1] = number.saturating_mul(count.saturating_sub(1));
     }
@@ -37,7 +39,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "nllb-moe",
         choice: FamilyChoice { rank: 175, word: "nllbmoe", label: "NLLB-MoE" },
-        encoder: EncoderModules { trains: false, further: &EXPERTS, ..super::m2m_100::FAMILY.modules.encoder },
+        encoder: EncoderModules {
+            trains: false,
+            further: &EXPERTS,
+            ..super::m2m_100::FAMILY.modules.encoder
+        },
         source: Some(&Modules {
             keeps_sines: true,
             encoder: EncoderModules { further: &EXPERTS_OF_ENCODER, ..super::bart::SOURCE.encoder },
@@ -48,7 +54,12 @@ pub const FAMILY: FamilySpec = FamilySpec {
     own_sizes: &[("num_experts", 128), ("encoder_sparse_step", 4), ("decoder_sparse_step", 4)],
     source: Some(SourceKeys { finish, ..SourceKeys::encoder(12, 16, 4096) }),
     only: &[Only::else_refused("router_bias", &["false"], "biases of routers")],
-    not_looked_at: &["encoder_layerdrop", "decoder_layerdrop", "expert_capacity", "second_expert_policy"],
+    not_looked_at: &[
+        "encoder_layerdrop",
+        "decoder_layerdrop",
+        "expert_capacity",
+        "second_expert_policy",
+    ],
     sizes: Sizes::of([1024, 4096], 12, 16, 128_112, 1024),
     ..super::m2m_100::FAMILY
 };

@@ -11,7 +11,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "nomic_bert",
         choice: FamilyChoice { rank: 67, word: "nomic-bert", label: "Nomic BERT" },
         position_ids: PositionIds::Counted,
-        encoder: EncoderModules { tasks: TaskHeads::dense(DenseFunction::Tanh), makes_types: true, ..EncoderModules::PLAIN },
+        encoder: EncoderModules {
+            tasks: TaskHeads::dense(DenseFunction::Tanh),
+            makes_types: true,
+            ..EncoderModules::PLAIN
+        },
         shape: Some(ShapeRule {
             encoder: true,
             mlp: MlpKind::Gated,

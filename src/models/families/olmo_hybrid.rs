@@ -23,7 +23,16 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     sizes: Sizes::of([3840, 11_008], 32, 30, 100_352, 65_536).kv(30),
     positions: Positions::RotaryUnlessNull,
-    not_looked_at: &["linear_a_log_min", "linear_a_log_max", "linear_dt_min", "linear_dt_max", "linear_dt_init_floor"],
-    states: Some(States { prefix: "linear_", ..States::of(MixerKind::Qwen3Next, Attends::EveryOrLast(4), [0, 0, 0, 0, 4]) }),
+    not_looked_at: &[
+        "linear_a_log_min",
+        "linear_a_log_max",
+        "linear_dt_min",
+        "linear_dt_max",
+        "linear_dt_init_floor",
+    ],
+    states: Some(States {
+        prefix: "linear_",
+        ..States::of(MixerKind::Qwen3Next, Attends::EveryOrLast(4), [0, 0, 0, 0, 4])
+    }),
     ..super::olmo2::FAMILY
 };

@@ -9,7 +9,9 @@ fn rest(model: &Counted, _: &Own, _: Said<'_>) -> u64 {
     let gate = h * model.intermediate_size;
     let experts = model.moe.as_ref().map_or(0, |moe| moe.num_experts);
     let dense = model.num_hidden_layers - sparse;
-    model.num_hidden_layers * attention(model) + dense * gate + sparse * (experts * gate + 4 * gate + h)
+    model.num_hidden_layers * attention(model)
+        + dense * gate
+        + sparse * (experts * gate + 4 * gate + h)
 }
 
 /// `openmoe`.

@@ -11,7 +11,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "pegasus",
         choice: FamilyChoice { rank: 145, word: "pegasus", label: "PEGASUS" },
         freezes_positions: true,
-        source: Some(&Modules { position_ids: PositionIds::Counted, freezes_positions: true, ..super::bart::SOURCE }),
+        source: Some(&Modules {
+            position_ids: PositionIds::Counted,
+            freezes_positions: true,
+            ..super::bart::SOURCE
+        }),
         ..*super::blenderbot::FAMILY.modules
     },
     sizes: Sizes::of([1024, 4096], 12, 16, 50_265, 1024),

@@ -12,11 +12,18 @@ pub const FAMILY: FamilySpec = FamilySpec {
         choice: FamilyChoice { rank: 173, word: "pegasusx", label: "PEGASUS-X" },
         encoder: EncoderModules { trains: false, ..super::bart::FAMILY.modules.encoder },
         adds_buffer_to_logits: false,
-        shape: Some(ShapeRule { source: true, may_norm_queries_and_keys: false, ..ShapeRule::CLASSIC }),
+        shape: Some(ShapeRule {
+            source: true,
+            may_norm_queries_and_keys: false,
+            ..ShapeRule::CLASSIC
+        }),
         source: Some(&Modules {
             encoder: EncoderModules {
                 further: &[
-                    Further::of_model("embedding of tokens that see all", [Extent::Own(0), Extent::Hidden]),
+                    Further::of_model(
+                        "embedding of tokens that see all",
+                        [Extent::Own(0), Extent::Hidden],
+                    ),
                     Further::vector_in_blocks("norm scale of tokens that see all", Extent::Hidden),
                     Further::vector_in_blocks("norm bias of tokens that see all", Extent::Hidden),
                 ],
@@ -33,7 +40,12 @@ pub const FAMILY: FamilySpec = FamilySpec {
     output_bias: Flag::Is(false),
     own_sizes: &[("num_global_tokens", 32)],
     source: Some(SourceKeys::encoder(16, 16, 4096)),
-    not_looked_at: &["encoder_layerdrop", "decoder_layerdrop", "block_size", "stagger_local_blocks"],
+    not_looked_at: &[
+        "encoder_layerdrop",
+        "decoder_layerdrop",
+        "block_size",
+        "stagger_local_blocks",
+    ],
     sizes: Sizes::of([1024, 4096], 16, 16, 96_103, 16384),
     ..super::bart::FAMILY
 };

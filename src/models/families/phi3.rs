@@ -16,7 +16,10 @@ pub const FAMILY: FamilySpec = FamilySpec {
         projections: Projections::Joint,
         feed_forward: FeedForwardStyle::JointGateAndUp,
         rotation: RotationStyle::Joined,
-        tensor_plan: Some(TensorPlan { attention: Division::Gathered, feed_forward: Division::Gathered }),
+        tensor_plan: Some(TensorPlan {
+            attention: Division::Gathered,
+            feed_forward: Division::Gathered,
+        }),
         shape: Some(ShapeRule {
             mlp_bias: Some(false),
             attention_bias: Some(false),

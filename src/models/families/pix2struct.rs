@@ -18,7 +18,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
                 further: &[
                     Further::of_model("patch projection", [Extent::Own(1), Extent::Hidden]),
                     Further::vector_of_model("patch projection bias", Extent::Hidden),
-                    Further::times(Extent::Of(2), "embedding of places", [Extent::Own(2), Extent::Hidden]),
+                    Further::times(
+                        Extent::Of(2),
+                        "embedding of places",
+                        [Extent::Own(2), Extent::Hidden],
+                    ),
                 ],
                 ..super::t5::FAMILY.modules.encoder
             },
@@ -34,7 +38,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
     mlp: MlpKind::Gated,
     act: HiddenAct::GeluNew,
     tied: false,
-    own_sizes: &[("relative_attention_num_buckets", 32), ("encoder.patch_embed_hidden_size", 768), ("encoder.seq_len", 4096)],
+    own_sizes: &[
+        ("relative_attention_num_buckets", 32),
+        ("encoder.patch_embed_hidden_size", 768),
+        ("encoder.seq_len", 4096),
+    ],
     source: Some(SourceKeys {
         groups: Some(["vision_config", "text_config"]),
         hidden: Some(("encoder.hidden_size", 768)),

@@ -5,7 +5,8 @@ use crate::models::prelude::*;
 /// A class of distances for each head. The decoder's own class has a table of words that is shared, beside the one that is read.
 fn finish(model: &mut ModelConfig) {
     let heads = model.num_attention_heads;
-    let spare = if model.tie_word_embeddings || model.beside().is_some() { 0 } else { model.vocab_size };
+    let spare =
+        if model.tie_word_embeddings || model.beside().is_some() { 0 } else { model.vocab_size };
     if let Some(source) = &mut model.source {
         source.own[2] = source.own[1].saturating_mul(heads);
         source.idle_vocab_size = source.idle_vocab_size.max(spare);

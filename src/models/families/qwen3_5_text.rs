@@ -11,7 +11,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
         choice: FamilyChoice { rank: 602, word: "qwen3-5", label: "Qwen3.5" },
         state_projections: StateProjections::Apart,
         rotary_tables: RotaryTables::OfGrids,
-        shape: Some(ShapeRule { states: &[MixerKind::Qwen3Next], gates_attention: true, ..ShapeRule::PLAIN }),
+        shape: Some(ShapeRule {
+            states: &[MixerKind::Qwen3Next],
+            gates_attention: true,
+            ..ShapeRule::PLAIN
+        }),
         peft_finds_experts: false,
         ..*super::qwen3_next::FAMILY.modules
     },

@@ -33,6 +33,9 @@ pub const FAMILY: FamilySpec = FamilySpec {
     window: Window::All(2048),
     not_looked_at: &["_block_types", "embeddings_scale_by_sqrt_dim"],
     logit_cap: Flag::Number("final_logit_softcapping", true),
-    states: Some(States { fp32: true, ..States::of(MixerKind::RgLru, Attends::InTurn, [0, 0, 0, 1, 4]) }),
+    states: Some(States {
+        fp32: true,
+        ..States::of(MixerKind::RgLru, Attends::InTurn, [0, 0, 0, 1, 4])
+    }),
     ..super::gemma::FAMILY
 };

@@ -9,7 +9,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("roberta-prelayernorm", "RoBERTa-PreLayerNorm")],
     modules: &Modules {
         model_type: "roberta-prelayernorm",
-        choice: FamilyChoice { rank: 64, word: "roberta-prelayernorm", label: "RoBERTa-PreLayerNorm" },
+        choice: FamilyChoice {
+            rank: 64,
+            word: "roberta-prelayernorm",
+            label: "RoBERTa-PreLayerNorm",
+        },
         norms_follow_without_final: false,
         registers_norms_first: false,
         ..*super::roberta::FAMILY.modules

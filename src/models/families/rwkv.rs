@@ -16,7 +16,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
         tensor_plan: None,
         takes_prefix: false,
         splits_tokens: false,
-        shape: Some(ShapeRule { states: &[MixerKind::Rwkv], may_norm_queries_and_keys: false, ..ShapeRule::CLASSIC }),
+        shape: Some(ShapeRule {
+            states: &[MixerKind::Rwkv],
+            may_norm_queries_and_keys: false,
+            ..ShapeRule::CLASSIC
+        }),
         ..Modules::PLAIN
     },
     sizes: Sizes::of([4096, 0], 32, 1, 50_277, 1024),
@@ -25,6 +29,9 @@ pub const FAMILY: FamilySpec = FamilySpec {
     act: HiddenAct::Relu2,
     positions: Positions::Are(PositionEmbedding::None),
     embedding_norm: true,
-    states: Some(States { fp32: true, ..States::of(MixerKind::Rwkv, Attends::Where(|_| false), [0; 5]) }),
+    states: Some(States {
+        fp32: true,
+        ..States::of(MixerKind::Rwkv, Attends::Where(|_| false), [0; 5])
+    }),
     ..FamilySpec::PLAIN
 };

@@ -5,7 +5,12 @@ use crate::models::prelude::*;
 
 /// Blocks of a conformer, whose positions take so many parameters in each, and what stands around them: a matrix to their width, a
 /// feed-forward layer behind them, and blocks that make fewer frames of them.
-pub(super) fn conformer(model: &Counted, [layers, inner, bands, places, adapters, ..]: &Own, positions: u64, kernel: u64) -> u64 {
+pub(super) fn conformer(
+    model: &Counted,
+    [layers, inner, bands, places, adapters, ..]: &Own,
+    positions: u64,
+    kernel: u64,
+) -> u64 {
     let h = model.hidden_size;
     let (feed_forward, norm, attention) = (2 * h * inner + inner + h, 2 * h, 4 * (h * h + h));
     let convolution = norm + 2 * h * h + h * places + norm + h * h;
@@ -23,7 +28,9 @@ pub(super) fn own_words(model: &Counted) -> u64 {
 fn rest(model: &Counted, own: &Own, said: Said<'_>) -> u64 {
     let h = model.hidden_size;
     let [_, _, _, _, _, kernel, ..] = own;
-    own_words(model) + attention_twice(model, own, said) + conformer(model, own, h * h + 2 * h, *kernel)
+    own_words(model)
+        + attention_twice(model, own, said)
+        + conformer(model, own, h * h + 2 * h, *kernel)
 }
 
 /// `seamless_m4t`, saved as a model that reads speech.
@@ -39,7 +46,10 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     encoder: Some(Encoder::DECODER),
     own_rule: OwnSizes::Rest(rest),
-    own_names: &[("num_hidden_layers", &["decoder_layers"]), ("num_attention_heads", &["decoder_attention_heads"])],
+    own_names: &[
+        ("num_hidden_layers", &["decoder_layers"]),
+        ("num_attention_heads", &["decoder_attention_heads"]),
+    ],
     own_sizes: &[
         ("speech_encoder_layers", 24),
         ("speech_encoder_intermediate_size", 4096),
@@ -49,7 +59,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
         ("adaptor_kernel_size", 8),
     ],
     only: &[
-        Only::else_refused("position_embeddings_type", &["relative"], "positions of another kind in its encoder"),
+        Only::else_refused(
+            "position_embeddings_type",
+            &["relative"],
+            "positions of another kind in its encoder",
+        ),
         Only::else_refused("add_adapter", &["true"], "no blocks behind its encoder"),
     ],
     key_value_heads: KeyValueHeads::AsQueryHeads,

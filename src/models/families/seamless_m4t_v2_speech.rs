@@ -19,7 +19,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("seamless_m4t_v2_speech", "SeamlessM4T v2 for speech")],
     modules: &Modules {
         model_type: "seamless_m4t_v2_speech",
-        choice: FamilyChoice { rank: 709, word: "seamlessv2speech", label: "SeamlessM4T v2 for speech" },
+        choice: FamilyChoice {
+            rank: 709,
+            word: "seamlessv2speech",
+            label: "SeamlessM4T v2 for speech",
+        },
         ..Modules::COUNTED
     },
     own_rule: OwnSizes::Rest(rest),
@@ -32,11 +36,23 @@ pub const FAMILY: FamilySpec = FamilySpec {
         ("speech_encoder_attention_heads", 16),
     ],
     only: &[
-        Only::else_refused("position_embeddings_type", &["relative_key"], "positions of another kind in its encoder"),
+        Only::else_refused(
+            "position_embeddings_type",
+            &["relative_key"],
+            "positions of another kind in its encoder",
+        ),
         Only::else_refused("add_adapter", &["true"], "no blocks behind its encoder"),
         Only::else_refused("adaptor_kernel_size", &["8"], "other frames behind its encoder"),
-        Only::else_refused("left_max_position_embeddings", &["64"], "other distances in its encoder"),
-        Only::else_refused("right_max_position_embeddings", &["8"], "other distances in its encoder"),
+        Only::else_refused(
+            "left_max_position_embeddings",
+            &["64"],
+            "other distances in its encoder",
+        ),
+        Only::else_refused(
+            "right_max_position_embeddings",
+            &["8"],
+            "other distances in its encoder",
+        ),
     ],
     ..super::seamless_m4t_speech::FAMILY
 };

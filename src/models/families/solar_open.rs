@@ -16,6 +16,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     sizes: Sizes::of([4096, 10_240], 48, 64, 196_608, 131_072).kv(8).head(128),
     attention_bias: ATTENTION_BIAS,
-    experts: Some(Experts { width: 1280, shared: 1, norm_topk: Flag::Key("norm_topk_prob", true), ..Experts::of(128, 8) }),
+    experts: Some(Experts {
+        width: 1280,
+        shared: 1,
+        norm_topk: Flag::Key("norm_topk_prob", true),
+        ..Experts::of(128, 8)
+    }),
     ..FamilySpec::PLAIN
 };

@@ -24,7 +24,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
         measured: Measured { written_out: false, ..Modules::PLAIN.measured },
         block: BlockLayout::PreNorm,
         shape: None,
-        encoder: EncoderModules { pools: true, counts_feed_forward: true, ..EncoderModules::COUNTED },
+        encoder: EncoderModules {
+            pools: true,
+            counts_feed_forward: true,
+            ..EncoderModules::COUNTED
+        },
         ..*super::bert::FAMILY.modules
     },
     own_rule: OwnSizes::Rest(rest),

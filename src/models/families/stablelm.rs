@@ -16,7 +16,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
         rotation: RotationStyle::HeldParts,
         holds_attention: true,
         tensor_plan: None,
-        shape: Some(ShapeRule { normalization: Some(Normalization::LayerNorm), norms_per_block: [1, 2], ..ShapeRule::PLAIN }),
+        shape: Some(ShapeRule {
+            normalization: Some(Normalization::LayerNorm),
+            norms_per_block: [1, 2],
+            ..ShapeRule::PLAIN
+        }),
         ..Modules::PLAIN
     },
     sizes: Sizes::of([2560, 6912], 32, 32, 50_304, 4096).kv(32),

@@ -15,7 +15,10 @@ pub const FAMILY: FamilySpec = FamilySpec {
         query_key_norm: QueryKeyNorm::HeadByHead,
         rotation: RotationStyle::Whole,
         other_heads_rotate_whole: false,
-        experts: ExpertModules { correction_is_parameter: false, ..super::laguna::FAMILY.modules.experts },
+        experts: ExpertModules {
+            correction_is_parameter: false,
+            ..super::laguna::FAMILY.modules.experts
+        },
         shape: Some(ShapeRule { other_heads: false, ..MODULES_OF_HEADS }),
         measured: Measured { written_out: false, fused_kernels: false, tensor_parallel: false },
         ..*super::laguna::FAMILY.modules
@@ -33,9 +36,15 @@ pub const FAMILY: FamilySpec = FamilySpec {
         chosen_by: &["moe_layers_enum", "mlp_layer_types", "first_k_dense_replace"],
         ..Experts::of(288, 8)
     }),
-    only: &[Only { key: "num_sliding_attention_heads", values: &["64"], otherwise: Otherwise::NotCounted, unless: None }],
+    only: &[Only {
+        key: "num_sliding_attention_heads",
+        values: &["64"],
+        otherwise: Otherwise::NotCounted,
+        unless: None,
+    }],
     not_looked_at: &["mtp_layer_types", "mtp_mlp_layer_types", "per_layer_config"],
     ..FamilySpec::PLAIN
 };
 
-const MODULES_OF_HEADS: ShapeRule = ShapeRule { experts: ExpertsRule::Optional, output_bias_as_others: true, ..ShapeRule::PLAIN };
+const MODULES_OF_HEADS: ShapeRule =
+    ShapeRule { experts: ExpertsRule::Optional, output_bias_as_others: true, ..ShapeRule::PLAIN };

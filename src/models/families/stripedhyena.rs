@@ -8,7 +8,10 @@ fn rest(model: &Counted, _: &Own, said: Said<'_>) -> u64 {
     let h = model.hidden_size;
     let key = |key: &str, default: u64| said("", key).unwrap_or(default);
     let keys = 2 * (h / key("proj_groups", 1).max(1));
-    let attention = h * (h + keys) + key("qkv_proj_bias", 1) * (h + keys) + h * h + key("mha_out_proj_bias", 1) * h;
+    let attention = h * (h + keys)
+        + key("qkv_proj_bias", 1) * (h + keys)
+        + h * h
+        + key("mha_out_proj_bias", 1) * h;
     let short = 3 * h * (key("short_filter_length", 3) + key("short_filter_bias", 1));
     let long = h + 4 * (h / key("hyena_filter_groups", h).max(1)) * key("state_size", 8);
     let hyena = 3 * h * (h + 1) + short + long + h * (h + 1);
@@ -27,6 +30,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
     tied: true,
     act: HiddenAct::Gelu,
     only: &[Only::else_refused("tie_embeddings", &["true"], "an output head of its own")],
-    not_looked_at: &["hyena_layer_idxs", "model_parallel_size", "pipe_parallel_size", "make_vocab_size_divisible_by"],
+    not_looked_at: &[
+        "hyena_layer_idxs",
+        "model_parallel_size",
+        "pipe_parallel_size",
+        "make_vocab_size_divisible_by",
+    ],
     ..super::counted::FAMILY
 };

@@ -28,13 +28,25 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("switch_transformers", "Switch Transformers")],
     modules: &Modules {
         model_type: "switch_transformers",
-        choice: FamilyChoice { rank: 165, word: "switchtransformers", label: "Switch Transformers" },
+        choice: FamilyChoice {
+            rank: 165,
+            word: "switchtransformers",
+            label: "Switch Transformers",
+        },
         encoder: EncoderModules {
             trains: false,
             further: &[
                 Further::times(Extent::Own(4), "router weight", [Extent::Own(1), Extent::Hidden]),
-                Further::times(Extent::Own(5), "up weights of further experts", [Extent::Inner, Extent::Hidden]),
-                Further::times(Extent::Own(5), "down weights of further experts", [Extent::Inner, Extent::Hidden]),
+                Further::times(
+                    Extent::Own(5),
+                    "up weights of further experts",
+                    [Extent::Inner, Extent::Hidden],
+                ),
+                Further::times(
+                    Extent::Own(5),
+                    "down weights of further experts",
+                    [Extent::Inner, Extent::Hidden],
+                ),
             ],
             ..super::t5::FAMILY.modules.encoder
         },

@@ -49,7 +49,18 @@ pub const FAMILY: FamilySpec = FamilySpec {
     mlp: MlpKind::Plain,
     tied: true,
     own_sizes: &[("relative_attention_num_buckets", 32)],
-    source: Some(SourceKeys { deep: true, always_tied: true, feed_forward: "relu", ..SourceKeys::of(("num_layers", 6)) }),
-    not_looked_at: &["relative_attention_max_distance", "dense_act_fn", "is_gated_act", "scale_decoder_outputs", "n_positions"],
+    source: Some(SourceKeys {
+        deep: true,
+        always_tied: true,
+        feed_forward: "relu",
+        ..SourceKeys::of(("num_layers", 6))
+    }),
+    not_looked_at: &[
+        "relative_attention_max_distance",
+        "dense_act_fn",
+        "is_gated_act",
+        "scale_decoder_outputs",
+        "n_positions",
+    ],
     ..FamilySpec::PLAIN
 };

@@ -10,7 +10,11 @@ const BLOCKS: Modules = Modules {
     splits_tokens: false,
     takes_prefix: false,
     tensor_plan: None,
-    encoder: EncoderModules { trains: false, buffers: PositionBuffers::None, ..EncoderModules::PLAIN },
+    encoder: EncoderModules {
+        trains: false,
+        buffers: PositionBuffers::None,
+        ..EncoderModules::PLAIN
+    },
     shape: None,
     ..Modules::PLAIN
 };
@@ -48,7 +52,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
         groups: Some(["encoder", "decoder"]),
         ..SourceKeys::of(("encoder.num_hidden_layers", 26))
     }),
-    only: &[Only::else_refused("encoder.attention_bias", &["false"], "biases of attention in its encoder")],
+    only: &[Only::else_refused(
+        "encoder.attention_bias",
+        &["false"],
+        "biases of attention in its encoder",
+    )],
     not_looked_at: &[
         "encoder.layer_types",
         "encoder.sliding_window",

@@ -13,7 +13,10 @@ pub const FAMILY: FamilySpec = FamilySpec {
         measured: Measured { written_out: false, ..Modules::PLAIN.measured },
         encoder: EncoderModules {
             trains: false,
-            further: &[Further::of_model("token type embeddings", [Extent::Own(0), Extent::Hidden])],
+            further: &[Further::of_model(
+                "token type embeddings",
+                [Extent::Own(0), Extent::Hidden],
+            )],
             ..EncoderModules::PLAIN
         },
         ..*super::bert::FAMILY.modules

@@ -15,7 +15,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
         feed_forward: FeedForwardStyle::SeparateBiasedDown,
         tensor_plan: None,
         takes_prefix: false,
-        shape: Some(ShapeRule { mlp_bias: Some(true), may_norm_queries_and_keys: false, ..ShapeRule::PLAIN }),
+        shape: Some(ShapeRule {
+            mlp_bias: Some(true),
+            may_norm_queries_and_keys: false,
+            ..ShapeRule::PLAIN
+        }),
         // Its code is no part of transformers, and no row was measured.
         measured: Measured { written_out: false, ..Modules::PLAIN.measured },
         ..Modules::PLAIN

@@ -13,6 +13,10 @@ pub const FAMILY: FamilySpec = FamilySpec {
     attention_bias: Flag::Key("qkv_bias", false),
     qk_norm: Flag::Key("qk_norm", false),
     window: Window::All(0),
-    only: &[Only::else_refused("attnres_block_size", &[], "residual streams that attention weighs")],
+    only: &[Only::else_refused(
+        "attnres_block_size",
+        &[],
+        "residual streams that attention weighs",
+    )],
     ..FamilySpec::PLAIN
 };

@@ -23,7 +23,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
         ..SourceKeys::of(("encoder_layers", 1))
     }),
     only: &[
-        Only::else_refused("use_learned_position_embeddings", &["true"], "positions that are not learned"),
+        Only::else_refused(
+            "use_learned_position_embeddings",
+            &["true"],
+            "positions that are not learned",
+        ),
         Only::else_refused("layernorm_embedding", &["true"], "no norm behind its embedding"),
     ],
     not_looked_at: &["decoder_layerdrop"],

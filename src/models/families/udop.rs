@@ -34,7 +34,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "udop",
         choice: FamilyChoice { rank: 177, word: "udop", label: "UDOP" },
-        encoder: EncoderModules { trains: false, further: OF_DECODER, ..super::t5::FAMILY.modules.encoder },
+        encoder: EncoderModules {
+            trains: false,
+            further: OF_DECODER,
+            ..super::t5::FAMILY.modules.encoder
+        },
         source: Some(&Modules {
             encoder: EncoderModules { further: OF_ENCODER, ..super::t5::FAMILY.modules.encoder },
             ..*super::t5::FAMILY.modules

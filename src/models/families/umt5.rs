@@ -27,6 +27,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
         ..*super::t5::FAMILY.modules
     },
     sizes: Sizes::of([512, 1024], 8, 6, 250_112, 512).head(64),
-    source: Some(SourceKeys { deep: true, always_tied: true, feed_forward: "gated-gelu", ..SourceKeys::of(("num_layers", 8)) }),
+    source: Some(SourceKeys {
+        deep: true,
+        always_tied: true,
+        feed_forward: "gated-gelu",
+        ..SourceKeys::of(("num_layers", 8))
+    }),
     ..super::t5::FAMILY
 };

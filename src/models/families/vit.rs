@@ -35,7 +35,8 @@ const CLASSES: &[&str] = &[
     "DeiTForImageClassificationWithTeacher",
 ];
 /// Classes with a token for the teacher's answer (distillation).
-const DISTILLED: &[&str] = &["DeiTModel", "DeiTForImageClassification", "DeiTForImageClassificationWithTeacher"];
+const DISTILLED: &[&str] =
+    &["DeiTModel", "DeiTForImageClassification", "DeiTForImageClassificationWithTeacher"];
 
 /// `vit`.
 pub const FAMILY: FamilySpec = FamilySpec {

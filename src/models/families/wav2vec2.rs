@@ -9,7 +9,11 @@ fn frames(said: Said<'_>) -> u64 {
     let weights = said("conv_dim>conv_kernel", "1").unwrap_or(512 * 10 + 16 * 512 * 512);
     let columns = said("conv_dim", "+").unwrap_or(7 * 512);
     // A norm over groups stands behind the first alone, all others behind each.
-    let normed = if said("", "feat_extract_norm=layer") == Some(1) { columns } else { said("conv_dim", "^+").unwrap_or(512) };
+    let normed = if said("", "feat_extract_norm=layer") == Some(1) {
+        columns
+    } else {
+        said("conv_dim", "^+").unwrap_or(512)
+    };
     weights + said("", "conv_bias").unwrap_or(0) * columns + 2 * normed
 }
 
@@ -22,8 +26,10 @@ fn width(said: Said<'_>) -> u64 {
 pub(super) fn before(model: &Counted, said: Said<'_>) -> u64 {
     let (h, c) = (model.hidden_size, width(said));
     let norm = said("", "feat_proj_layer_norm").unwrap_or(1) * 2 * c;
-    let (taps, groups) =
-        (said("", "num_conv_pos_embeddings").unwrap_or(128), said("", "num_conv_pos_embedding_groups").unwrap_or(16).max(1));
+    let (taps, groups) = (
+        said("", "num_conv_pos_embeddings").unwrap_or(128),
+        said("", "num_conv_pos_embedding_groups").unwrap_or(16).max(1),
+    );
     frames(said) + norm + c * h + h + taps + h * (h / groups) * taps + h
 }
 
@@ -31,7 +37,9 @@ pub(super) fn before(model: &Counted, said: Said<'_>) -> u64 {
 pub(super) fn ends(model: &Counted, said: Said<'_>) -> u64 {
     let (h, c) = (model.hidden_size, width(said));
     let of = |key: &str, otherwise: u64| said("", key).unwrap_or(otherwise);
-    let is = |classes: &[&str]| classes.iter().any(|class| said("architectures", &format!("^{class}")) == Some(1));
+    let is = |classes: &[&str]| {
+        classes.iter().any(|class| said("architectures", &format!("^{class}")) == Some(1))
+    };
     let letters = of("vocab_size", 32);
     let (groups, vectors) = (of("num_codevector_groups", 2), of("num_codevectors_per_group", 320));
     let (code, guess) = (of("codevector_dim", 256), of("proj_codevector_dim", 256));
@@ -45,14 +53,23 @@ pub(super) fn ends(model: &Counted, said: Said<'_>) -> u64 {
 }
 
 /// The classes that files are saved from.
-const CLASSES: &[&str] =
-    &["Wav2Vec2Model", "Wav2Vec2ForPreTraining", "Wav2Vec2ForCTC", "HubertModel", "HubertForCTC", "WavLMModel", "WavLMForCTC"];
+const CLASSES: &[&str] = &[
+    "Wav2Vec2Model",
+    "Wav2Vec2ForPreTraining",
+    "Wav2Vec2ForCTC",
+    "HubertModel",
+    "HubertForCTC",
+    "WavLMModel",
+    "WavLMForCTC",
+];
 
 /// Nothing is masked in training where both rates are 0: then there is no frame that stands for masked ones.
 pub(super) fn unmasked(model: &Counted, said: Said<'_>) -> u64 {
     let never = |key: &str| said("", key) == Some(0);
-    u64::from(never("mask_time_prob") && (never("mask_feature_prob") || said("", "mask_feature_prob*1").is_none()))
-        * model.hidden_size
+    u64::from(
+        never("mask_time_prob")
+            && (never("mask_feature_prob") || said("", "mask_feature_prob*1").is_none()),
+    ) * model.hidden_size
 }
 
 fn rest(model: &Counted, _: &Own, said: Said<'_>) -> u64 {

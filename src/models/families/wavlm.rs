@@ -11,7 +11,8 @@ fn rest(model: &Counted, _: &Own, said: Said<'_>) -> u64 {
     let (heads, head) = (model.num_attention_heads, model.head_dim);
     let distances = said("", "num_buckets").unwrap_or(320) * heads;
     let block = attention(model) + heads + WEIGHS * (head + 1);
-    let whole = before(model, said) + model.num_hidden_layers * block + distances + ends(model, said);
+    let whole =
+        before(model, said) + model.num_hidden_layers * block + distances + ends(model, said);
     whole.saturating_sub(unmasked(model, said))
 }
 

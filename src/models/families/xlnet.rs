@@ -11,7 +11,10 @@ fn rest(model: &Counted, _: &Own, _: Said<'_>) -> u64 {
 
 /// The inputs of all layers (`mems`), of which keys and values are made anew at every step.
 fn keeps(model: &Counted, [most, ..]: &Own, _: Said<'_>) -> Vec<CachePart> {
-    vec![CachePart::of(CachePartKind::Inputs, model.num_hidden_layers, model.hidden_size).within(*most)]
+    vec![
+        CachePart::of(CachePartKind::Inputs, model.num_hidden_layers, model.hidden_size)
+            .within(*most),
+    ]
 }
 
 /// `xlnet`.

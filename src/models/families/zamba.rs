@@ -30,9 +30,17 @@ pub const FAMILY: FamilySpec = FamilySpec {
     act: HiddenAct::Gelu,
     states: Some(States {
         prefix: "mamba_",
-        ..States::of(MixerKind::Zamba, Attends::Shared { otherwise: &[], adapted: false }, [2, 0, 0, 16, 4])
+        ..States::of(
+            MixerKind::Zamba,
+            Attends::Shared { otherwise: &[], adapted: false },
+            [2, 0, 0, 16, 4],
+        )
     }),
-    only: &[Only::else_refused("hidden_mamba_act", &["silu"], "another activation function in its states")],
+    only: &[Only::else_refused(
+        "hidden_mamba_act",
+        &["silu"],
+        "another activation function in its states",
+    )],
     not_looked_at: &["attention_hidden_size", "num_logits_to_keep"],
     ..FamilySpec::PLAIN
 };

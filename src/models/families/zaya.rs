@@ -10,7 +10,8 @@ fn rest(model: &Counted, [first, second, width, ..]: &Own, _: Said<'_>) -> u64 {
     let columns = queries + keys;
     let convolutions = columns * first + columns + columns * d * second + columns;
     let bias = u64::from(model.attention_bias) * (queries + 2 * keys + h);
-    let attention = 2 * h * queries + 2 * h * keys + bias + convolutions + model.num_key_value_heads;
+    let attention =
+        2 * h * queries + 2 * h * keys + bias + convolutions + model.num_key_value_heads;
     let experts = model.moe.as_ref().map_or(0, |moe| moe.num_experts);
     let router = width * h + 3 * width + 2 * (width * width + width) + (experts + 1) * width;
     // The first layer reads no router before it.
@@ -35,11 +36,20 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["zaya"],
     class: "Zaya",
     labels: &[("zaya", "ZAYA")],
-    modules: &Modules { model_type: "zaya", choice: FamilyChoice { rank: 641, word: "zaya", label: "ZAYA" }, ..Modules::COUNTED },
+    modules: &Modules {
+        model_type: "zaya",
+        choice: FamilyChoice { rank: 641, word: "zaya", label: "ZAYA" },
+        ..Modules::COUNTED
+    },
     encoder: Some(Encoder::DECODER),
     own_rule: OwnSizes::Rest(rest),
     keeps: Some(keeps),
-    own_sizes: &[("cca_time0", 2), ("cca_time1", 2), ("router_hidden_size", 256), ("sliding_window", 0)],
+    own_sizes: &[
+        ("cca_time0", 2),
+        ("cca_time1", 2),
+        ("router_hidden_size", 256),
+        ("sliding_window", 0),
+    ],
     not_looked_at: &["layer_types"],
     inner: InnerWidth::Stated(&["moe_intermediate_size"]),
     sizes: Sizes::of([2048, 2048], 40, 8, 262_272, 131_072).kv(2).head(128),

@@ -43,7 +43,8 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
 };
 
 /// Learned queries.
-pub const QUERIES: TowerPart = TowerPart { times: One, layers: &[Table("queries", Queries, SecondHidden)] };
+pub const QUERIES: TowerPart =
+    TowerPart { times: One, layers: &[Table("queries", Queries, SecondHidden)] };
 
 /// Attention among the queries.
 pub const ATTENTION: TowerPart = TowerPart {
@@ -75,11 +76,15 @@ pub const FEED: TowerPart = TowerPart { times: SecondLayers, layers: &FEED_LAYER
 /// The feed-forward layers of texts.
 pub const FEED_TEXT: TowerPart = TowerPart { times: TEXTS, layers: &FEED_LAYERS };
 
-const FEED_LAYERS: [TowerLayer; 3] =
-    [Linear("up", SecondHidden, SecondInner), Linear("down", SecondInner, SecondHidden), LayerNorm(SecondHidden)];
+const FEED_LAYERS: [TowerLayer; 3] = [
+    Linear("up", SecondHidden, SecondInner),
+    Linear("down", SecondInner, SecondHidden),
+    LayerNorm(SecondHidden),
+];
 
 /// The matrix before the text.
-pub const BEHIND: TowerPart = TowerPart { times: One, layers: &[Linear("projection", SecondHidden, Text)] };
+pub const BEHIND: TowerPart =
+    TowerPart { times: One, layers: &[Linear("projection", SecondHidden, Text)] };
 
 fn follow(sizes: &mut TowerSizes) {
     sizes.set(CROSSED, sizes.get(SecondLayers).div_ceil(sizes.get(EVERY).max(1)));

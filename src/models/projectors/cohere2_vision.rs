@@ -7,13 +7,19 @@ use crate::models::tower_prelude::*;
 pub const PROJECTOR: TowerSpec = TowerSpec {
     names: &["cohere2_vision"],
     tower: "siglip_vision_model",
-    keys: &[stated(Merge, "downsample_factor", 2), stated(Wide, "alignment_intermediate_size", 36_864)],
+    keys: &[
+        stated(Merge, "downsample_factor", 2),
+        stated(Wide, "alignment_intermediate_size", 36_864),
+    ],
     follow,
     modules: &TowerModules {
         model_type: "cohere2_vision",
         parts: &[TowerPart {
             times: One,
-            layers: &[Linear("projection", Merged, Wide), Linear("second projection", Derived, Text)],
+            layers: &[
+                Linear("projection", Merged, Wide),
+                Linear("second projection", Derived, Text),
+            ],
         }],
         buffers: &[],
     },

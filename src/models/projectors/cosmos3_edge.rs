@@ -11,7 +11,11 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         model_type: "cosmos3_edge",
         parts: &[TowerPart {
             times: One,
-            layers: &[LayerNorm(Hidden), Linear("projection", Merged, Wide), Linear("second projection", Wide, Text)],
+            layers: &[
+                LayerNorm(Hidden),
+                Linear("projection", Merged, Wide),
+                Linear("second projection", Wide, Text),
+            ],
         }],
         buffers: &[],
     },

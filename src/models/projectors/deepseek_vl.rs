@@ -11,5 +11,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
 };
 
 /// Two matrices with biases.
-pub const TWO: TowerPart =
-    TowerPart { times: One, layers: &[Linear("projection", Hidden, Text), Linear("second projection", Text, Text)] };
+pub const TWO: TowerPart = TowerPart {
+    times: One,
+    layers: &[Linear("projection", Hidden, Text), Linear("second projection", Text, Text)],
+};

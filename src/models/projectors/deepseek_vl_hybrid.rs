@@ -10,7 +10,11 @@ const HALF: TowerSize = Further;
 pub const PROJECTOR: TowerSpec = TowerSpec {
     names: &["deepseek_vl_hybrid"],
     tower: "siglip_vision_model",
-    groups: &[TowerGroup { path: "high_res_vision_config", prefix: FURTHER, kinds: &["sam_vision_model"] }],
+    groups: &[TowerGroup {
+        path: "high_res_vision_config",
+        prefix: FURTHER,
+        kinds: &["sam_vision_model"],
+    }],
     keys: &sam::keys(sam::FURTHER_KEYS),
     only: &[TowerOnly { key: "further_config.mlp_ratio", is: Known::Numbers(&[4]) }],
     not_looked_at: &["scale", "num_pos_feats"],

@@ -14,7 +14,11 @@ const BOTH: TowerSize = Own12;
 pub const PROJECTOR: TowerSpec = TowerSpec {
     names: &["dots3_note"],
     tower: "dots3_note_vision_encoder",
-    groups: &[TowerGroup { path: "audio_config", prefix: FURTHER, kinds: &["dots3_note_audio_encoder"] }],
+    groups: &[TowerGroup {
+        path: "audio_config",
+        prefix: FURTHER,
+        kinds: &["dots3_note_audio_encoder"],
+    }],
     keys: &[
         stated(SecondHeads, "further_config.num_attention_heads", 20),
         stated(SecondHidden, "further_config.hidden_size", 1280),

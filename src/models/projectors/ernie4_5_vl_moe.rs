@@ -15,8 +15,16 @@ const FRAMED: TowerSize = Own4;
 pub const PROJECTOR: TowerSpec = TowerSpec {
     names: &["ernie4_5_vl_moe"],
     tower: "ernie4_5_vl_moe_vision",
-    groups: &[TowerGroup { path: "text_config", prefix: FURTHER, kinds: &["ernie4_5_vl_moe_text"] }],
-    keys: &[TowerKey { size: EXPERT, key: "further_config.moe_intermediate_size", default: TowerDefault::Second(512) }],
+    groups: &[TowerGroup {
+        path: "text_config",
+        prefix: FURTHER,
+        kinds: &["ernie4_5_vl_moe_text"],
+    }],
+    keys: &[TowerKey {
+        size: EXPERT,
+        key: "further_config.moe_intermediate_size",
+        default: TowerDefault::Second(512),
+    }],
     follow,
     modules: &TowerModules {
         model_type: "ernie4_5_vl_moe",

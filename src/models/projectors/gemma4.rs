@@ -22,7 +22,10 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
     tower: "gemma4_vision",
     may_be_blind: true,
     groups: &[TowerGroup { path: "audio_config", prefix: FURTHER, kinds: &["gemma4_audio"] }],
-    only: &[TowerOnly { key: "further_config.subsampling_conv_channels", is: Known::Numbers(&[128, 32]) }],
+    only: &[TowerOnly {
+        key: "further_config.subsampling_conv_channels",
+        is: Known::Numbers(&[128, 32]),
+    }],
     keys: &[
         TowerKey { size: HEARS, key: "audio_config", default: TowerDefault::There },
         stated(SecondHidden, "further_config.hidden_size", 1024),
@@ -95,7 +98,9 @@ fn follow(sizes: &mut TowerSizes) {
     sizes.set(SecondLayers, of_sound(hears, sizes.get(SecondLayers)));
     product(sizes, TWICE, SecondHidden, 2);
     product(sizes, SecondInner, SecondHidden, 4);
-    for (size, number) in [(FIRST, 128), (SECOND, 32), (INTO_FIRST, 9), (INTO_SECOND, 9 * 128), (FRAME, 128 / 4 * 32)] {
+    for (size, number) in
+        [(FIRST, 128), (SECOND, 32), (INTO_FIRST, 9), (INTO_SECOND, 9 * 128), (FRAME, 128 / 4 * 32)]
+    {
         sizes.set(size, number);
     }
 }

@@ -8,7 +8,10 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
     tower: "git_vision_model",
     modules: &TowerModules {
         model_type: "git",
-        parts: &[TowerPart { times: One, layers: &[Linear("projection", Hidden, Text), LayerNorm(Text)] }],
+        parts: &[TowerPart {
+            times: One,
+            layers: &[Linear("projection", Hidden, Text), LayerNorm(Text)],
+        }],
         buffers: &[],
     },
     ..TowerSpec::PLAIN

@@ -32,7 +32,14 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
     follow,
     modules: &TowerModules {
         model_type: "granite_speech",
-        parts: &[QUERIES, TowerPart { times: One, layers: &[LayerNorm(SecondHidden)] }, ATTENTION, CROSS, FEED, BEHIND],
+        parts: &[
+            QUERIES,
+            TowerPart { times: One, layers: &[LayerNorm(SecondHidden)] },
+            ATTENTION,
+            CROSS,
+            FEED,
+            BEHIND,
+        ],
         buffers: &[],
     },
     ..TowerSpec::PLAIN

@@ -10,7 +10,11 @@ const KEYS: TowerSize = Own3;
 pub const PROJECTOR: TowerSpec = TowerSpec {
     names: &["idefics2"],
     tower: "idefics2_vision",
-    groups: &[TowerGroup { path: "perceiver_config", prefix: FURTHER, kinds: &["idefics2_perceiver", "idefics2"] }],
+    groups: &[TowerGroup {
+        path: "perceiver_config",
+        prefix: FURTHER,
+        kinds: &["idefics2_perceiver", "idefics2"],
+    }],
     keys: &[
         stated(Queries, "further_config.resampler_n_latents", 64),
         stated(SecondLayers, "further_config.resampler_depth", 3),

@@ -17,7 +17,12 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
             times: One,
             layers: &[
                 Matrix("projection", Merged, Text),
-                Runs(&[Step::Shuffled, Step::Linear(0), Step::Tiled(TileRule::Longest(TILES)), Step::Listed]),
+                Runs(&[
+                    Step::Shuffled,
+                    Step::Linear(0),
+                    Step::Tiled(TileRule::Longest(TILES)),
+                    Step::Listed,
+                ]),
             ],
         }],
         buffers: &[],

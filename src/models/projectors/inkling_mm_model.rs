@@ -15,7 +15,10 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
     follow: |sizes| product(sizes, Positions, Further, sizes.get(Wide)),
     modules: &TowerModules {
         model_type: "inkling_mm_model",
-        parts: &[TowerPart { times: One, layers: &[Table("embedding of sound", Positions, SecondOut), RmsNorm(SecondOut)] }],
+        parts: &[TowerPart {
+            times: One,
+            layers: &[Table("embedding of sound", Positions, SecondOut), RmsNorm(SecondOut)],
+        }],
         buffers: &[],
     },
     ..TowerSpec::PLAIN

@@ -13,7 +13,11 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         TowerKey { size: Merge, key: "downsample_ratio", default: TowerDefault::OneOver(2) },
         TowerKey { size: Fed, key: "vision_feature_layer", default: TowerDefault::Count(1) },
         maybe(Behind, "vision_feature_layer_behind", 0),
-        TowerKey { size: Cut, key: "vision_feature_select_strategy", default: TowerDefault::Word("default") },
+        TowerKey {
+            size: Cut,
+            key: "vision_feature_select_strategy",
+            default: TowerDefault::Word("default"),
+        },
         function(OutAct, "projector_hidden_act", HiddenAct::Gelu),
     ],
     follow: merged,

@@ -27,7 +27,10 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
     tower: "janus_vision_model",
     groups: &[TowerGroup { path: "vq_config", prefix: FURTHER, kinds: &["janus_vqgan"] }],
     only: &[
-        TowerOnly { key: "further_config.channel_multiplier", is: Known::Numbers(&[1, 1, 2, 2, 4]) },
+        TowerOnly {
+            key: "further_config.channel_multiplier",
+            is: Known::Numbers(&[1, 1, 2, 2, 4]),
+        },
         TowerOnly { key: "further_config.num_res_blocks", is: Known::Numbers(&[2]) },
         TowerOnly { key: "further_config.double_latent", is: Known::Off },
     ],
@@ -154,7 +157,13 @@ const BA: TowerPart = residual!(B, NINE_B, A, NINE_A, "shortcut");
 
 const ATTENTION: TowerPart = TowerPart {
     times: One,
-    layers: &[LayerNorm(C), Linear("query", C, C), Linear("key", C, C), Linear("value", C, C), Linear("output", C, C)],
+    layers: &[
+        LayerNorm(C),
+        Linear("query", C, C),
+        Linear("key", C, C),
+        Linear("value", C, C),
+        Linear("output", C, C),
+    ],
 };
 
 /// Convolutions that lead to another resolution.

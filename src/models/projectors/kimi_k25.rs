@@ -11,7 +11,11 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         model_type: "kimi_k25",
         parts: &[TowerPart {
             times: One,
-            layers: &[LayerNorm(Further), Linear("projection", Merged, Merged), Linear("second projection", Merged, Text)],
+            layers: &[
+                LayerNorm(Further),
+                Linear("projection", Merged, Merged),
+                Linear("second projection", Merged, Text),
+            ],
         }],
         buffers: &[],
     },

@@ -18,8 +18,17 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         model_type: "lfm2_vl",
         parts: &[
             TowerPart { times: Normed, layers: &[LayerNorm(Merged)] },
-            TowerPart { times: One, layers: &[Matrix("projection", Merged, Wide), Matrix("second projection", Wide, Text)] },
-            TowerPart { times: Biased, layers: &[Vector("projection bias", Wide), Vector("second projection bias", Text)] },
+            TowerPart {
+                times: One,
+                layers: &[
+                    Matrix("projection", Merged, Wide),
+                    Matrix("second projection", Wide, Text),
+                ],
+            },
+            TowerPart {
+                times: Biased,
+                layers: &[Vector("projection bias", Wide), Vector("second projection bias", Text)],
+            },
         ],
         buffers: &[],
     },

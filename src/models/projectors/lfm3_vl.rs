@@ -12,9 +12,16 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         parts: &[
             TowerPart {
                 times: One,
-                layers: &[LayerNorm(Hidden), Matrix("projection", Merged, Wide), Matrix("second projection", Wide, Text)],
+                layers: &[
+                    LayerNorm(Hidden),
+                    Matrix("projection", Merged, Wide),
+                    Matrix("second projection", Wide, Text),
+                ],
             },
-            TowerPart { times: Biased, layers: &[Vector("projection bias", Wide), Vector("second projection bias", Text)] },
+            TowerPart {
+                times: Biased,
+                layers: &[Vector("projection bias", Wide), Vector("second projection bias", Text)],
+            },
         ],
         buffers: &[],
     },

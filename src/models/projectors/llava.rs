@@ -10,7 +10,11 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         TowerKey { size: Fed, key: "vision_feature_layer", default: TowerDefault::Count(1) },
         flag(Biased, "multimodal_projector_bias", true),
         maybe(Behind, "vision_feature_layer_behind", 1),
-        TowerKey { size: Cut, key: "vision_feature_select_strategy", default: TowerDefault::Word("default") },
+        TowerKey {
+            size: Cut,
+            key: "vision_feature_select_strategy",
+            default: TowerDefault::Word("default"),
+        },
         function(OutAct, "projector_hidden_act", HiddenAct::Gelu),
     ],
     follow,
@@ -19,8 +23,10 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
 };
 
 /// Two matrices from the layers of the tower that are read.
-pub const MATRICES: TowerPart =
-    TowerPart { times: One, layers: &[Matrix("projection", Wide, Text), Matrix("second projection", Text, Text)] };
+pub const MATRICES: TowerPart = TowerPart {
+    times: One,
+    layers: &[Matrix("projection", Wide, Text), Matrix("second projection", Text, Text)],
+};
 
 /// The longest side of an image of any form (`size` of `PixtralImageProcessor`).
 const LONGEST: u64 = 1024;
@@ -44,8 +50,10 @@ const READ: TowerPart = TowerPart {
 };
 
 /// Their biases.
-pub const BIASES: TowerPart =
-    TowerPart { times: Biased, layers: &[Vector("projection bias", Text), Vector("second projection bias", Text), Runs(&[])] };
+pub const BIASES: TowerPart = TowerPart {
+    times: Biased,
+    layers: &[Vector("projection bias", Text), Vector("second projection bias", Text), Runs(&[])],
+};
 
 /// The layers that are read stand side by side.
 pub fn follow(sizes: &mut TowerSizes) {

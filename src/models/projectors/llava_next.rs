@@ -18,7 +18,11 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         TowerKey { size: Fed, key: "vision_feature_layer", default: TowerDefault::Count(1) },
         flag(Biased, "multimodal_projector_bias", true),
         maybe(Behind, "vision_feature_layer_behind", 1),
-        TowerKey { size: Cut, key: "vision_feature_select_strategy", default: TowerDefault::Word("default") },
+        TowerKey {
+            size: Cut,
+            key: "vision_feature_select_strategy",
+            default: TowerDefault::Word("default"),
+        },
         function(OutAct, "projector_hidden_act", HiddenAct::Gelu),
         places(
             GRIDS,

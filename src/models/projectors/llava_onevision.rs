@@ -15,9 +15,17 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         TowerKey { size: Fed, key: "vision_feature_layer", default: TowerDefault::Count(1) },
         flag(Biased, "multimodal_projector_bias", true),
         maybe(Behind, "vision_feature_layer_behind", 0),
-        TowerKey { size: Cut, key: "vision_feature_select_strategy", default: TowerDefault::OnlyWord("default") },
+        TowerKey {
+            size: Cut,
+            key: "vision_feature_select_strategy",
+            default: TowerDefault::OnlyWord("default"),
+        },
         function(OutAct, "projector_hidden_act", HiddenAct::Gelu),
-        TowerKey { size: GRIDS, key: "image_grid_pinpoints_in_tiles", default: TowerDefault::Places(square()) },
+        TowerKey {
+            size: GRIDS,
+            key: "image_grid_pinpoints_in_tiles",
+            default: TowerDefault::Places(square()),
+        },
     ],
     modules: &TowerModules {
         model_type: "llava_onevision",

@@ -16,11 +16,19 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         parts: &[
             TowerPart {
                 times: TIMES,
-                layers: &[LayerNorm(Merged), Linear("merger", Merged, Merged), Linear("merger output", Merged, Hidden)],
+                layers: &[
+                    LayerNorm(Merged),
+                    Linear("merger", Merged, Merged),
+                    Linear("merger output", Merged, Hidden),
+                ],
             },
             TowerPart {
                 times: One,
-                layers: &[LayerNorm(Merged), Linear("projection", Merged, Merged), Linear("second projection", Merged, Text)],
+                layers: &[
+                    LayerNorm(Merged),
+                    Linear("projection", Merged, Merged),
+                    Linear("second projection", Merged, Text),
+                ],
             },
         ],
         buffers: &[],

@@ -6,7 +6,10 @@ use crate::models::tower_prelude::*;
 pub const PROJECTOR: TowerSpec = TowerSpec {
     names: &["minimax_m3_vl"],
     tower: "minimax_m3_vl_vision",
-    keys: &[stated(Wide, "projector_hidden_size", 6144), stated(Merged, "merged_hidden_size", 24_576)],
+    keys: &[
+        stated(Wide, "projector_hidden_size", 6144),
+        stated(Merged, "merged_hidden_size", 24_576),
+    ],
     modules: &TowerModules {
         model_type: "minimax_m3_vl",
         parts: &[TowerPart {

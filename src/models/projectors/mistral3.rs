@@ -26,7 +26,13 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
                 layers: &[
                     RmsNorm(Hidden),
                     Matrix("patch merger", Merged, Hidden),
-                    Runs(&[Step::Is(Fact::Longest(LONGEST)), Step::OfLast, Step::Norm(0), Step::Unfolded, Step::Linear(1)]),
+                    Runs(&[
+                        Step::Is(Fact::Longest(LONGEST)),
+                        Step::OfLast,
+                        Step::Norm(0),
+                        Step::Unfolded,
+                        Step::Linear(1),
+                    ]),
                 ],
             },
             TowerPart {
@@ -34,7 +40,12 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
                 layers: &[
                     MATRICES.layers[0],
                     MATRICES.layers[1],
-                    Runs(&[Step::BiasedBehind(0, 0), Step::Function, Step::BiasedBehind(1, 1), Step::Listed]),
+                    Runs(&[
+                        Step::BiasedBehind(0, 0),
+                        Step::Function,
+                        Step::BiasedBehind(1, 1),
+                        Step::Listed,
+                    ]),
                 ],
             },
             BIASES,

@@ -19,7 +19,12 @@ const fn before(input: TowerSize, width: TowerSize) -> [TowerLayer; 2] {
 
 /// A convolution along time, and a plain feed-forward layer.
 const fn stage(width: TowerSize, inner: TowerSize) -> [TowerLayer; 4] {
-    [Linear("convolution", KERNEL, width), RmsNorm(width), Linear("up", width, inner), Linear("down", inner, width)]
+    [
+        Linear("convolution", KERNEL, width),
+        RmsNorm(width),
+        Linear("up", width, inner),
+        Linear("down", inner, width),
+    ]
 }
 
 /// `muse_spark`.
@@ -30,7 +35,11 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
     keys: &[
         stated(Out, "out_hidden_size", 6144),
         stated(Wide, "projector_hidden_size", 4096),
-        TowerKey { size: FIRST, key: "further_config.hidden_sizes", default: TowerDefault::Doubling(256) },
+        TowerKey {
+            size: FIRST,
+            key: "further_config.hidden_sizes",
+            default: TowerDefault::Doubling(256),
+        },
         stated(KERNEL, "further_config.conv_kernel_size", 7),
         stated(SecondOut, "further_config.out_hidden_size", 8192),
     ],
@@ -55,7 +64,11 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
             TowerPart { times: DEPTH, layers: &stage(FOURTH, INNER[1]) },
             TowerPart {
                 times: One,
-                layers: &[RmsNorm(FOURTH), Linear("projection of sound", FOURTH, SecondOut), RmsNorm(SecondOut)],
+                layers: &[
+                    RmsNorm(FOURTH),
+                    Linear("projection of sound", FOURTH, SecondOut),
+                    RmsNorm(SecondOut),
+                ],
             },
         ],
         buffers: &[],

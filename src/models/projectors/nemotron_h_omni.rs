@@ -16,7 +16,11 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         model_type: "nemotron_h_omni",
         parts: &[TowerPart {
             times: One,
-            layers: &[RmsNorm(Merged), Matrix("projection", Merged, Wide), Matrix("second projection", Wide, Text)],
+            layers: &[
+                RmsNorm(Merged),
+                Matrix("projection", Merged, Wide),
+                Matrix("second projection", Wide, Text),
+            ],
         }],
         buffers: &[],
     },

@@ -12,7 +12,10 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
     names: &["ovis2"],
     tower: "ovis2_vision",
     groups: &[TowerGroup { path: "", prefix: FURTHER, kinds: &[] }],
-    keys: &[stated(Out, "further_config.hidden_size", 1536), stated(WORDS, "further_config.vocab_size", 151_643)],
+    keys: &[
+        stated(Out, "further_config.hidden_size", 1536),
+        stated(WORDS, "further_config.vocab_size", 151_643),
+    ],
     head: Some([Out, WORDS]),
     modules: &TowerModules {
         model_type: "ovis2",

@@ -10,7 +10,11 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         model_type: "paddleocr_vl",
         parts: &[TowerPart {
             times: One,
-            layers: &[LayerNorm(Hidden), Linear("projection", Merged, Merged), Linear("second projection", Merged, Text)],
+            layers: &[
+                LayerNorm(Hidden),
+                Linear("projection", Merged, Merged),
+                Linear("second projection", Merged, Text),
+            ],
         }],
         buffers: &[],
     },

@@ -9,7 +9,10 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
     keys: &[stated(Out, "projection_dim", 2048)],
     modules: &TowerModules {
         model_type: "paligemma",
-        parts: &[TowerPart { times: One, layers: &[Linear("projection", Hidden, Out), Runs(&[Step::Linear(0), Step::Typed])] }],
+        parts: &[TowerPart {
+            times: One,
+            layers: &[Linear("projection", Hidden, Out), Runs(&[Step::Linear(0), Step::Typed])],
+        }],
         buffers: &[],
     },
     ..TowerSpec::PLAIN

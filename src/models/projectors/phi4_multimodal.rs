@@ -19,7 +19,11 @@ const SOUND: TowerSize = Own11;
 pub const PROJECTOR: TowerSpec = TowerSpec {
     names: &["phi4_multimodal"],
     tower: "phi4_multimodal_vision",
-    groups: &[TowerGroup { path: "audio_config", prefix: FURTHER, kinds: &["phi4_multimodal_audio"] }],
+    groups: &[TowerGroup {
+        path: "audio_config",
+        prefix: FURTHER,
+        kinds: &["phi4_multimodal_audio"],
+    }],
     keys: &[
         stated(SecondHidden, "further_config.hidden_size", 1024),
         stated(SecondInner, "further_config.intermediate_size", 1536),
@@ -39,7 +43,13 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         TowerOnly { key: "further_config.time_reduction", is: Known::Numbers(&[8]) },
         TowerOnly { key: "further_config.downsample_rate", is: Known::Numbers(&[1]) },
     ],
-    not_looked_at: &["chunk_size", "conv_glu_type", "feature_layer", "left_chunk", "nemo_activation"],
+    not_looked_at: &[
+        "chunk_size",
+        "conv_glu_type",
+        "feature_layer",
+        "left_chunk",
+        "nemo_activation",
+    ],
     follow,
     modules: &TowerModules {
         model_type: "phi4_multimodal",

@@ -10,7 +10,11 @@ const MARKS: TowerSize = Own4;
 pub const PROJECTOR: TowerSpec = TowerSpec {
     names: &["qwen2_5_omni_thinker"],
     tower: "qwen2_5_omni_vision_encoder",
-    groups: &[TowerGroup { path: "audio_config", prefix: FURTHER, kinds: &["qwen2_5_omni_audio_encoder"] }],
+    groups: &[TowerGroup {
+        path: "audio_config",
+        prefix: FURTHER,
+        kinds: &["qwen2_5_omni_audio_encoder"],
+    }],
     keys: &[
         stated(SecondHidden, "further_config.d_model", 1280),
         stated(SecondInner, "further_config.encoder_ffn_dim", 5120),
@@ -33,7 +37,10 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
                 ],
             },
             BLOCKS,
-            TowerPart { times: One, layers: &[LayerNorm(SecondHidden), Linear("projection", SecondHidden, SecondOut)] },
+            TowerPart {
+                times: One,
+                layers: &[LayerNorm(SecondHidden), Linear("projection", SecondHidden, SecondOut)],
+            },
         ],
         buffers: &[TowerBuffer::Table(PLACES, SecondHidden)],
     },

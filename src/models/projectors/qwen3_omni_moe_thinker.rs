@@ -8,7 +8,11 @@ use crate::models::tower_prelude::*;
 pub const PROJECTOR: TowerSpec = TowerSpec {
     names: &["qwen3_omni_moe_thinker"],
     tower: "qwen3_omni_moe_vision_encoder",
-    groups: &[TowerGroup { path: "audio_config", prefix: FURTHER, kinds: &["qwen3_omni_moe_audio_encoder"] }],
+    groups: &[TowerGroup {
+        path: "audio_config",
+        prefix: FURTHER,
+        kinds: &["qwen3_omni_moe_audio_encoder"],
+    }],
     keys: &[
         stated(SecondHidden, "further_config.d_model", 1280),
         stated(SecondInner, "further_config.encoder_ffn_dim", 5120),

@@ -7,7 +7,10 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
     names: &["ultravbert"],
     modules: &TowerModules {
         model_type: "ultravbert",
-        parts: &[TowerPart { times: One, layers: &[Matrix("projection", Merged, Text), RmsNorm(Text)] }],
+        parts: &[TowerPart {
+            times: One,
+            layers: &[Matrix("projection", Merged, Text), RmsNorm(Text)],
+        }],
         buffers: &[],
     },
     ..super::modernvbert::PROJECTOR

@@ -13,7 +13,11 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         model_type: "unlimited_ocr",
         parts: &[TowerPart {
             times: One,
-            layers: &[Vector("mark between views", Text), Vector("mark of a row", Text), Linear("projection", BOTH, Text)],
+            layers: &[
+                Vector("mark between views", Text),
+                Vector("mark of a row", Text),
+                Linear("projection", BOTH, Text),
+            ],
         }],
         buffers: &[],
     },

@@ -6,6 +6,10 @@ use crate::models::tower_prelude::*;
 pub const PROJECTOR: TowerSpec = TowerSpec {
     names: &["video_llama_3"],
     tower: "video_llama_3_vision",
-    modules: &TowerModules { model_type: "video_llama_3", parts: &[super::deepseek_vl::TWO], buffers: &[] },
+    modules: &TowerModules {
+        model_type: "video_llama_3",
+        parts: &[super::deepseek_vl::TWO],
+        buffers: &[],
+    },
     ..TowerSpec::PLAIN
 };

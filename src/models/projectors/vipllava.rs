@@ -12,7 +12,11 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         model_type: "vipllava",
         parts: &[TowerPart {
             times: One,
-            layers: &[LayerNorm(Wide), Linear("projection", Wide, Text), Linear("second projection", Text, Text)],
+            layers: &[
+                LayerNorm(Wide),
+                Linear("projection", Wide, Text),
+                Linear("second projection", Text, Text),
+            ],
         }],
         buffers: &[],
     },

@@ -14,7 +14,10 @@ pub const TOWER: TowerSpec = TowerSpec {
     ],
     not_looked_at: &["num_attention_heads", "projection_dim"],
     follow,
-    modules: &TowerModules { model_type: "blip_vision_model", ..*super::blip_2_vision_model::TOWER.modules },
+    modules: &TowerModules {
+        model_type: "blip_vision_model",
+        ..*super::blip_2_vision_model::TOWER.modules
+    },
     ..super::blip_2_vision_model::TOWER
 };
 

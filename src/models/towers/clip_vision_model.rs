@@ -29,7 +29,12 @@ pub const TOWER: TowerSpec = TowerSpec {
                     BEFORE.layers[1],
                     BEFORE.layers[2],
                     BEFORE.layers[3],
-                    Runs(&[Step::Patches(1), Step::ClassToken(0), Step::Positions(2), Step::Norm(3)]),
+                    Runs(&[
+                        Step::Patches(1),
+                        Step::ClassToken(0),
+                        Step::Positions(2),
+                        Step::Norm(3),
+                    ]),
                 ],
             },
             BLOCKS,

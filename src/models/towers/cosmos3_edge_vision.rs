@@ -22,7 +22,10 @@ pub const TOWER: TowerSpec = TowerSpec {
         parts: &[
             TowerPart {
                 times: One,
-                layers: &[Linear("patch embedding", Patch, Hidden), Table("position embedding", Positions, Hidden)],
+                layers: &[
+                    Linear("patch embedding", Patch, Hidden),
+                    Table("position embedding", Positions, Hidden),
+                ],
             },
             BLOCKS,
             BEHIND,

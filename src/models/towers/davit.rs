@@ -12,7 +12,11 @@ pub const TOWER: TowerSpec = TowerSpec {
         TowerOnly { key: "vision_config.patch_prenorm", is: Known::Numbers(&[0, 1, 1, 1]) },
     ],
     keys: &[
-        TowerKey { size: Own1, key: "vision_config.dim_embed", default: TowerDefault::Doubling(256) },
+        TowerKey {
+            size: Own1,
+            key: "vision_config.dim_embed",
+            default: TowerDefault::Doubling(256),
+        },
         stated(Channels, "vision_config.in_channels", 3),
         stated(Out, "vision_config.projection_dim", 1024),
         stated(Positions, "vision_config.max_pos_embeddings", 50),

@@ -21,12 +21,20 @@ pub const TOWER: TowerSpec = TowerSpec {
         stated(Inner, "vision_config.intermediate_size", 4224),
         stated(Wide, "vision_config.moe_intermediate_size", 2112),
         stated(Layers, "vision_config.num_hidden_layers", 42),
-        TowerKey { size: DENSE, key: "vision_config.mlp_layer_types", default: TowerDefault::Times("dense", 25) },
+        TowerKey {
+            size: DENSE,
+            key: "vision_config.mlp_layer_types",
+            default: TowerDefault::Times("dense", 25),
+        },
         stated(FULL, "vision_config.num_local_experts", 64),
         TowerKey {
             size: LISTED,
             key: "vision_config.per_layer_config",
-            default: TowerDefault::Sum { of: "num_local_experts", members: OWN_COUNTS, default: 480 },
+            default: TowerDefault::Sum {
+                of: "num_local_experts",
+                members: OWN_COUNTS,
+                default: 480,
+            },
         },
         stated(Channels, "vision_config.num_channels", 3),
         stated(Side, "vision_config.patch_size", 14),
@@ -43,7 +51,10 @@ pub const TOWER: TowerSpec = TowerSpec {
     modules: &TowerModules {
         model_type: "dots3_note_vision_encoder",
         parts: &[
-            TowerPart { times: One, layers: &[Linear("patch embedding", Patch, Hidden), RmsNorm(Hidden)] },
+            TowerPart {
+                times: One,
+                layers: &[Linear("patch embedding", Patch, Hidden), RmsNorm(Hidden)],
+            },
             TowerPart {
                 times: Layers,
                 layers: &[
@@ -57,7 +68,11 @@ pub const TOWER: TowerSpec = TowerSpec {
             },
             TowerPart {
                 times: DENSE,
-                layers: &[Matrix("gate", Hidden, Inner), Matrix("up", Hidden, Inner), Matrix("down", Inner, Hidden)],
+                layers: &[
+                    Matrix("gate", Hidden, Inner),
+                    Matrix("up", Hidden, Inner),
+                    Matrix("down", Inner, Hidden),
+                ],
             },
             TowerPart {
                 times: EXPERTS,

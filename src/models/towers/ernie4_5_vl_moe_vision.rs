@@ -21,7 +21,11 @@ pub const TOWER: TowerSpec = TowerSpec {
     follow: super::qwen2_5_vl_vision::follow,
     modules: &TowerModules {
         model_type: "ernie4_5_vl_moe_vision",
-        parts: &[TowerPart { times: One, layers: &[Matrix("patch embedding", Patch, Hidden)] }, JOINT_BLOCKS, BEHIND],
+        parts: &[
+            TowerPart { times: One, layers: &[Matrix("patch embedding", Patch, Hidden)] },
+            JOINT_BLOCKS,
+            BEHIND,
+        ],
         buffers: &[TowerBuffer::Frequencies(Turned)],
     },
     ..TowerSpec::PLAIN

@@ -43,7 +43,13 @@ pub const TOWER: TowerSpec = TowerSpec {
     modules: &TowerModules {
         model_type: "evolla",
         parts: &[
-            TowerPart { times: One, layers: &[Table("embedding of proteins", ROWS, SecondHidden), LayerNorm(SecondHidden)] },
+            TowerPart {
+                times: One,
+                layers: &[
+                    Table("embedding of proteins", ROWS, SecondHidden),
+                    LayerNorm(SecondHidden),
+                ],
+            },
             TowerPart {
                 times: SecondLayers,
                 layers: &[
@@ -71,7 +77,10 @@ pub const TOWER: TowerSpec = TowerSpec {
                     Matrix("down of latents", WIDER, SecondHidden),
                 ],
             },
-            TowerPart { times: One, layers: &[Linear("projection", SecondHidden, Text), LayerNorm(Text)] },
+            TowerPart {
+                times: One,
+                layers: &[Linear("projection", SecondHidden, Text), LayerNorm(Text)],
+            },
             TowerPart {
                 times: ADDED,
                 layers: &[

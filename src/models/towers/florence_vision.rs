@@ -33,13 +33,24 @@ pub const TOWER: TowerSpec = TowerSpec {
         TowerOnly { key: "vision_config.qkv_bias", is: Known::Numbers(&[1]) },
     ],
     keys: &[
-        TowerKey { size: FIRST, key: "vision_config.embed_dim", default: TowerDefault::Doubling(128) },
+        TowerKey {
+            size: FIRST,
+            key: "vision_config.embed_dim",
+            default: TowerDefault::Doubling(128),
+        },
         stated(Channels, "vision_config.in_channels", 3),
         stated(Out, "vision_config.projection_dim", 1024),
         stated(Positions, "vision_config.max_position_embeddings", 50),
         stated(Frames, "vision_config.max_temporal_embeddings", 100),
     ],
-    not_looked_at: &["num_groups", "num_heads", "patch_padding", "patch_stride", "window_size", "drop_path_rate"],
+    not_looked_at: &[
+        "num_groups",
+        "num_heads",
+        "patch_padding",
+        "patch_stride",
+        "window_size",
+        "drop_path_rate",
+    ],
     follow,
     modules: &TowerModules {
         model_type: "florence_vision",
@@ -112,10 +123,23 @@ const ON_THIRD: TowerPart = on_level!(THIRD, THIRD_JOINT, THIRD_INNER);
 const ON_FOURTH: TowerPart = on_level!(FOURTH, FOURTH_JOINT, FOURTH_INNER);
 
 fn follow(sizes: &mut TowerSizes) {
-    for (size, times) in [(SECOND, 2), (THIRD, 4), (FOURTH, 8), (FIRST_JOINT, 3), (SECOND_JOINT, 6), (THIRD_JOINT, 12)] {
+    for (size, times) in [
+        (SECOND, 2),
+        (THIRD, 4),
+        (FOURTH, 8),
+        (FIRST_JOINT, 3),
+        (SECOND_JOINT, 6),
+        (THIRD_JOINT, 12),
+    ] {
         product(sizes, size, FIRST, times);
     }
-    for (size, times) in [(FOURTH_JOINT, 24), (THIRD_INNER, 16), (FOURTH_INNER, 32), (INTO_SECOND, 9), (INTO_THIRD, 18)] {
+    for (size, times) in [
+        (FOURTH_JOINT, 24),
+        (THIRD_INNER, 16),
+        (FOURTH_INNER, 32),
+        (INTO_SECOND, 9),
+        (INTO_THIRD, 18),
+    ] {
         product(sizes, size, FIRST, times);
     }
     product(sizes, INTO_FOURTH, FIRST, 36);

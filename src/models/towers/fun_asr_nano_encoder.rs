@@ -23,7 +23,10 @@ fn follow(sizes: &mut TowerSizes) {
     sizes.set(ELEVEN, 11);
     sizes.set(OTHERS, sizes.get(SecondLayers).saturating_sub(1));
     // Without blocks that predict times the last block alone is both.
-    sizes.set(ENDED, if sizes.get(TIMES) == 0 || sizes.get(TIMES) >= sizes.get(SecondLayers) { 1 } else { 2 });
+    sizes.set(
+        ENDED,
+        if sizes.get(TIMES) == 0 || sizes.get(TIMES) >= sizes.get(SecondLayers) { 1 } else { 2 },
+    );
 }
 
 /// `fun_asr_nano_encoder`.
@@ -84,7 +87,10 @@ pub const TOWER: TowerSpec = TowerSpec {
             TowerPart { times: ENDED, layers: &[LayerNorm(SecondHidden)] },
             TowerPart {
                 times: One,
-                layers: &[Linear("projection", SecondHidden, BETWEEN), Linear("second projection", BETWEEN, BEFORE)],
+                layers: &[
+                    Linear("projection", SecondHidden, BETWEEN),
+                    Linear("second projection", BETWEEN, BEFORE),
+                ],
             },
             TowerPart {
                 times: BLOCKS_BEFORE,

@@ -6,7 +6,10 @@ use crate::models::tower_prelude::*;
 pub const TOWER: TowerSpec = TowerSpec {
     whole: &["fuyu"],
     groups: &[TowerGroup { path: "", prefix: VISION, kinds: &[] }],
-    keys: &[stated(Side, "vision_config.patch_size", 30), stated(Channels, "vision_config.num_channels", 3)],
+    keys: &[
+        stated(Side, "vision_config.patch_size", 30),
+        stated(Channels, "vision_config.num_channels", 3),
+    ],
     follow: patches,
     modules: &TowerModules {
         model_type: "fuyu",

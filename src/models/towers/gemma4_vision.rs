@@ -21,12 +21,23 @@ pub const TOWER: TowerSpec = TowerSpec {
         stated(Positions, "vision_config.position_embedding_size", 10_240),
     ],
     // Soft tokens of an image, and heads that no layer has.
-    not_looked_at: &["default_output_length", "pooling_kernel_size", "global_head_dim", "max_position_embeddings"],
+    not_looked_at: &[
+        "default_output_length",
+        "pooling_kernel_size",
+        "global_head_dim",
+        "max_position_embeddings",
+    ],
     follow,
     modules: &TowerModules {
         model_type: "gemma4_vision",
         parts: &[
-            TowerPart { times: One, layers: &[Matrix("patch embedding", Patch, Hidden), Table("positions", PLACES, Hidden)] },
+            TowerPart {
+                times: One,
+                layers: &[
+                    Matrix("patch embedding", Patch, Hidden),
+                    Table("positions", PLACES, Hidden),
+                ],
+            },
             TowerPart {
                 times: Layers,
                 layers: &[

@@ -5,7 +5,14 @@ use crate::models::tower_prelude::*;
 
 /// `glm4v_vision`.
 pub const TOWER: TowerSpec = TowerSpec {
-    names: &["glm4v_vision", "glm4v", "glm4v_moe_vision", "glm4v_moe", "glm46v_vision", "glmga_vision"],
+    names: &[
+        "glm4v_vision",
+        "glm4v",
+        "glm4v_moe_vision",
+        "glm4v_moe",
+        "glm46v_vision",
+        "glmga_vision",
+    ],
     whole: &["glm4v", "glm4v_moe", "glm46v", "glmga"],
     keys: &[
         stated(Heads, "vision_config.num_heads", 12),
@@ -27,7 +34,10 @@ pub const TOWER: TowerSpec = TowerSpec {
         parts: &[
             TowerPart {
                 times: One,
-                layers: &[Table("position embedding", Patches, Hidden), Linear("patch embedding", Patch, Hidden)],
+                layers: &[
+                    Table("position embedding", Patches, Hidden),
+                    Linear("patch embedding", Patch, Hidden),
+                ],
             },
             TowerPart {
                 times: Layers,

@@ -20,7 +20,10 @@ pub const TOWER: TowerSpec = TowerSpec {
         stated(Further, "vision_config.projection_intermediate_size", 10_240),
     ],
     follow,
-    modules: &TowerModules { model_type: "glm5_next_vision", ..*super::glm_ocr_vision::TOWER.modules },
+    modules: &TowerModules {
+        model_type: "glm5_next_vision",
+        ..*super::glm_ocr_vision::TOWER.modules
+    },
     ..super::glm_ocr_vision::TOWER
 };
 

@@ -35,7 +35,10 @@ pub const TOWER: TowerSpec = TowerSpec {
             HEARD,
             TowerPart {
                 times: One,
-                layers: &[Linear("convolution", BANDS, SecondHidden), Linear("second convolution", THREE, SecondHidden)],
+                layers: &[
+                    Linear("convolution", BANDS, SecondHidden),
+                    Linear("second convolution", THREE, SecondHidden),
+                ],
             },
             TowerPart {
                 times: SecondLayers,

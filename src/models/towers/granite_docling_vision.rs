@@ -41,16 +41,31 @@ pub const TOWER: TowerSpec = TowerSpec {
             TowerPart { times: One, layers: &[Matrix("coarse projection", Merged, Out)] },
             TowerPart {
                 times: Fed,
-                layers: &[LayerNorm(Merged), Linear("coarse merger", Merged, Out), Linear("coarse merger output", Out, Out)],
+                layers: &[
+                    LayerNorm(Merged),
+                    Linear("coarse merger", Merged, Out),
+                    Linear("coarse merger output", Out, Out),
+                ],
             },
             TowerPart { times: FINE, layers: &[Matrix("fine projection", FINE_WIDTH, Out)] },
             TowerPart {
                 times: FINE_FED,
-                layers: &[LayerNorm(FINE_WIDTH), Linear("fine merger", FINE_WIDTH, Out), Linear("fine merger output", Out, Out)],
+                layers: &[
+                    LayerNorm(FINE_WIDTH),
+                    Linear("fine merger", FINE_WIDTH, Out),
+                    Linear("fine merger output", Out, Out),
+                ],
             },
-            TowerPart { times: One, layers: &[LayerNorm(Out), Matrix("output", Out, Out), LayerNorm(Out)] },
+            TowerPart {
+                times: One,
+                layers: &[LayerNorm(Out), Matrix("output", Out, Out), LayerNorm(Out)],
+            },
         ],
-        buffers: &[TowerBuffer::PositionIds(Patches), TowerBuffer::Table(TOKENS, Out), TowerBuffer::Table(FINE_TOKENS, Out)],
+        buffers: &[
+            TowerBuffer::PositionIds(Patches),
+            TowerBuffer::Table(TOKENS, Out),
+            TowerBuffer::Table(FINE_TOKENS, Out),
+        ],
     },
     ..TowerSpec::PLAIN
 };

@@ -44,7 +44,13 @@ pub const TOWER: TowerSpec = TowerSpec {
             HEARD,
             TowerPart { times: One, layers: &[Linear("input", BANDS, Hidden)] },
             BLOCKS_OF_SOUND,
-            TowerPart { times: One, layers: &[Linear("classes", Hidden, CLASSES), Linear("of classes", CLASSES, Hidden)] },
+            TowerPart {
+                times: One,
+                layers: &[
+                    Linear("classes", Hidden, CLASSES),
+                    Linear("of classes", CLASSES, Hidden),
+                ],
+            },
         ],
         buffers: &[],
     },

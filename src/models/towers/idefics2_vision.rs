@@ -13,7 +13,16 @@ pub const TOWER: TowerSpec = TowerSpec {
         stated(Image, "vision_config.image_size", 224),
         stated(Side, "vision_config.patch_size", 32),
     ],
-    not_looked_at: &["num_attention_heads", "size", "max_image_size", "tie_word_embeddings", "image_token_id"],
-    modules: &TowerModules { model_type: "idefics2_vision", ..*super::idefics3_vision::TOWER.modules },
+    not_looked_at: &[
+        "num_attention_heads",
+        "size",
+        "max_image_size",
+        "tie_word_embeddings",
+        "image_token_id",
+    ],
+    modules: &TowerModules {
+        model_type: "idefics2_vision",
+        ..*super::idefics3_vision::TOWER.modules
+    },
     ..super::idefics3_vision::TOWER
 };

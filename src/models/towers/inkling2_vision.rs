@@ -40,8 +40,14 @@ pub const TOWER: TowerSpec = TowerSpec {
             },
             BLOCKS,
             SCALES,
-            TowerPart { times: One, layers: &[Matrix("merger", Merged, Wide), Matrix("merger output", Wide, Out)] },
-            TowerPart { times: Biased, layers: &[Vector("merger bias", Wide), Vector("merger output bias", Out)] },
+            TowerPart {
+                times: One,
+                layers: &[Matrix("merger", Merged, Wide), Matrix("merger output", Wide, Out)],
+            },
+            TowerPart {
+                times: Biased,
+                layers: &[Vector("merger bias", Wide), Vector("merger output bias", Out)],
+            },
         ],
         buffers: &[TowerBuffer::Frequencies(Turned)],
     },
@@ -49,8 +55,10 @@ pub const TOWER: TowerSpec = TowerSpec {
 };
 
 /// Vectors that scale what attention and feed-forward layers add.
-pub const SCALES: TowerPart =
-    TowerPart { times: Layers, layers: &[Vector("scale of attention", Hidden), Vector("scale of feed-forward", Hidden)] };
+pub const SCALES: TowerPart = TowerPart {
+    times: Layers,
+    layers: &[Vector("scale of attention", Hidden), Vector("scale of feed-forward", Hidden)],
+};
 
 fn follow(sizes: &mut TowerSizes) {
     patches(sizes);

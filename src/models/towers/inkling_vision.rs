@@ -51,7 +51,9 @@ pub const TOWER: TowerSpec = TowerSpec {
 /// the parts in whole 64s, but for the last, which is 64 times as wide.
 fn follow(sizes: &mut TowerSizes) {
     let set = [(WIDTHS, [3, 128, 320, 1216, 4800, 614_400])];
-    set.into_iter().flat_map(|(of, to)| of.into_iter().zip(to)).for_each(|(size, to)| sizes.set(size, to));
+    set.into_iter()
+        .flat_map(|(of, to)| of.into_iter().zip(to))
+        .for_each(|(size, to)| sizes.set(size, to));
     FOLDED.into_iter().zip([75, 512, 1280, 4864, 9600]).for_each(|(size, to)| sizes.set(size, to));
     TIMES.into_iter().zip([4, 5, 2, 3]).for_each(|(size, to)| sizes.set(size, to));
 }

@@ -17,7 +17,11 @@ pub const TOWER: TowerSpec = TowerSpec {
         flag(Normed, "vision_config.use_qk_norm", false),
         flag(Further, "vision_config.use_mask_token", false),
         flag(Positions, "vision_config.use_absolute_position_embeddings", true),
-        TowerKey { size: Derived, key: "vision_config.norm_type", default: TowerDefault::Word("layer_norm") },
+        TowerKey {
+            size: Derived,
+            key: "vision_config.norm_type",
+            default: TowerDefault::Word("layer_norm"),
+        },
         stated(Heads, "vision_config.num_attention_heads", 16),
         function(Act, "vision_config.hidden_act", HiddenAct::Gelu),
     ],
@@ -33,7 +37,12 @@ pub const TOWER: TowerSpec = TowerSpec {
                     Plane("class token", One, Hidden),
                     Plane("position embedding", Positions, Hidden),
                     Linear("patch embedding", Patch, Hidden),
-                    Runs(&[Step::Is(Fact::PixelsCast), Step::Patches(2), Step::ClassToken(0), Step::Added(1)]),
+                    Runs(&[
+                        Step::Is(Fact::PixelsCast),
+                        Step::Patches(2),
+                        Step::ClassToken(0),
+                        Step::Added(1),
+                    ]),
                 ],
             },
             TowerPart {

@@ -37,7 +37,11 @@ pub const TOWER: TowerSpec = TowerSpec {
             },
             TowerPart {
                 times: Biased,
-                layers: &[Vector("query bias", Hidden), Vector("key bias", Hidden), Vector("value bias", Hidden)],
+                layers: &[
+                    Vector("query bias", Hidden),
+                    Vector("key bias", Hidden),
+                    Vector("value bias", Hidden),
+                ],
             },
             TowerPart { times: Normed, layers: &[LayerNorm(Hidden), LayerNorm(Hidden)] },
             BEHIND,

@@ -24,13 +24,20 @@ pub const TOWER: TowerSpec = TowerSpec {
         stated(Frames, "vision_config.temporal_patch_size", 2),
         stated(Merge, "vision_config.spatial_merge_size", 2),
         stated(KERNEL, "vision_config.conv_kernel_size", 3),
-        TowerKey { size: CONVOLVED, key: "vision_config.layer_types", default: TowerDefault::Times("conv", 8) },
+        TowerKey {
+            size: CONVOLVED,
+            key: "vision_config.layer_types",
+            default: TowerDefault::Times("conv", 8),
+        },
     ],
     follow,
     modules: &TowerModules {
         model_type: "lfm3_vl_vision",
         parts: &[
-            TowerPart { times: One, layers: &[Matrix("patch embedding", Patch, Hidden), RmsNorm(Hidden)] },
+            TowerPart {
+                times: One,
+                layers: &[Matrix("patch embedding", Patch, Hidden), RmsNorm(Hidden)],
+            },
             TowerPart {
                 times: CONVOLVED,
                 layers: &[

@@ -35,7 +35,13 @@ pub const TOWER: TowerSpec = TowerSpec {
                 ],
             },
             BLOCKS,
-            TowerPart { times: One, layers: &[Matrix("adapter", Inner, Wide), Matrix("adapter output", Further, Further)] },
+            TowerPart {
+                times: One,
+                layers: &[
+                    Matrix("adapter", Inner, Wide),
+                    Matrix("adapter output", Further, Further),
+                ],
+            },
         ],
         buffers: &[TowerBuffer::Factors(Positions, Turned)],
     },

@@ -21,8 +21,11 @@ fn convolutions(sound_to_codes: bool) -> u64 {
         parameters += width * 2 * width * 2 * step + wide;
         width *= 2;
     }
-    let (first, last) =
-        if sound_to_codes { (7 * 64 + 64, 3 * 1024 * WIDTH + WIDTH) } else { (3 * 64 + 1, 7 * 1024 * WIDTH + 1024) };
+    let (first, last) = if sound_to_codes {
+        (7 * 64 + 64, 3 * 1024 * WIDTH + WIDTH)
+    } else {
+        (3 * 64 + 1, 7 * 1024 * WIDTH + 1024)
+    };
     // To half as many moments, by a matrix; back by one vector for each.
     let resampled = if sound_to_codes { 4 * WIDTH * WIDTH } else { 4 * WIDTH };
     parameters + first + last + resampled

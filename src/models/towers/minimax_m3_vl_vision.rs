@@ -19,7 +19,13 @@ pub const TOWER: TowerSpec = TowerSpec {
     follow,
     modules: &TowerModules {
         model_type: "minimax_m3_vl_vision",
-        parts: &[TowerPart { times: One, layers: &[Matrix("patch embedding", Patch, Hidden), LayerNorm(Hidden)] }, BLOCKS],
+        parts: &[
+            TowerPart {
+                times: One,
+                layers: &[Matrix("patch embedding", Patch, Hidden), LayerNorm(Hidden)],
+            },
+            BLOCKS,
+        ],
         buffers: &[TowerBuffer::Frequencies(Turned)],
     },
     ..TowerSpec::PLAIN

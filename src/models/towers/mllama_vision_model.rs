@@ -46,7 +46,10 @@ pub const TOWER: TowerSpec = TowerSpec {
             },
             TowerPart { times: Layers, layers: &BLOCK },
             TowerPart { times: SecondLayers, layers: &BLOCK },
-            TowerPart { times: SecondLayers, layers: &[Vector("gate of attention", One), Vector("gate of feed-forward", One)] },
+            TowerPart {
+                times: SecondLayers,
+                layers: &[Vector("gate of attention", One), Vector("gate of feed-forward", One)],
+            },
         ],
         buffers: &[],
     },

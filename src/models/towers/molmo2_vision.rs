@@ -28,7 +28,10 @@ pub const TOWER: TowerSpec = TowerSpec {
         parts: &[
             TowerPart {
                 times: One,
-                layers: &[Table("position embedding", Positions, Hidden), Linear("patch embedding", Patch, Hidden)],
+                layers: &[
+                    Table("position embedding", Positions, Hidden),
+                    Linear("patch embedding", Patch, Hidden),
+                ],
             },
             TowerPart {
                 times: Layers,

@@ -57,9 +57,16 @@ pub const TOWER: TowerSpec = TowerSpec {
             },
             TowerPart {
                 times: BIASES,
-                layers: &[Vector("gate bias", Inner), Vector("up bias", Inner), Vector("down bias", Hidden)],
+                layers: &[
+                    Vector("gate bias", Inner),
+                    Vector("up bias", Inner),
+                    Vector("down bias", Hidden),
+                ],
             },
-            TowerPart { times: One, layers: &[RmsNorm(Hidden), Matrix("head", Merged, PICKED), LayerNorm(PICKED)] },
+            TowerPart {
+                times: One,
+                layers: &[RmsNorm(Hidden), Matrix("head", Merged, PICKED), LayerNorm(PICKED)],
+            },
         ],
         buffers: &[TowerBuffer::PositionIds(Patches)],
     },

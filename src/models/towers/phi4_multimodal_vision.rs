@@ -17,7 +17,11 @@ pub const TOWER: TowerSpec = TowerSpec {
     ],
     not_looked_at: &["crop_size", "feature_layer"],
     follow,
-    modules: &TowerModules { model_type: "phi4_multimodal_vision", parts: &[PATCHES, BLOCKS, BEHIND, POOL], buffers: &[] },
+    modules: &TowerModules {
+        model_type: "phi4_multimodal_vision",
+        parts: &[PATCHES, BLOCKS, BEHIND, POOL],
+        buffers: &[],
+    },
     ..TowerSpec::PLAIN
 };
 

@@ -21,7 +21,11 @@ pub const TOWER: TowerSpec = TowerSpec {
         parts: &[
             TowerPart {
                 times: One,
-                layers: &[Matrix("patch embedding", Patch, Hidden), RmsNorm(Hidden), Runs(&[Step::Joined(0), Step::Norm(1)])],
+                layers: &[
+                    Matrix("patch embedding", Patch, Hidden),
+                    RmsNorm(Hidden),
+                    Runs(&[Step::Joined(0), Step::Norm(1)]),
+                ],
             },
             TowerPart {
                 times: Layers,
@@ -35,7 +39,10 @@ pub const TOWER: TowerSpec = TowerSpec {
                     Matrix("query", Hidden, Hidden),
                     Matrix("output", Hidden, Hidden),
                     RmsNorm(Hidden),
-                    Runs(&[Step::Turned { norm: 0, matrices: [6, 4, 5, 7] }, Step::Gated { norm: 8, matrices: [1, 2, 3] }]),
+                    Runs(&[
+                        Step::Turned { norm: 0, matrices: [6, 4, 5, 7] },
+                        Step::Gated { norm: 8, matrices: [1, 2, 3] },
+                    ]),
                 ],
             },
         ],

@@ -18,7 +18,11 @@ pub const TOWER: TowerSpec = TowerSpec {
         flag(Normed, "vision_config.use_qk_norm", false),
         flag(Further, "vision_config.use_mask_token", false),
         flag(Positions, "vision_config.use_absolute_position_embeddings", true),
-        TowerKey { size: Derived, key: "vision_config.norm_type", default: TowerDefault::Word("layer_norm") },
+        TowerKey {
+            size: Derived,
+            key: "vision_config.norm_type",
+            default: TowerDefault::Word("layer_norm"),
+        },
         stated(Heads, "vision_config.num_attention_heads", 16),
         function(Act, "vision_config.hidden_act", HiddenAct::Gelu),
     ],

@@ -51,10 +51,16 @@ pub const TOWER: TowerSpec = TowerSpec {
                     Linear("gate", Hidden, Inner),
                     Linear("up", Hidden, Inner),
                     Linear("down", Inner, Hidden),
-                    Runs(&[Step::Joint { norm: 0, matrices: [2, 3] }, Step::Gated { norm: 1, matrices: [4, 5, 6] }]),
+                    Runs(&[
+                        Step::Joint { norm: 0, matrices: [2, 3] },
+                        Step::Gated { norm: 1, matrices: [4, 5, 6] },
+                    ]),
                 ],
             },
-            TowerPart { times: One, layers: &[RmsNorm(Hidden), Runs(&[Step::Norm(0), Step::Merged])] },
+            TowerPart {
+                times: One,
+                layers: &[RmsNorm(Hidden), Runs(&[Step::Norm(0), Step::Merged])],
+            },
             TowerPart {
                 times: One,
                 layers: &[

@@ -22,7 +22,10 @@ pub const TOWER: TowerSpec = TowerSpec {
             HEARD,
             CONVOLUTIONS,
             BLOCKS,
-            TowerPart { times: One, layers: &[LayerNorm(SecondHidden), Linear("projection", SecondHidden, Text)] },
+            TowerPart {
+                times: One,
+                layers: &[LayerNorm(SecondHidden), Linear("projection", SecondHidden, Text)],
+            },
         ],
         buffers: &[],
     },

@@ -32,7 +32,10 @@ pub const TOWER: TowerSpec = TowerSpec {
                 ],
             },
             JOINT_BLOCKS,
-            TowerPart { times: One, layers: &[LayerNorm(Hidden), Runs(&[Step::Norm(0), Step::Merged])] },
+            TowerPart {
+                times: One,
+                layers: &[LayerNorm(Hidden), Runs(&[Step::Norm(0), Step::Merged])],
+            },
             MERGER,
         ],
         buffers: &[TowerBuffer::Frequencies(Turned)],
@@ -60,7 +63,10 @@ pub const JOINT_BLOCKS: TowerPart = TowerPart {
         Linear("output", Hidden, Hidden),
         Linear("up", Hidden, Inner),
         Linear("down", Inner, Hidden),
-        Runs(&[Step::Joint { norm: 0, matrices: [2, 3] }, Step::FeedForward { norm: 1, matrices: [4, 5], scale: None }]),
+        Runs(&[
+            Step::Joint { norm: 0, matrices: [2, 3] },
+            Step::FeedForward { norm: 1, matrices: [4, 5], scale: None },
+        ]),
     ],
 };
 

@@ -19,6 +19,9 @@ pub const TOWER: TowerSpec = TowerSpec {
         stated(Positions, "vision_config.num_position_embeddings", 2304),
         function(Act, "vision_config.hidden_act", HiddenAct::Gelu),
     ],
-    modules: &TowerModules { model_type: "qwen3_5_vision", ..*super::qwen3_vl_vision::TOWER.modules },
+    modules: &TowerModules {
+        model_type: "qwen3_5_vision",
+        ..*super::qwen3_vl_vision::TOWER.modules
+    },
     ..super::qwen3_vl_vision::TOWER
 };

@@ -24,6 +24,10 @@ pub const TOWER: TowerSpec = TowerSpec {
         "token_classification_bias",
     ],
     follow: halved_bands,
-    modules: &TowerModules { model_type: "qwen3_asr", parts: &[HEARD, OVER_BANDS[0], OVER_BANDS[1]], buffers: &[] },
+    modules: &TowerModules {
+        model_type: "qwen3_asr",
+        parts: &[HEARD, OVER_BANDS[0], OVER_BANDS[1]],
+        buffers: &[],
+    },
     ..TowerSpec::PLAIN
 };

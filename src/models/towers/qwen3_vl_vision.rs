@@ -11,7 +11,13 @@ const FED_BEHIND: TowerSize = Own1;
 
 /// `qwen3_vl_vision`.
 pub const TOWER: TowerSpec = TowerSpec {
-    names: &["qwen3_vl_vision", "qwen3_vl", "qwen3_vl_moe_vision", "qwen3_vl_moe", "qwen3_omni_moe_vision_encoder"],
+    names: &[
+        "qwen3_vl_vision",
+        "qwen3_vl",
+        "qwen3_vl_moe_vision",
+        "qwen3_vl_moe",
+        "qwen3_omni_moe_vision_encoder",
+    ],
     whole: &["qwen3_vl", "qwen3_vl_moe", "cosmos3_omni"],
     keys: &[
         stated(Heads, "vision_config.num_heads", 16),
@@ -25,7 +31,11 @@ pub const TOWER: TowerSpec = TowerSpec {
         stated(Merge, "vision_config.spatial_merge_size", 2),
         stated(Positions, "vision_config.num_position_embeddings", 2304),
         function(Act, "vision_config.hidden_act", HiddenAct::Gelu),
-        TowerKey { size: Fed, key: "vision_config.deepstack_visual_indexes", default: TowerDefault::Count(3) },
+        TowerKey {
+            size: Fed,
+            key: "vision_config.deepstack_visual_indexes",
+            default: TowerDefault::Count(3),
+        },
         places(FED_BEHIND, "vision_config.deepstack_visual_indexes_behind", [8, 16, 24]),
     ],
     not_looked_at: &[],
@@ -38,11 +48,17 @@ pub const TOWER: TowerSpec = TowerSpec {
                 layers: &[
                     Linear("patch embedding", Patch, Hidden),
                     Table("position embedding", Positions, Hidden),
-                    Runs(&[Step::Packed { layer: 0, limits: LIMITS, wanted: false }, Step::Interpolated(1)]),
+                    Runs(&[
+                        Step::Packed { layer: 0, limits: LIMITS, wanted: false },
+                        Step::Interpolated(1),
+                    ]),
                 ],
             },
             JOINT_BLOCKS,
-            TowerPart { times: One, layers: &[LayerNorm(Hidden), Runs(&[Step::Norm(0), Step::Merged])] },
+            TowerPart {
+                times: One,
+                layers: &[LayerNorm(Hidden), Runs(&[Step::Norm(0), Step::Merged])],
+            },
             MERGER,
             TowerPart {
                 times: Fed,
@@ -50,7 +66,14 @@ pub const TOWER: TowerSpec = TowerSpec {
                     LayerNorm(Merged),
                     Linear("merger", Merged, Merged),
                     Linear("merger output", Merged, Out),
-                    Runs(&[Step::Feeds(FED_BEHIND), Step::Merged, Step::Norm(0), Step::Linear(1), Step::Gelu, Step::Linear(2)]),
+                    Runs(&[
+                        Step::Feeds(FED_BEHIND),
+                        Step::Merged,
+                        Step::Norm(0),
+                        Step::Linear(1),
+                        Step::Gelu,
+                        Step::Linear(2),
+                    ]),
                 ],
             },
         ],

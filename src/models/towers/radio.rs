@@ -29,7 +29,14 @@ pub const TOWER: TowerSpec = TowerSpec {
         flag(Biased, "vision_config.qkv_bias", true),
         count(Fed, "vision_config.summary_idxs", 2),
     ],
-    not_looked_at: &["num_attention_heads", "patch_dim", "video_patch_dim", "layerscale_value", "image_size", "drop_path_rate"],
+    not_looked_at: &[
+        "num_attention_heads",
+        "patch_dim",
+        "video_patch_dim",
+        "layerscale_value",
+        "image_size",
+        "drop_path_rate",
+    ],
     follow,
     modules: &TowerModules {
         model_type: "radio",
@@ -42,7 +49,10 @@ pub const TOWER: TowerSpec = TowerSpec {
                     Matrix("patch embedding", Patch, Hidden),
                 ],
             },
-            TowerPart { times: FILMED, layers: &[Matrix("patch embedding of videos", VIDEO_PATCH, Hidden)] },
+            TowerPart {
+                times: FILMED,
+                layers: &[Matrix("patch embedding of videos", VIDEO_PATCH, Hidden)],
+            },
             TowerPart {
                 times: Layers,
                 layers: &[
@@ -60,7 +70,11 @@ pub const TOWER: TowerSpec = TowerSpec {
             },
             TowerPart {
                 times: Biased,
-                layers: &[Vector("query bias", Hidden), Vector("key bias", Hidden), Vector("value bias", Hidden)],
+                layers: &[
+                    Vector("query bias", Hidden),
+                    Vector("key bias", Hidden),
+                    Vector("value bias", Hidden),
+                ],
             },
         ],
         buffers: &[TowerBuffer::PositionIds(Fed)],

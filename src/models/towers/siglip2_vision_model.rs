@@ -18,9 +18,18 @@ pub const TOWER: TowerSpec = TowerSpec {
     ],
     not_looked_at: &["num_attention_heads", "image_size"],
     follow: patches,
-    modules: &TowerModules { model_type: "siglip2_vision_model", parts: &[PATCHES, BLOCKS, BEHIND, POOL], buffers: &[] },
+    modules: &TowerModules {
+        model_type: "siglip2_vision_model",
+        parts: &[PATCHES, BLOCKS, BEHIND, POOL],
+        buffers: &[],
+    },
     ..TowerSpec::PLAIN
 };
 
-const PATCHES: TowerPart =
-    TowerPart { times: One, layers: &[Linear("patch embedding", Patch, Hidden), Table("position embedding", Positions, Hidden)] };
+const PATCHES: TowerPart = TowerPart {
+    times: One,
+    layers: &[
+        Linear("patch embedding", Patch, Hidden),
+        Table("position embedding", Positions, Hidden),
+    ],
+};

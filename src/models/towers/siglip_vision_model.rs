@@ -27,15 +27,23 @@ pub const TOWER: TowerSpec = TowerSpec {
 };
 
 /// Patches, by a convolution, and their positions.
-pub const PATCHES: TowerPart =
-    TowerPart { times: One, layers: &[Linear("patch embedding", Patch, Hidden), Table("position embedding", Patches, Hidden)] };
+pub const PATCHES: TowerPart = TowerPart {
+    times: One,
+    layers: &[
+        Linear("patch embedding", Patch, Hidden),
+        Table("position embedding", Patches, Hidden),
+    ],
+};
 
 /// How these layers run over images of one size.
-const OF_ONE_SIZE: TowerPart =
-    TowerPart { times: One, layers: &[PATCHES.layers[0], PATCHES.layers[1], Runs(&[Step::Patches(0), Step::Positions(1)])] };
+const OF_ONE_SIZE: TowerPart = TowerPart {
+    times: One,
+    layers: &[PATCHES.layers[0], PATCHES.layers[1], Runs(&[Step::Patches(0), Step::Positions(1)])],
+};
 
 /// The norm behind the blocks.
-pub const BEHIND: TowerPart = TowerPart { times: One, layers: &[LayerNorm(Hidden), Runs(&[Step::Norm(0)])] };
+pub const BEHIND: TowerPart =
+    TowerPart { times: One, layers: &[LayerNorm(Hidden), Runs(&[Step::Norm(0)])] };
 
 /// A learned query that attends to all patches, and a feed-forward layer.
 pub const POOL: TowerPart = TowerPart {

@@ -41,7 +41,10 @@ pub const TOWER: TowerSpec = TowerSpec {
         parts: &[
             TowerPart {
                 times: One,
-                layers: &[Linear("convolution", FIRST, CHANNELS), Linear("second convolution", SECOND, GATED)],
+                layers: &[
+                    Linear("convolution", FIRST, CHANNELS),
+                    Linear("second convolution", SECOND, GATED),
+                ],
             },
             BIASED,
             TowerPart { times: One, layers: &[LayerNorm(SecondHidden)] },

@@ -18,7 +18,9 @@ const HEAD: TowerSize = Own8;
 
 fn follow(sizes: &mut TowerSizes) {
     let hidden = sizes.get(SecondHidden);
-    for (size, value) in [(COLUMNS, 512), (TEN, 10), (THREE, 3 * 512), (TWO, 2 * 512), (PLACES, 128)] {
+    for (size, value) in
+        [(COLUMNS, 512), (TEN, 10), (THREE, 3 * 512), (TWO, 2 * 512), (PLACES, 128)]
+    {
         sizes.set(size, value);
     }
     sizes.set(GROUPED, (hidden / 16).saturating_mul(128));

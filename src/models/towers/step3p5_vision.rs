@@ -38,7 +38,10 @@ pub const TOWER: TowerSpec = TowerSpec {
             SCALES,
             TowerPart {
                 times: One,
-                layers: &[Linear("convolution", NINE, TWICE), Linear("second convolution", NINE_TWICE, Out)],
+                layers: &[
+                    Linear("convolution", NINE, TWICE),
+                    Linear("second convolution", NINE_TWICE, Out),
+                ],
             },
         ],
         buffers: &[TowerBuffer::PositionIds(Patches), TowerBuffer::Frequencies(Turned)],

@@ -8,10 +8,21 @@ use crate::models::tower_prelude::*;
 pub const TOWER: TowerSpec = TowerSpec {
     names: &["unlimited_ocr_vision"],
     groups: &[
-        TowerGroup { path: "vision_config.sam_config", prefix: FURTHER, kinds: &["unlimited_ocr_sam_vision_model"] },
-        TowerGroup { path: "vision_config.encoder_config", prefix: VISION, kinds: &["unlimited_ocr_vision_encoder"] },
+        TowerGroup {
+            path: "vision_config.sam_config",
+            prefix: FURTHER,
+            kinds: &["unlimited_ocr_sam_vision_model"],
+        },
+        TowerGroup {
+            path: "vision_config.encoder_config",
+            prefix: VISION,
+            kinds: &["unlimited_ocr_vision_encoder"],
+        },
     ],
-    only: &[TowerOnly { key: "further_config.downsample_channels", is: Known::Numbers(&[512, 1024]) }],
+    only: &[TowerOnly {
+        key: "further_config.downsample_channels",
+        is: Known::Numbers(&[512, 1024]),
+    }],
     keys: &keys(),
     not_looked_at: &["num_attention_heads", "num_channels"],
     follow,

@@ -57,7 +57,10 @@ pub const TOWER: TowerSpec = TowerSpec {
         is("vision_config.channels", &[1]),
         is("vision_config.ffn_expansion", &[4]),
     ],
-    keys: &[stated(SOUNDS, "further_config.hidden_size", 64), stated(MEANINGS, "vision_config.hidden_size", 128)],
+    keys: &[
+        stated(SOUNDS, "further_config.hidden_size", 64),
+        stated(MEANINGS, "vision_config.hidden_size", 128),
+    ],
     not_looked_at: &["layer_scale_init_value"],
     follow,
     modules: &TowerModules {

@@ -18,7 +18,11 @@ pub const TOWER: TowerSpec = TowerSpec {
     follow: super::qwen2_5_vl_vision::follow,
     modules: &TowerModules {
         model_type: "video_llama_3_vision",
-        parts: &[TowerPart { times: One, layers: &[Linear("patch embedding", Patch, Hidden)] }, BLOCKS, BEHIND],
+        parts: &[
+            TowerPart { times: One, layers: &[Linear("patch embedding", Patch, Hidden)] },
+            BLOCKS,
+            BEHIND,
+        ],
         buffers: &[TowerBuffer::Frequencies(Turned)],
     },
     ..TowerSpec::PLAIN

@@ -44,7 +44,10 @@ pub const TOWER: TowerSpec = TowerSpec {
         parts: &[
             TowerPart {
                 times: One,
-                layers: &[Linear("convolution", BANDS, SecondHidden), Linear("second convolution", THREE, SecondHidden)],
+                layers: &[
+                    Linear("convolution", BANDS, SecondHidden),
+                    Linear("second convolution", THREE, SecondHidden),
+                ],
             },
             TowerPart {
                 times: SecondLayers,
@@ -62,7 +65,11 @@ pub const TOWER: TowerSpec = TowerSpec {
             },
             TowerPart {
                 times: One,
-                layers: &[RmsNorm(SecondHidden), Matrix("projection", MERGED, Text), Matrix("second projection", Text, Text)],
+                layers: &[
+                    RmsNorm(SecondHidden),
+                    Matrix("projection", MERGED, Text),
+                    Matrix("second projection", Text, Text),
+                ],
             },
         ],
         buffers: &[],

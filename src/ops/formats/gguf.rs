@@ -86,7 +86,12 @@ pub(super) const fn by_layer(place: Place) -> bool {
 
 /// The type of a tensor with rows of so many numbers. Mixes with an `I` of three bits and fewer are made
 /// with an importance matrix, which they need to be of use; the others without.
-pub(super) fn chosen(format: WeightFormat, place: Place, (layer, input): (u64, u64), facts: &Facts) -> Block {
+pub(super) fn chosen(
+    format: WeightFormat,
+    place: Place,
+    (layer, input): (u64, u64),
+    facts: &Facts,
+) -> Block {
     if place == Place::Small {
         return F32;
     }
@@ -143,7 +148,9 @@ fn mixed(format: WeightFormat, place: Place, layer: u64, input: u64, facts: &Fac
         (W::Iq3Xxs, Place::Key | Place::Query) => IQ2_S,
         (_, Place::Down) => down(format, layer, facts),
         (_, Place::Output) => output(format, facts),
-        (W::Iq3Xs, Place::Up) if layer >= facts.layers / 8 && layer < 7 * facts.layers / 8 => IQ3_XXS,
+        (W::Iq3Xs, Place::Up) if layer >= facts.layers / 8 && layer < 7 * facts.layers / 8 => {
+            IQ3_XXS
+        }
         _ => usual,
     }
 }
@@ -231,7 +238,17 @@ fn output(format: WeightFormat, facts: &Facts) -> Block {
     match format {
         W::Q3KL if facts.odd_rows => Q4_K,
         _ if facts.odd_rows => usual(format),
-        W::Q2K | W::Iq3Xs | W::Iq3Xxs | W::Q3KS | W::Q3KM | W::Iq4Nl | W::Q4KS | W::Q4KM | W::Iq3S | W::Iq3M | W::Iq4Xs
+        W::Q2K
+        | W::Iq3Xs
+        | W::Iq3Xxs
+        | W::Q3KS
+        | W::Q3KM
+        | W::Iq4Nl
+        | W::Q4KS
+        | W::Q4KM
+        | W::Iq3S
+        | W::Iq3M
+        | W::Iq4Xs
             if facts.experts == 8 =>
         {
             Q5_K

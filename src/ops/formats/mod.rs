@@ -135,21 +135,39 @@ const FORMATS: [Format; 10] = [
     of(WeightFormat::Fp8Tensor, &[(SCALES, DType::Fp32, Per::Matrix)], sources::VLLM_QUANTIZATION),
     of(WeightFormat::Fp8Channel, &[(SCALES, DType::Fp32, Per::Column)], sources::VLLM_QUANTIZATION),
     of(WeightFormat::Fp8Block, &[(SCALES, DType::Fp32, Per::Square(128))], sources::DEEPSEEK_V3),
-    of(WeightFormat::Int8Channel, &[(SCALES, DType::Fp32, Per::Column)], sources::VLLM_QUANTIZATION),
+    of(
+        WeightFormat::Int8Channel,
+        &[(SCALES, DType::Fp32, Per::Column)],
+        sources::VLLM_QUANTIZATION,
+    ),
     of(
         WeightFormat::Gptq,
         &[(SCALES, DType::Fp16, Per::ChosenGroup), (ZEROS, DType::Int4, Per::ChosenGroup)],
         sources::GPTQ_2022,
     ),
-    of(WeightFormat::Awq, &[(SCALES, DType::Fp16, Per::ChosenGroup), (ZEROS, DType::Int4, Per::ChosenGroup)], sources::AWQ_2023),
+    of(
+        WeightFormat::Awq,
+        &[(SCALES, DType::Fp16, Per::ChosenGroup), (ZEROS, DType::Int4, Per::ChosenGroup)],
+        sources::AWQ_2023,
+    ),
     of(WeightFormat::Nf4, &[(SCALES, DType::Fp32, Per::Flat(64))], sources::QLORA_2023),
     of(
         WeightFormat::Nf4Double,
-        &[(SCALES, DType::Int8, Per::Flat(64)), ("scales of the scales", DType::Fp32, Per::Flat(64 * 256))],
+        &[
+            (SCALES, DType::Int8, Per::Flat(64)),
+            ("scales of the scales", DType::Fp32, Per::Flat(64 * 256)),
+        ],
         sources::QLORA_2023,
     ),
-    Format { covers: Covers::Experts, ..of(WeightFormat::Mxfp4, &[(SCALES, DType::Int8, Per::Group(32))], sources::OCP_MX_2023) },
-    of(WeightFormat::Nvfp4, &[(SCALES, DType::Fp8, Per::Group(16)), ("scales of all", DType::Fp32, Per::Matrix)], sources::NVFP4),
+    Format {
+        covers: Covers::Experts,
+        ..of(WeightFormat::Mxfp4, &[(SCALES, DType::Int8, Per::Group(32))], sources::OCP_MX_2023)
+    },
+    of(
+        WeightFormat::Nvfp4,
+        &[(SCALES, DType::Fp8, Per::Group(16)), ("scales of all", DType::Fp32, Per::Matrix)],
+        sources::NVFP4,
+    ),
 ];
 
 const fn of(format: WeightFormat, beside: &'static [Beside], source: Source) -> Format {
@@ -195,7 +213,13 @@ impl Formats {
     pub fn of(model: &ModelConfig, format: WeightFormat, group_size: u64) -> Self {
         let table = FORMATS.iter().find(|row| row.of == format);
         let has_experts = model.moe.is_some();
-        Self { format, table, facts: gguf::Facts::of(model), has_experts, group_size: group_size.max(1) }
+        Self {
+            format,
+            table,
+            facts: gguf::Facts::of(model),
+            has_experts,
+            group_size: group_size.max(1),
+        }
     }
 
     /// Where the format is described.
@@ -209,7 +233,13 @@ impl Formats {
 
     /// Calls `visit` with the bytes that `elements` of a parameter's elements take in each of those
     /// layers; layers alike are counted together.
-    pub fn each(&self, tensor: &Tensor, elements: u64, layers: impl Iterator<Item = u64>, mut visit: impl FnMut(Stored, u64)) {
+    pub fn each(
+        &self,
+        tensor: &Tensor,
+        elements: u64,
+        layers: impl Iterator<Item = u64>,
+        mut visit: impl FnMut(Stored, u64),
+    ) {
         let place = place(tensor);
         if self.table.is_some() || self.format.is_plain() || !gguf::by_layer(place) {
             let count = u64::try_from(layers.count()).unwrap_or(u64::MAX);
@@ -246,7 +276,8 @@ impl Formats {
             let part = u128::from(values) * u128::from(elements);
             u64::try_from(part.div_ceil(u128::from(all))).unwrap_or(u64::MAX)
         };
-        let plain = |dtype| Stored { dtype, bytes: Elements(elements).stored_as(dtype), beside: [None; 2] };
+        let plain =
+            |dtype| Stored { dtype, bytes: Elements(elements).stored_as(dtype), beside: [None; 2] };
         if self.table.is_none() && self.format.is_plain() {
             return plain(self.format.dtype());
         }
@@ -258,8 +289,10 @@ impl Formats {
             let block = gguf::chosen(self.format, place, (layer, input(shape)), &self.facts);
             let mut stored = plain(block.payload);
             if block.beside > 0 {
-                let bytes = share(Per::Group(block.numbers).values(shape, 1)).saturating_mul(block.beside);
-                stored.beside = [Some(("scales of blocks", DType::Int8, bytes, Bytes(bytes))), None];
+                let bytes =
+                    share(Per::Group(block.numbers).values(shape, 1)).saturating_mul(block.beside);
+                stored.beside =
+                    [Some(("scales of blocks", DType::Int8, bytes, Bytes(bytes))), None];
             }
             return stored;
         };

@@ -22,9 +22,10 @@ pub const MATRICES: [&str; 2] = ["adapter A", "adapter B"];
 fn beside(weight: &str) -> Option<(&'static str, Targets)> {
     let up = Targets::GATE.and(Targets::UP);
     Some(match weight {
-        "query, key and value weight" => {
-            ("Adapter of queries, keys and values", Targets::QUERY.and(Targets::KEY).and(Targets::VALUE))
-        }
+        "query, key and value weight" => (
+            "Adapter of queries, keys and values",
+            Targets::QUERY.and(Targets::KEY).and(Targets::VALUE),
+        ),
         "output weight" => ("Adapter of the output projection", Targets::OUTPUT),
         "up weight" => ("Adapter of feed-forward up", up),
         "down weight" => ("Adapter of feed-forward down", Targets::DOWN),
@@ -86,49 +87,94 @@ impl Rank<'_> {
     /// The adapter beside a row-parallel layer.
     pub fn beside_row(&self, names: &Names, part: &Linear, input: Tensor) -> Option<Step> {
         let passage = Passage { input: self.all(), between: self.local(), output: self.local() };
-        let step = self.adapter(names, part, &passage, input)?.with((!self.run.tuning.dropout).then_some(input));
-        let split = [(Collective::ReduceScatter, false, Behind::Nothing), (Collective::AllGather, true, Behind::Nothing)];
+        let step = self
+            .adapter(names, part, &passage, input)?
+            .with((!self.run.tuning.dropout).then_some(input));
+        let split = [
+            (Collective::ReduceScatter, false, Behind::Nothing),
+            (Collective::AllGather, true, Behind::Nothing),
+        ];
         let whole = (Collective::AllReduce, false, Behind::Nothing);
         Some(step.sends(self.messages(self.run.tuning.r, split, whole)))
     }
 
     /// The adapters beside the experts of a rank.
-    pub fn beside_experts(&self, names: &Names, part: &Linear, (rows, input): (Rows, Tensor)) -> Option<Step> {
+    pub fn beside_experts(
+        &self,
+        names: &Names,
+        part: &Linear,
+        (rows, input): (Rows, Tensor),
+    ) -> Option<Step> {
         let passage = Passage { input: rows, between: rows, output: rows };
-        Some(self.adapter(names, part, &passage, input)?.with((!self.run.tuning.dropout).then_some(input)))
+        Some(
+            self.adapter(names, part, &passage, input)?
+                .with((!self.run.tuning.dropout).then_some(input)),
+        )
     }
 
     /// Both matrices, what they keep, and their products; dropout keeps what it makes of the input, and a mask.
-    fn adapter(&self, names: &Names, part: &Linear, passage: &Passage, input: Tensor) -> Option<Step> {
+    fn adapter(
+        &self,
+        names: &Names,
+        part: &Linear,
+        passage: &Passage,
+        input: Tensor,
+    ) -> Option<Step> {
         let Names(_, module, weight, _) = *names;
         let (op, _) = beside(weight).filter(|_| self.is_adapted(weight))?;
         let (Linear { experts, columns, depth, .. }, r) = (*part, Dim("r", self.run.tuning.r));
         let [a, b] = MATRICES;
         let matrices = match experts {
-            Some(experts) => [self.weight(a, [experts, r, depth]), self.weight(b, [experts, columns, r])],
+            Some(experts) => {
+                [self.weight(a, [experts, r, depth]), self.weight(b, [experts, columns, r])]
+            }
             None => [self.weight(a, [r, depth]), self.weight(b, [columns, r])],
         };
-        let narrow = Tensor { kept: input.kept, ..self.saved("adapter's narrow output", passage.between, r) };
+        let narrow = Tensor {
+            kept: input.kept,
+            ..self.saved("adapter's narrow output", passage.between, r)
+        };
         let narrow = self.droppable(narrow, module);
         let dropped = self.run.tuning.dropout.then(|| {
             let kept = Tensor { name: "adapter input after dropout", role: Role::Saved, ..input };
-            [self.droppable(kept, module), self.droppable(Tensor { name: "dropout mask", dtype: DType::Mask, ..kept }, module)]
+            [
+                self.droppable(kept, module),
+                self.droppable(Tensor { name: "dropout mask", dtype: DType::Mask, ..kept }, module),
+            ]
         });
-        let step = step(op, module).with(matrices).with([narrow]).with(dropped.into_iter().flatten());
+        let step =
+            step(op, module).with(matrices).with([narrow]).with(dropped.into_iter().flatten());
         let step = step.with(self.backward_of_adapter(part, passage));
         let product = |rows: Rows, columns: Dim, depth: Dim| {
             let count_of = experts.map_or(1, |experts| experts.1);
             let rows = count(rows).div_ceil(count_of.max(1));
             let at_once = self.experts_at_once(count_of);
-            Product { count: count_of, at_once, rows, columns: columns.1, depth: depth.1, of: Operands::Weight, narrow: false }
+            Product {
+                count: count_of,
+                at_once,
+                rows,
+                columns: columns.1,
+                depth: depth.1,
+                of: Operands::Weight,
+                narrow: false,
+            }
         };
-        let step = step.learns(product(passage.input, r, depth)).learns(product(passage.output, columns, r));
+        let step = step.learns(product(passage.input, r, depth)).learns(product(
+            passage.output,
+            columns,
+            r,
+        ));
         // The adapter's output is scaled, then added; backward scales the gradient, and adds that of the input.
         let [made, read] = [(passage.output, columns), (passage.input, depth)]
             .map(|(rows, width)| self.bytes(count(rows).saturating_mul(width.1)));
-        let dropout = if self.run.tuning.dropout { read.saturating_mul(2).saturating_add(read / 2) } else { 0 };
+        let dropout = if self.run.tuning.dropout {
+            read.saturating_mul(2).saturating_add(read / 2)
+        } else {
+            0
+        };
         let forward = made.saturating_mul(5).saturating_add(dropout);
-        let backward = made.saturating_mul(2).saturating_add(read.saturating_mul(3)).saturating_add(dropout);
+        let backward =
+            made.saturating_mul(2).saturating_add(read.saturating_mul(3)).saturating_add(dropout);
         Some(step.streams([forward, backward], [2, 2]))
     }
 
@@ -140,10 +186,17 @@ impl Rank<'_> {
         let depth = count(passage.input).saturating_mul(part.depth.1).saturating_mul(copies);
         let output = self.alive("gradient of the output", passage.output, part.columns);
         if columns >= depth {
-            return vec![output, self.alive("gradient of the output, scaled", passage.output, part.columns)];
+            return vec![
+                output,
+                self.alive("gradient of the output, scaled", passage.output, part.columns),
+            ];
         }
         let of_input = self.gradient_of_input(passage.input, part.depth);
-        let before = self.run.tuning.dropout.then(|| self.alive("gradient before dropout", passage.input, part.depth));
+        let before = self
+            .run
+            .tuning
+            .dropout
+            .then(|| self.alive("gradient before dropout", passage.input, part.depth));
         [output, of_input].into_iter().chain(before).collect()
     }
 }

@@ -7,7 +7,9 @@ use super::rank::{Rank, count, step, tensor};
 use super::{Module, Step};
 use crate::config::{AttentionKernel, PositionEmbedding};
 use crate::ops::tensor::{Dim, Op, Role, Tensor};
-use crate::ops::work::{Behind, Collective, Core, Cost, Exchange, Group, Operands, Product, Work, sight};
+use crate::ops::work::{
+    Behind, Collective, Core, Cost, Exchange, Group, Operands, Product, Work, sight,
+};
 use crate::units::DType;
 
 const PROJECTIONS: Names = Names(
@@ -16,7 +18,8 @@ const PROJECTIONS: Names = Names(
     "query, key and value weight",
     Some("query, key and value bias"),
 );
-const OUTPUT: Names = Names("Output projection", Module::Rest, "output weight", Some("output bias"));
+const OUTPUT: Names =
+    Names("Output projection", Module::Rest, "output weight", Some("output bias"));
 
 /// Operations of latent projections, and what makes a narrow vector with what is behind it and its norm; of queries, then of keys and
 /// values.
@@ -32,7 +35,12 @@ const LATENT: [(&str, [Names; 2]); 2] = [
         "Latent key and value projection",
         [
             Names("Key and value down projection", Module::Rest, "key and value down weight", None),
-            Names("Key and value norm and up projection", Module::LatentUp, "key and value up weight", None),
+            Names(
+                "Key and value norm and up projection",
+                Module::LatentUp,
+                "key and value up weight",
+                None,
+            ),
         ],
     ),
 ];
@@ -54,7 +62,12 @@ impl Widths {
     /// these widths.
     fn of([heads, kv_heads]: [Dim; 2], [query, value]: [u64; 2]) -> Self {
         let of = |heads: Dim, width| Dim(heads.0, heads.1.saturating_mul(width));
-        Self { queries: of(heads, query), keys: of(kv_heads, query), values: of(kv_heads, value), output: of(heads, value) }
+        Self {
+            queries: of(heads, query),
+            keys: of(kv_heads, query),
+            values: of(kv_heads, value),
+            output: of(heads, value),
+        }
     }
 }
 
@@ -63,19 +76,24 @@ impl Rank<'_> {
     pub fn attention(&self, ops: &[Op]) -> Vec<Step> {
         let Some(output) = joint(ops, "Output projection") else { return Vec::new() };
         let value = self.of_head(output.depth);
-        let (mut steps, widths) = match (joint(ops, "Query, key and value projection"), each(ops, LATENT[0].0).last()) {
-            (_, Some(query)) => {
-                let heads = Dim(query.columns.0, self.heads().1);
-                (self.latent(ops), Widths::of([heads; 2], [self.of_head(query.columns), value]))
-            }
-            (Some(joint), None) => {
-                let widths = Widths::of([self.heads(), self.kv_heads()], [value; 2]);
-                let mut steps = self.projections(&widths, &joint, joint.columns.1.saturating_sub(output.depth.1));
-                steps.extend(has(ops, "Query and key norm").then(|| self.head_norms(value)));
-                (steps, widths)
-            }
-            (None, None) => return Vec::new(),
-        };
+        let (mut steps, widths) =
+            match (joint(ops, "Query, key and value projection"), each(ops, LATENT[0].0).last()) {
+                (_, Some(query)) => {
+                    let heads = Dim(query.columns.0, self.heads().1);
+                    (self.latent(ops), Widths::of([heads; 2], [self.of_head(query.columns), value]))
+                }
+                (Some(joint), None) => {
+                    let widths = Widths::of([self.heads(), self.kv_heads()], [value; 2]);
+                    let mut steps = self.projections(
+                        &widths,
+                        &joint,
+                        joint.columns.1.saturating_sub(output.depth.1),
+                    );
+                    steps.extend(has(ops, "Query and key norm").then(|| self.head_norms(value)));
+                    (steps, widths)
+                }
+                (None, None) => return Vec::new(),
+            };
         steps.push(self.core(&widths));
         let input = self.saved("attention output", self.all(), widths.output);
         let output = Linear { depth: widths.output, ..output };
@@ -94,7 +112,11 @@ impl Rank<'_> {
     /// afterwards, and each rank works with one (`get_query_key_value_tensors`, core 0.16).
     fn projections(&self, widths: &Widths, joint: &Linear, of_keys: u64) -> Vec<Step> {
         let shared = self.t() > self.model.num_key_value_heads;
-        let keys = if shared { of_keys.div_ceil(self.t()) } else { widths.keys.1.saturating_add(widths.values.1) };
+        let keys = if shared {
+            of_keys.div_ceil(self.t())
+        } else {
+            widths.keys.1.saturating_add(widths.values.1)
+        };
         let columns = Dim("q+k+v width", widths.queries.1.saturating_add(keys));
         let norm = (true, [self.block_input(), self.hidden("normed input")]);
         let joint = Linear { columns, ..*joint };
@@ -110,14 +132,27 @@ impl Rank<'_> {
         let (mut step, d) = (step("Query and key norm", Module::Rest), Dim("head_dim", width));
         if self.kv_heads().1 < self.heads().1 {
             let left = "queries among keys and values";
-            step = step.with([tensor(left, Role::Saved, [self.s(), self.b(), self.heads(), d], self.activation)]);
+            step = step.with([tensor(
+                left,
+                Role::Saved,
+                [self.s(), self.b(), self.heads(), d],
+                self.activation,
+            )]);
         }
-        for (heads, name) in [(self.heads(), "projected queries"), (self.kv_heads(), "projected keys")] {
+        for (heads, name) in
+            [(self.heads(), "projected queries"), (self.kv_heads(), "projected keys")]
+        {
             let dims = [self.s(), self.b(), heads, d];
             let gradient = |name| tensor(name, Role::Workspace, dims, self.activation);
-            step = step.with(self.norm_weights(d)).with([tensor(name, Role::Saved, dims, self.activation)]);
+            step = step.with(self.norm_weights(d)).with([tensor(
+                name,
+                Role::Saved,
+                dims,
+                self.activation,
+            )]);
             step = step.with(self.statistics([self.s(), self.b(), heads]));
-            step = step.with([gradient("gradient of the output"), gradient("gradient of the input")]);
+            step =
+                step.with([gradient("gradient of the output"), gradient("gradient of the input")]);
         }
         let heads = self.heads().1.saturating_add(self.kv_heads().1);
         let bytes = self.bytes(count(self.all()).saturating_mul(heads).saturating_mul(width));
@@ -127,9 +162,11 @@ impl Rank<'_> {
     /// The block's norm, which two projections read, then narrow vectors and what is made of each. Compressed keys and values share one
     /// storage with the rotated part of the key.
     fn latent(&self, ops: &[Op]) -> Vec<Step> {
-        let mut steps = vec![self.norm("Input norm", [self.block_input(), self.hidden("normed input")])];
+        let mut steps =
+            vec![self.norm("Input norm", [self.block_input(), self.hidden("normed input")])];
         let of_heads = |wide: &Linear| {
-            let columns = Dim(wide.columns.0, self.heads().1.saturating_mul(self.of_head(wide.columns)));
+            let columns =
+                Dim(wide.columns.0, self.heads().1.saturating_mul(self.of_head(wide.columns)));
             Linear { columns, ..*wide }
         };
         for (op, [down_names, up_names]) in &LATENT {
@@ -149,15 +186,26 @@ impl Rank<'_> {
 /// Attention itself.
 impl Rank<'_> {
     fn core(&self, widths: &Widths) -> Step {
-        let projected = [("queries", widths.queries), ("keys", widths.keys), ("values", widths.values)];
-        let core = if self.run.attention == AttentionKernel::Standard { self.scores() } else { self.kept_by_kernel(widths) };
+        let projected =
+            [("queries", widths.queries), ("keys", widths.keys), ("values", widths.values)];
+        let core = if self.run.attention == AttentionKernel::Standard {
+            self.scores()
+        } else {
+            self.kept_by_kernel(widths)
+        };
         let core = core.into_iter().map(|tensor| self.droppable(tensor, Module::CoreAttention));
         let step = step("Attention core", Module::CoreAttention);
-        let mut step = step.with(projected.map(|(name, width)| self.saved(name, self.all(), width))).with(core);
-        step = step.with([self.alive("gradient of the attention output", self.all(), widths.output)]);
+        let mut step = step
+            .with(projected.map(|(name, width)| self.saved(name, self.all(), width)))
+            .with(core);
+        step =
+            step.with([self.alive("gradient of the attention output", self.all(), widths.output)]);
         for (_, width) in projected {
-            step = step.with([self.alive("gradient of queries, keys or values", self.all(), width)]);
-            step = step.with(self.rotates().then(|| self.alive("gradient before rotation", self.all(), width)));
+            step =
+                step.with([self.alive("gradient of queries, keys or values", self.all(), width)]);
+            step = step.with(
+                self.rotates().then(|| self.alive("gradient before rotation", self.all(), width)),
+            );
         }
         let rotated = widths.queries.1.saturating_add(widths.keys.1);
         let rotated = self.bytes(count(self.all()).saturating_mul(rotated).saturating_mul(2));
@@ -176,9 +224,12 @@ impl Rank<'_> {
     /// as the ring or the exchange of heads made it (Transformer Engine, `context_parallel.py`).
     fn kept_by_kernel(&self, widths: &Widths) -> Vec<Tensor> {
         // Where the projection does not keep its input, the kernel alone keeps its output.
-        let apart = !self.options().fused_attention || self.layout.cp() > 1 || !self.keeps_input(OUTPUT.2);
-        let output = || self.saved("attention output in the kernel's layout", self.all(), widths.output);
-        let log_sum_exp = tensor("log-sum-exp", Role::Saved, [self.b(), self.heads(), self.s()], DType::Fp32);
+        let apart =
+            !self.options().fused_attention || self.layout.cp() > 1 || !self.keeps_input(OUTPUT.2);
+        let output =
+            || self.saved("attention output in the kernel's layout", self.all(), widths.output);
+        let log_sum_exp =
+            tensor("log-sum-exp", Role::Saved, [self.b(), self.heads(), self.s()], DType::Fp32);
         [log_sum_exp].into_iter().chain(apart.then(output)).collect()
     }
 
@@ -191,11 +242,19 @@ impl Rank<'_> {
     ///
     /// Megatron-Core's own attention writes its scores into one buffer that all blocks share; Transformer Engine's makes a new one.
     fn scores(&self) -> Vec<Tensor> {
-        let scores =
-            |name, role, dtype| tensor(name, role, [self.b(), self.heads(), self.s(), Dim("seq_length", self.full())], dtype);
+        let scores = |name, role, dtype| {
+            tensor(
+                name,
+                role,
+                [self.b(), self.heads(), self.s(), Dim("seq_length", self.full())],
+                dtype,
+            )
+        };
         let wide = self.activation;
-        let mut tensors =
-            vec![scores("probabilities", Role::Saved, wide), scores("gradient of probabilities", Role::Workspace, wide)];
+        let mut tensors = vec![
+            scores("probabilities", Role::Saved, wide),
+            scores("gradient of probabilities", Role::Workspace, wide),
+        ];
         if self.options().attention_dropout {
             tensors.push(scores("attention dropout mask", Role::Saved, DType::Mask));
             tensors.push(scores("probabilities after dropout", Role::Saved, wide));
@@ -208,11 +267,19 @@ impl Rank<'_> {
     fn attends(&self, step: Step, widths: &Widths) -> Step {
         let own = self.heads().1.max(1);
         let (query_width, value_width) = (widths.queries.1 / own, widths.output.1 / own);
-        let (heads, queries, full) = (self.micro_batch_size.saturating_mul(self.heads().1), self.seq_length, self.full());
+        let (heads, queries, full) =
+            (self.micro_batch_size.saturating_mul(self.heads().1), self.seq_length, self.full());
         if self.run.attention == AttentionKernel::Flash {
             let (pairs, seq_length) = sight(self.model, full, self.run.packed_text());
             let pairs = pairs / self.layout.cp();
-            return step.attends(Core { heads, pairs, queries, seq_length, query_width, value_width });
+            return step.attends(Core {
+                heads,
+                pairs,
+                queries,
+                seq_length,
+                query_width,
+                value_width,
+            });
         }
         let product = |columns, depth| Product {
             count: heads,
@@ -227,17 +294,29 @@ impl Rank<'_> {
         let piece = self.bytes(scores);
         // Softmax with its scale and mask reads and writes the scores; backward reads probabilities and their gradient, writes one.
         let softmax = [piece.saturating_mul(2), piece.saturating_mul(3)];
-        let dropout = if self.options().attention_dropout { piece.saturating_mul(2).saturating_add(scores) } else { 0 };
+        let dropout = if self.options().attention_dropout {
+            piece.saturating_mul(2).saturating_add(scores)
+        } else {
+            0
+        };
         let bytes = softmax.map(|bytes| bytes.saturating_add(dropout));
-        step.multiplies(product(full, query_width), self).streams(bytes, [2, 2]).multiplies(product(value_width, full), self)
+        step.multiplies(product(full, query_width), self)
+            .streams(bytes, [2, 2])
+            .multiplies(product(value_width, full), self)
     }
 
     /// Keys and values that go round the context-parallel ring, in backward with their gradients.
     fn ring(&self, widths: &Widths, backward: bool) -> Option<Cost> {
         let ranks = self.layout.cp();
-        let part = self.bytes(count(self.all()).saturating_mul(widths.keys.1.saturating_add(widths.values.1)));
+        let part = self
+            .bytes(count(self.all()).saturating_mul(widths.keys.1.saturating_add(widths.values.1)));
         let bytes = part.saturating_mul(ranks).saturating_mul(if backward { 2 } else { 1 });
-        let exchange = Exchange { collective: Collective::Ring, group: Group::Context, bytes, behind: Behind::Attention };
+        let exchange = Exchange {
+            collective: Collective::Ring,
+            group: Group::Context,
+            bytes,
+            behind: Behind::Attention,
+        };
         (ranks > 1).then_some(Cost { backward, work: Work::Exchange(exchange) })
     }
 }

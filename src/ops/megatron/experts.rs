@@ -11,7 +11,8 @@ use crate::units::DType;
 
 const ROUTER: Names = Names("Router", Module::Moe, "router weight", Some("router bias"));
 const UP: Names = Names("Experts, up", Module::Moe, "expert up weights", Some("expert up biases"));
-const DOWN: Names = Names("Experts, down", Module::Moe, "expert down weights", Some("expert down biases"));
+const DOWN: Names =
+    Names("Experts, down", Module::Moe, "expert down weights", Some("expert down biases"));
 
 /// The routed part on this rank.
 struct Routed {
@@ -27,7 +28,10 @@ impl Rank<'_> {
     /// Norm and router: an fp32 softmax for the choice, another for the balancing loss, and the map of choices.
     pub fn router(&self, ops: &[Op]) -> Vec<Step> {
         let Some(scores) = joint(ops, "Router") else { return Vec::new() };
-        let norm = self.norm("Feed-forward norm", [self.hidden("attention residual"), self.hidden("normed attention residual")]);
+        let norm = self.norm(
+            "Feed-forward norm",
+            [self.hidden("attention residual"), self.hidden("normed attention residual")],
+        );
         let experts = scores.columns;
         let saved = |name, dtype| {
             let tensor = tensor(name, Role::Saved, [self.local_s(), self.b(), experts], dtype);
@@ -39,13 +43,21 @@ impl Rank<'_> {
             saved("routing map", DType::Mask),
         ]);
         // Scores in fp32: softmax, choice, balancing loss; a few small kernels.
-        let bytes = count(self.local()).saturating_mul(experts.1).saturating_mul(4).saturating_mul(6);
-        vec![norm, router.with([self.gradient_of_input(self.local(), self.h())]).streams([bytes; 2], [8, 8])]
+        let bytes =
+            count(self.local()).saturating_mul(experts.1).saturating_mul(4).saturating_mul(6);
+        vec![
+            norm,
+            router
+                .with([self.gradient_of_input(self.local(), self.h())])
+                .streams([bytes; 2], [8, 8]),
+        ]
     }
 
     /// Tokens to the experts, the experts, and back.
     pub fn routed(&self, ops: &[Op]) -> Vec<Step> {
-        let Some((up, down)) = joint(ops, "Experts up").zip(joint(ops, "Experts down")) else { return Vec::new() };
+        let Some((up, down)) = joint(ops, "Experts up").zip(joint(ops, "Experts down")) else {
+            return Vec::new();
+        };
         let routed = self.share(&up, &down);
         let mut steps = vec![self.dispatch(&routed)];
         steps.extend(self.experts(&routed, [up, down]));
@@ -56,8 +68,10 @@ impl Rank<'_> {
     /// Tokens are dealt out evenly, or the busiest rank gets more, at most all of its group's; with padding every expert gets its share
     /// rounded up (`get_capacity`), whatever it is sent. A rank that holds all experts gets all tokens in any case.
     fn share(&self, up: &Linear, down: &Linear) -> Routed {
-        let (layout, options, experts) = (self.layout, self.options(), up.experts.map_or(1, |experts| experts.1));
-        let chosen = count(self.local()).saturating_mul(self.model.moe.as_ref().map_or(0, |moe| moe.num_experts_per_tok));
+        let (layout, options, experts) =
+            (self.layout, self.options(), up.experts.map_or(1, |experts| experts.1));
+        let chosen = count(self.local())
+            .saturating_mul(self.model.moe.as_ref().map_or(0, |moe| moe.num_experts_per_tok));
         let sent = if options.moe_pad_expert_input_to_capacity {
             chosen.div_ceil(experts.max(1)).saturating_mul(experts)
         } else {
@@ -66,7 +80,10 @@ impl Rank<'_> {
         };
         Routed {
             experts: Dim(EXPERTS_OF_RANK, experts.div_ceil(layout.ep())),
-            tokens: [Dim("tokens of this rank's experts", sent.saturating_mul(layout.etp())), Dim("", 1)],
+            tokens: [
+                Dim("tokens of this rank's experts", sent.saturating_mul(layout.etp())),
+                Dim("", 1),
+            ],
             activation: Activation::between(up, down, layout.etp()),
         }
     }
@@ -85,13 +102,17 @@ impl Rank<'_> {
         let bytes = self.bytes(count(routed.tokens).saturating_mul(self.h().1));
         let sorts = if routed.experts.1 > 1 && ep > 1 { 2 } else { 1 };
         let each = bytes.saturating_mul(2).saturating_mul(sorts);
-        let of_group = Dim("tokens of the expert group", count(self.local()).saturating_mul(ep).saturating_mul(etp));
+        let of_group = Dim(
+            "tokens of the expert group",
+            count(self.local()).saturating_mul(ep).saturating_mul(etp),
+        );
         // Gradients that leave or reach the dispatcher beside the experts' own copy.
         let (among_experts, travelling) = match self.options().moe_token_dispatcher {
             TokenDispatcher::AllToAll => ((Collective::AllToAll, bytes / etp), routed.tokens),
-            TokenDispatcher::AllGather => {
-                ((Collective::AllGather, self.hidden_bytes().saturating_mul(ep)), [of_group, Dim("", 1)])
-            }
+            TokenDispatcher::AllGather => (
+                (Collective::AllGather, self.hidden_bytes().saturating_mul(ep)),
+                [of_group, Dim("", 1)],
+            ),
         };
         let step = step.with([
             self.alive("gradient at the experts", routed.tokens, self.h()),
@@ -100,10 +121,17 @@ impl Rank<'_> {
         let messages = [false, true].into_iter().flat_map(|backward| {
             let message = |group, (collective, bytes)| Cost {
                 backward,
-                work: Work::Exchange(Exchange { collective, group, bytes, behind: Behind::Nothing }),
+                work: Work::Exchange(Exchange {
+                    collective,
+                    group,
+                    bytes,
+                    behind: Behind::Nothing,
+                }),
             };
             let to_experts = (ep > 1).then(|| message(Group::Expert, among_experts));
-            to_experts.into_iter().chain((etp > 1).then(|| message(Group::ExpertTensor, (Collective::AllGather, bytes))))
+            to_experts.into_iter().chain(
+                (etp > 1).then(|| message(Group::ExpertTensor, (Collective::AllGather, bytes))),
+            )
         });
         step.streams([each; 2], [sorts + 2; 2]).sends(messages)
     }
@@ -127,7 +155,10 @@ impl Rank<'_> {
         let down_input = activated("expert down input");
         let mut steps = vec![self.of_experts(&UP, &up, (tokens, up_input))];
         steps.extend(self.beside_experts(&UP, &up, (tokens, up_input)));
-        steps.push(self.activation("Experts, activation function", Module::Moe, tokens, &activation).with(weighted));
+        steps.push(
+            self.activation("Experts, activation function", Module::Moe, tokens, &activation)
+                .with(weighted),
+        );
         steps.push(self.of_experts(&DOWN, &down, (tokens, down_input)));
         steps.extend(self.beside_experts(&DOWN, &down, (tokens, down_input)));
         steps

@@ -44,14 +44,23 @@ impl Rank<'_> {
     /// Parameters of a linear layer, and its product with that many rows; of experts, all of theirs together.
     ///
     /// The gradient of a bias is a sum over rows; Transformer Engine's products make it on the side, PyTorch's read the gradient again.
-    pub fn linear(&self, Names(op, module, weight, bias): &Names, part: &Linear, rows: Rows) -> Step {
+    pub fn linear(
+        &self,
+        Names(op, module, weight, bias): &Names,
+        part: &Linear,
+        rows: Rows,
+    ) -> Step {
         let Linear { experts, columns, depth, is_biased, is_narrow } = *part;
         let bias = bias.filter(|_| is_biased);
         let (weight, of_bias) = match experts {
-            Some(experts) => {
-                (self.weight(weight, [experts, columns, depth]), bias.map(|bias| self.weight(bias, [experts, columns])))
-            }
-            None => (self.weight(weight, [columns, depth]), bias.map(|bias| self.weight(bias, [columns]))),
+            Some(experts) => (
+                self.weight(weight, [experts, columns, depth]),
+                bias.map(|bias| self.weight(bias, [experts, columns])),
+            ),
+            None => (
+                self.weight(weight, [columns, depth]),
+                bias.map(|bias| self.weight(bias, [columns])),
+            ),
         };
         let (experts, all) = (experts.map_or(1, |experts| experts.1), count(rows));
         let product = Product {
@@ -64,24 +73,37 @@ impl Rank<'_> {
             narrow: is_narrow,
         };
         let step = step(op, *module).with([weight]).with(of_bias).multiplies(product, self);
-        let reads_again = bias.is_some() && part.experts.is_none() && !self.options().transformer_engine;
-        if reads_again { step.streams([0, self.bytes(all.saturating_mul(columns.1))], [0, 1]) } else { step }
+        let reads_again =
+            bias.is_some() && part.experts.is_none() && !self.options().transformer_engine;
+        if reads_again {
+            step.streams([0, self.bytes(all.saturating_mul(columns.1))], [0, 1])
+        } else {
+            step
+        }
     }
 
     /// Gradients of what a layer makes of those rows, of what it reads, and of its weights.
     fn backward(&self, part: &Linear, rows: Rows) -> impl Iterator<Item = Tensor> {
-        let of_rows = [self.alive("gradient of the output", rows, part.columns), self.gradient_of_input(rows, part.depth)];
+        let of_rows = [
+            self.alive("gradient of the output", rows, part.columns),
+            self.gradient_of_input(rows, part.depth),
+        ];
         of_rows.into_iter().chain(self.weight_gradient(part))
     }
 
     /// A layer whose columns tensor ranks share, and the norm before it if it has one (`TELayerNormColumnParallelLinear`).
     pub fn column(&self, names: &Names, part: &Linear, norm: Option<&Normed>) -> Step {
-        let (mut step, frozen) = (self.linear(names, part, self.all()), self.run.tuning.freezes_model());
+        let (mut step, frozen) =
+            (self.linear(names, part, self.all()), self.run.tuning.freezes_model());
         if let Some((has_weights, [input, normed])) = norm {
             // The norm's output is given to an adapter; without one a frozen layer lets it go.
             let normed = (!frozen || self.is_adapted(names.2)).then_some(*normed);
             step = step.with(self.norm_weights(part.depth).filter(|_| *has_weights));
-            step = step.with([*input]).with(normed).with(self.statistics(self.local())).norms_hidden(self);
+            step = step
+                .with([*input])
+                .with(normed)
+                .with(self.statistics(self.local()))
+                .norms_hidden(self);
         }
         let gathered = self.gathered("input, gathered").filter(|_| !frozen);
         let step = step.with(gathered).with(self.waiting(names.2, self.local(), part.depth));
@@ -91,9 +113,14 @@ impl Rank<'_> {
     /// A layer that tensor ranks share by what it reads (`TERowParallelLinear`): the gradient of its output is the residual stream's.
     pub fn row(&self, names: &Names, part: &Linear, input: Tensor) -> Step {
         let kept = (!self.run.tuning.freezes_model()).then_some(input);
-        let step = self.linear(names, part, self.all()).with(kept).with([self.gradient_of_input(self.all(), part.depth)]);
+        let step = self
+            .linear(names, part, self.all())
+            .with(kept)
+            .with([self.gradient_of_input(self.all(), part.depth)]);
         let step = step.with(self.waiting(names.2, self.all(), part.depth));
-        let step = step.with(self.gathered("gradient of the output, gathered")).with(self.weight_gradient(part));
+        let step = step
+            .with(self.gathered("gradient of the output, gathered"))
+            .with(self.weight_gradient(part));
         step.sends(self.row_messages())
     }
 
@@ -107,7 +134,9 @@ impl Rank<'_> {
         let normed = self.saved("normed compressed values", self.local(), part.depth);
         let normed = self.droppable(normed, Module::LatentUp);
         let step = self.linear(names, part, self.all()).with(self.norm_weights(part.depth));
-        let step = step.with([self.saved("compressed values", self.local(), stored), normed]).with(self.statistics(self.local()));
+        let step = step
+            .with([self.saved("compressed values", self.local(), stored), normed])
+            .with(self.statistics(self.local()));
         let bytes = self.bytes(count(self.local()).saturating_mul(part.depth.1));
         step.with(self.backward(part, self.all())).norms(bytes, 1)
     }
@@ -115,7 +144,8 @@ impl Rank<'_> {
     /// A layer of all experts of this rank, which saves its input.
     pub fn of_experts(&self, names: &Names, part: &Linear, (rows, input): (Rows, Tensor)) -> Step {
         let kept = (!self.run.tuning.freezes_model()).then_some(input);
-        let step = self.linear(names, part, rows).with(kept).with(self.waiting(names.2, rows, part.depth));
+        let step =
+            self.linear(names, part, rows).with(kept).with(self.waiting(names.2, rows, part.depth));
         step.with(self.backward(part, rows))
     }
 }
@@ -135,32 +165,45 @@ impl Rank<'_> {
     }
 
     /// The activation function over those rows. Fused it saves its input; otherwise its own output where something multiplies it.
-    pub fn activation(&self, name: &'static str, module: Module, rows: Rows, activation: &Activation) -> Step {
+    pub fn activation(
+        &self,
+        name: &'static str,
+        module: Module,
+        rows: Rows,
+        activation: &Activation,
+    ) -> Step {
         let Activation { input, output } = *activation;
         let apart = activation.is_gated() && !self.options().bias_activation_fusion;
         let saved = |name, columns| self.droppable(self.saved(name, rows, columns), module);
         let step = step(name, module).with([saved("activation input", input)]);
         let step = step.with(apart.then(|| saved("activated gate", output)));
-        let gradients = [self.alive("gradient of the output", rows, output), self.gradient_of_input(rows, input)];
+        let gradients = [
+            self.alive("gradient of the output", rows, output),
+            self.gradient_of_input(rows, input),
+        ];
         let step = step.with(gradients);
         // Read the input, write the output; backward reads both gradient and input and writes a gradient. Unfused, the gate's
         // activation and the product with it are two operators.
         let tokens = count(rows);
-        let [output, input] = [output, input].map(|width| self.bytes(tokens.saturating_mul(width.1)));
+        let [output, input] =
+            [output, input].map(|width| self.bytes(tokens.saturating_mul(width.1)));
         let apart = if apart { output.saturating_mul(2) } else { 0 };
         let forward = input.saturating_add(output).saturating_add(apart);
-        let backward = output.saturating_add(input.saturating_mul(2)).saturating_add(apart.saturating_mul(2));
+        let backward =
+            output.saturating_add(input.saturating_mul(2)).saturating_add(apart.saturating_mul(2));
         step.streams([forward, backward], [1, 1])
     }
 
     /// Bias, dropout and residual sum after attention or feed-forward.
     pub fn bias_dropout_add(&self, name: &'static str) -> Step {
         let drops = self.options().hidden_dropout;
-        let mask = || [self.hidden_mask(), self.alive("gradient before dropout", self.local(), self.h())];
+        let mask =
+            || [self.hidden_mask(), self.alive("gradient before dropout", self.local(), self.h())];
         let step = step(name, Module::Rest).with(drops.then(mask).into_iter().flatten());
         // The sum reads both operands and writes one; dropout keeps a byte of mask for each element, and backward scales by it.
         let (piece, mask) = (self.hidden_bytes(), count(self.local()).saturating_mul(self.h().1));
-        let dropout = if drops { [mask, piece.saturating_mul(2).saturating_add(mask)] } else { [0, 0] };
+        let dropout =
+            if drops { [mask, piece.saturating_mul(2).saturating_add(mask)] } else { [0, 0] };
         step.streams([piece.saturating_mul(3).saturating_add(dropout[0]), dropout[1]], [1, 1])
     }
 

@@ -57,7 +57,13 @@ pub(super) fn each(ops: &[Op], name: &'static str) -> Vec<Linear> {
             [experts, columns, depth] => (Some(experts), columns, depth),
             _ => return None,
         };
-        Some(Linear { experts, columns, depth, is_biased, is_narrow: tensor.name != "router weight" })
+        Some(Linear {
+            experts,
+            columns,
+            depth,
+            is_biased,
+            is_narrow: tensor.name != "router weight",
+        })
     };
     parameters(ops, name).filter(|tensor| !is_bias(tensor)).filter_map(linear).collect()
 }

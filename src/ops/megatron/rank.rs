@@ -3,7 +3,10 @@
 
 use super::layers::Linear;
 use super::{Module, Step};
-use crate::config::{Job, MegatronOptions, ModelConfig, Normalization, ParallelLayout, ProductFormat, Recompute, TrainingRun};
+use crate::config::{
+    Job, MegatronOptions, ModelConfig, Normalization, ParallelLayout, ProductFormat, Recompute,
+    TrainingRun,
+};
 use crate::ops::tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
 use crate::ops::work::{Behind, Collective, Core, Cost, Exchange, Group, Operands, Product, Work};
 use crate::sources::{self, Source};
@@ -37,7 +40,9 @@ impl<'a> Rank<'a> {
             layout,
             run,
             seq_length: run.seq_length.div_ceil(layout.cp()),
-            micro_batch_size: job.micro_batch_size().saturating_mul(run.tuning.objective.sequences()),
+            micro_batch_size: job
+                .micro_batch_size()
+                .saturating_mul(run.tuning.objective.sequences()),
             parameter: recipe.parameter,
             activation: recipe.activation,
         }
@@ -68,7 +73,11 @@ impl Rank<'_> {
 
     /// Tokens of one sequence outside attention and feed-forward: fewer under sequence parallelism.
     pub const fn local_s(&self) -> Dim {
-        if self.splits_tokens() { Dim("seq_length", self.seq_length.div_ceil(self.t())) } else { self.s() }
+        if self.splits_tokens() {
+            Dim("seq_length", self.seq_length.div_ceil(self.t()))
+        } else {
+            self.s()
+        }
     }
 
     /// `micro_batch_size`.
@@ -158,11 +167,17 @@ impl Rank<'_> {
     /// product exist at once, otherwise one expert's.
     pub fn weight_gradient(&self, part: &Linear) -> Option<Tensor> {
         let Linear { experts, columns, depth, .. } = *part;
-        let gradient = |name, dims| Tensor { shape: dims, ..tensor(name, Role::Workspace, [columns, depth], self.parameter) };
-        let fused = self.options().gradient_accumulation_fusion && self.options().transformer_engine;
+        let gradient = |name, dims| Tensor {
+            shape: dims,
+            ..tensor(name, Role::Workspace, [columns, depth], self.parameter)
+        };
+        let fused =
+            self.options().gradient_accumulation_fusion && self.options().transformer_engine;
         let apart = !fused && !self.run.tuning.freezes_model();
         let one = || gradient("gradient of the weight", Shape::of([columns, depth]));
-        let all = |experts| gradient("gradients of the expert weights", Shape::of([experts, columns, depth]));
+        let all = |experts| {
+            gradient("gradients of the expert weights", Shape::of([experts, columns, depth]))
+        };
         apart.then(|| experts.filter(|_| self.options().moe_grouped_gemm).map_or_else(one, all))
     }
 
@@ -173,17 +188,21 @@ impl Rank<'_> {
 
     /// One fp32 value per row that a norm saves beside its input, two with a mean.
     pub fn statistics<const N: usize>(&self, rows: [Dim; N]) -> impl Iterator<Item = Tensor> {
-        self.of_norm(["norm statistic", "norm mean"]).map(move |name| tensor(name, Role::Saved, rows, DType::Fp32))
+        self.of_norm(["norm statistic", "norm mean"])
+            .map(move |name| tensor(name, Role::Saved, rows, DType::Fp32))
     }
 
     fn of_norm(&self, names: [&'static str; 2]) -> impl Iterator<Item = &'static str> {
-        let count = if matches!(self.model.normalization, Normalization::LayerNorm) { 2 } else { 1 };
+        let count =
+            if matches!(self.model.normalization, Normalization::LayerNorm) { 2 } else { 1 };
         names.into_iter().take(count)
     }
 
     /// A saved tensor that selective recomputation of a module does without.
     pub fn droppable(&self, tensor: Tensor, module: Module) -> Tensor {
-        if self.run.recompute == Recompute::Selective && module.is_among(&self.options().recompute_modules) {
+        if self.run.recompute == Recompute::Selective
+            && module.is_among(&self.options().recompute_modules)
+        {
             Tensor { kept: Kept::AttentionCore, ..tensor }
         } else {
             tensor
@@ -200,7 +219,12 @@ pub(super) const fn count([first, second]: Rows) -> u64 {
 }
 
 /// A tensor of a rank.
-pub(super) fn tensor<const N: usize>(name: &'static str, role: Role, dims: [Dim; N], dtype: DType) -> Tensor {
+pub(super) fn tensor<const N: usize>(
+    name: &'static str,
+    role: Role,
+    dims: [Dim; N],
+    dtype: DType,
+) -> Tensor {
     Tensor { name, role, shape: Shape::of(dims), dtype, split: Split::Rank, kept: Kept::Block }
 }
 
@@ -208,7 +232,9 @@ pub(super) fn tensor<const N: usize>(name: &'static str, role: Role, dims: [Dim;
 pub(super) fn step(name: &'static str, module: Module) -> Step {
     let source: Source = match module {
         Module::Moe | Module::MoeActivation | Module::SharedExperts => sources::MEGATRON_CORE,
-        Module::Rest | Module::CoreAttention | Module::Norm | Module::LatentUp | Module::Mlp => sources::TRANSFORMER_ENGINE,
+        Module::Rest | Module::CoreAttention | Module::Norm | Module::LatentUp | Module::Mlp => {
+            sources::TRANSFORMER_ENGINE
+        }
     };
     let op = Op { name, attention_core: module == Module::CoreAttention, source, ..Op::NONE };
     Step { op, module, costs: Vec::new() }
@@ -230,7 +256,9 @@ impl Step {
         let frozen = other.of == Operands::Gradient && rank.run.tuning.freezes_model();
         self.costs.extend((!frozen).then_some(Cost { backward: true, work: Work::Product(other) }));
         match rank.run.products {
-            ProductFormat::Narrow(format) if product.narrow => self.streams([product.cast(format), rows.cast(format)], [1, 1]),
+            ProductFormat::Narrow(format) if product.narrow => {
+                self.streams([product.cast(format), rows.cast(format)], [1, 1])
+            }
             ProductFormat::Narrow(_) | ProductFormat::Activations => self,
         }
     }
@@ -238,13 +266,19 @@ impl Step {
     /// A product with a matrix that learns beside frozen ones.
     pub(super) fn learns(mut self, product: Product) -> Self {
         let works = [product].into_iter().chain(product.backward());
-        self.costs.extend(works.enumerate().map(|(place, work)| Cost { backward: place > 0, work: Work::Product(work) }));
+        self.costs.extend(
+            works
+                .enumerate()
+                .map(|(place, work)| Cost { backward: place > 0, work: Work::Product(work) }),
+        );
         self
     }
 
     /// Bytes that stream through memory, as sums of tensors: forward, backward, and the kernels they take.
     pub(super) fn streams(mut self, bytes: [u64; 2], kernels: [u64; 2]) -> Self {
-        for (backward, (bytes, kernels)) in [false, true].into_iter().zip(bytes.into_iter().zip(kernels)) {
+        for (backward, (bytes, kernels)) in
+            [false, true].into_iter().zip(bytes.into_iter().zip(kernels))
+        {
             self.costs.push(Cost { backward, work: Work::Stream { bytes, kernels } });
         }
         self
@@ -287,15 +321,25 @@ impl Rank<'_> {
     }
 
     /// Messages of `[tokens, hidden_size]` among tensor ranks, in backward or not: where tokens are split, and where they are not.
-    pub fn among_tensor_ranks<const N: usize>(&self, split: [Message; N], whole: Message) -> Vec<Cost> {
+    pub fn among_tensor_ranks<const N: usize>(
+        &self,
+        split: [Message; N],
+        whole: Message,
+    ) -> Vec<Cost> {
         self.messages(self.model.hidden_size, split, whole)
     }
 
     /// Messages as in [`Self::among_tensor_ranks`], for rows of another width.
-    pub fn messages<const N: usize>(&self, width: u64, split: [Message; N], whole: Message) -> Vec<Cost> {
+    pub fn messages<const N: usize>(
+        &self,
+        width: u64,
+        split: [Message; N],
+        whole: Message,
+    ) -> Vec<Cost> {
         let bytes = self.bytes(count(self.all()).saturating_mul(width));
         let cost = |(collective, backward, behind): &Message| {
-            let exchange = Exchange { collective: *collective, group: Group::Tensor, bytes, behind: *behind };
+            let exchange =
+                Exchange { collective: *collective, group: Group::Tensor, bytes, behind: *behind };
             Cost { backward: *backward, work: Work::Exchange(exchange) }
         };
         let messages = if self.splits_tokens() { &split[..] } else { std::slice::from_ref(&whole) };
@@ -305,8 +349,10 @@ impl Rank<'_> {
     /// Messages that a column-parallel product waits for: its input gathered, its input's gradient summed over the ranks.
     pub fn column_messages(&self) -> Vec<Cost> {
         let behind = if self.run.overlap.products { Behind::Products } else { Behind::Nothing };
-        let gradient = if self.run.overlap.weight_gradient { Behind::WeightGradient } else { Behind::Nothing };
-        let [first, second] = [(Collective::AllGather, false, behind), (Collective::ReduceScatter, true, gradient)];
+        let gradient =
+            if self.run.overlap.weight_gradient { Behind::WeightGradient } else { Behind::Nothing };
+        let [first, second] =
+            [(Collective::AllGather, false, behind), (Collective::ReduceScatter, true, gradient)];
         let whole = (Collective::AllReduce, true, gradient);
         if self.run.tuning.freezes_model() {
             return self.among_tensor_ranks([first, second], whole);
@@ -318,7 +364,8 @@ impl Rank<'_> {
     /// Messages that a row-parallel product ends with: its parts summed.
     pub fn row_messages(&self) -> Vec<Cost> {
         let behind = if self.run.overlap.products { Behind::Products } else { Behind::Nothing };
-        let split = [(Collective::ReduceScatter, false, behind), (Collective::AllGather, true, behind)];
+        let split =
+            [(Collective::ReduceScatter, false, behind), (Collective::AllGather, true, behind)];
         self.among_tensor_ranks(split, (Collective::AllReduce, false, Behind::Nothing))
     }
 }

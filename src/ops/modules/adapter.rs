@@ -54,7 +54,9 @@ struct Magnitude {
 fn role(build: &Build<'_>, name: &str) -> Targets {
     match name {
         "head weight" | "score weight" => Targets::NONE,
-        "router weight" if !build.model().family.modules().experts.router_is_linear => Targets::NONE,
+        "router weight" if !build.model().family.modules().experts.router_is_linear => {
+            Targets::NONE
+        }
         "query weight" => Targets::QUERY,
         "key weight" => Targets::KEY,
         "value weight" => Targets::VALUE,
@@ -77,7 +79,9 @@ fn role(build: &Build<'_>, name: &str) -> Targets {
 fn belongs_to_experts(build: &Build<'_>, name: &str, targets: Targets) -> bool {
     let inner = Targets::GATE.and(Targets::UP).and(Targets::DOWN);
     let model = build.model();
-    model.moe.is_some() && model.family.modules().peft_finds_experts && (targets.meets(inner) || name == "router weight")
+    model.moe.is_some()
+        && model.family.modules().peft_finds_experts
+        && (targets.meets(inner) || name == "router weight")
 }
 
 impl Adapter {
@@ -88,14 +92,18 @@ impl Adapter {
             return None;
         }
         let targets = role(build, name);
-        let is_target = targets.meets(tuning.target_modules) && !belongs_to_experts(build, name, targets);
+        let is_target =
+            targets.meets(tuning.target_modules) && !belongs_to_experts(build, name, targets);
         is_target.then(|| Self::made(build, (output, input)))
     }
 
     /// Declares the adapter of a linear layer whose weight is read without the layer: it learns nothing.
     fn unused(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) {
         let Some(adapter) = Self::new(build, name, dims) else { return };
-        for param in [adapter.down, adapter.up].into_iter().chain(adapter.magnitude.map(|magnitude| magnitude.param)) {
+        for param in [adapter.down, adapter.up]
+            .into_iter()
+            .chain(adapter.magnitude.map(|magnitude| magnitude.param))
+        {
             build.tape.idle(param);
         }
     }
@@ -120,7 +128,15 @@ impl Adapter {
         });
         tape.freeze(frozen);
         let narrow = tape.form([with.b(), with.s(), r]);
-        Self { down, up, magnitude, dtype, plain: build.kernels().is_own_model, dropout: tuning.dropout, narrow }
+        Self {
+            down,
+            up,
+            magnitude,
+            dtype,
+            plain: build.kernels().is_own_model,
+            dropout: tuning.dropout,
+            narrow,
+        }
     }
 
     /// `result + lora_B(lora_A(dropout(x))) · scaling`, in the format of `result`.
@@ -136,8 +152,16 @@ impl Adapter {
         let dtype = result.dtype();
         let packed = base.packed.is_some();
         // peft's `Linear4bit` copies the frozen layer's output, and leaves casts to autocast.
-        let result = if packed && !self.plain { result.copy().named("copy of the base output") } else { result };
-        let x = if packed && base.autocast { x.clone() } else { x.clone().cast_as(self.dtype, "adapter input") };
+        let result = if packed && !self.plain {
+            result.copy().named("copy of the base output")
+        } else {
+            result
+        };
+        let x = if packed && base.autocast {
+            x.clone()
+        } else {
+            x.clone().cast_as(self.dtype, "adapter input")
+        };
         if let Some(magnitude) = &self.magnitude {
             return self.scaled(&x, result, (magnitude, base)).cast_as(dtype, "adapted output");
         }
@@ -167,7 +191,12 @@ pub(super) fn unread_linear(build: &Build<'_>, name: &'static str, dims: (Dim, D
 
 /// `DoraLinearLayer`: the norm of every column of the adapted weight, and the adapted output scaled by magnitude over norm.
 impl Adapter {
-    fn scaled<'t>(&self, x: &Var<'t>, result: Var<'t>, (magnitude, base): (&Magnitude, &Linear)) -> Var<'t> {
+    fn scaled<'t>(
+        &self,
+        x: &Var<'t>,
+        result: Var<'t>,
+        (magnitude, base): (&Magnitude, &Linear),
+    ) -> Var<'t> {
         let tape = x.tape();
         let x = if self.dropout { x.clone().dropped() } else { x.clone() };
         let form = result.form();
@@ -178,7 +207,8 @@ impl Adapter {
         let product = tape.constant("product of the adapter", magnitude.weight, self.dtype);
         let weight = base.whole(tape).cast_as(x.dtype(), "weight in the adapter's format");
         let norm = {
-            let scaled = tape.constant("scaled product of the adapter", magnitude.weight, self.dtype);
+            let scaled =
+                tape.constant("scaled product of the adapter", magnitude.weight, self.dtype);
             let _sum = tape.constant("adapted weight", magnitude.weight, x.dtype());
             drop(scaled);
             tape.constant("norm of columns", magnitude.column, x.dtype())
@@ -204,7 +234,11 @@ impl Adapter {
 }
 
 /// Declares the weight of that name in four bits, if fine-tuning keeps it so.
-pub(super) fn quantised(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) -> Option<(Param, Packed)> {
+pub(super) fn quantised(
+    build: &Build<'_>,
+    name: &'static str,
+    dims: (Dim, Dim),
+) -> Option<(Param, Packed)> {
     let tuning = build.with.tuning;
     let is_so = tuning.packs_weights() && role(build, name) != Targets::NONE;
     is_so.then(|| in_four_bits(build, name, dims))
@@ -227,7 +261,8 @@ fn in_four_bits(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) -> (Par
     }
     let scales = double.then(|| tape.form([Dim("scales", scales)]));
     // `bnb_4bit_compute_dtype`: everyone sets the 16 bits that the model is run in.
-    let dtype = if with.autocast || with.tuning.upcasts_rest() { DType::Bf16 } else { with.parameter };
+    let dtype =
+        if with.autocast || with.tuning.upcasts_rest() { DType::Bf16 } else { with.parameter };
     let by_index = build.kernels().is_own_model;
     (weight, Packed { whole, dtype, scales, by_index })
 }
@@ -258,10 +293,17 @@ impl Prompt {
     }
 
     /// The learned tokens and the text side by side; what peft's `forward` holds goes to `held`.
-    pub fn run<'t>(&self, tape: &'t Tape, text: Var<'t>, forms: (Form, Form), held: &mut Vec<Var<'t>>) -> Var<'t> {
+    pub fn run<'t>(
+        &self,
+        tape: &'t Tape,
+        text: Var<'t>,
+        forms: (Form, Form),
+        held: &mut Vec<Var<'t>>,
+    ) -> Var<'t> {
         held.push(tape.constant("labels with those of learned tokens", forms.1, DType::Int64));
         let ids = tape.constant("places of learned tokens", self.ids, DType::Int64);
-        let prompts = tape.embedding(ids, self.table, self.tokens).cast_as(text.dtype(), "learned tokens");
+        let prompts =
+            tape.embedding(ids, self.table, self.tokens).cast_as(text.dtype(), "learned tokens");
         held.push(prompts.clone());
         prompts.cat(text, forms.0).named("embedded tokens")
     }
@@ -305,10 +347,17 @@ impl Prefix {
         if tuning.method != Method::Prefix {
             return None;
         }
-        let (b, n, kv, d) =
-            (with.b(), Dim("num_virtual_tokens", tuning.num_virtual_tokens), with.own_kv_heads(), with.head_dim());
+        let (b, n, kv, d) = (
+            with.b(),
+            Dim("num_virtual_tokens", tuning.num_virtual_tokens),
+            with.own_kv_heads(),
+            with.head_dim(),
+        );
         let layers = build.model().num_hidden_layers;
-        let columns = Dim("keys and values of all layers", kv.1.saturating_mul(d.1).saturating_mul(2).saturating_mul(layers));
+        let columns = Dim(
+            "keys and values of all layers",
+            kv.1.saturating_mul(d.1).saturating_mul(2).saturating_mul(layers),
+        );
         let frozen = tape.freeze(false);
         let dtype = tuning.adapter_dtype.unwrap_or(with.parameter);
         let table = tape.parameter("learned keys and values", tape.form([n, columns]), dtype);
@@ -318,7 +367,14 @@ impl Prefix {
         let forms = [tape.form([b, n, columns]), pair, tape.form([b, kv, n, d])];
         let joined = tape.form([b, kv, super::keys(with), d]);
         let ids = tape.form([n]);
-        Some(Self { table, layers: u16::try_from(layers).unwrap_or(u16::MAX), dtype: with.parameter, ids, forms, joined })
+        Some(Self {
+            table,
+            layers: u16::try_from(layers).unwrap_or(u16::MAX),
+            dtype: with.parameter,
+            ids,
+            forms,
+            joined,
+        })
     }
 
     /// The cache of every layer before the model runs.
@@ -330,8 +386,11 @@ impl Prefix {
         // Backward brings the transposed gradient back into the table's order.
         let whole = whole.cast_as(self.dtype, "learned keys and values").slice(all);
         let cached = |layer: Var<'t>| {
-            let mut both =
-                layer.slice(pair).parts_alike(one, 2).into_iter().map(|part| part.copy().named("learned keys and values"));
+            let mut both = layer
+                .slice(pair)
+                .parts_alike(one, 2)
+                .into_iter()
+                .map(|part| part.copy().named("learned keys and values"));
             both.next().zip(both.next())
         };
         let parts = whole.parts_alike(pair, self.layers);

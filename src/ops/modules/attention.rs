@@ -45,7 +45,9 @@ fn norms(build: &Build<'_>, has_keys: bool) -> (Place, Norm, Norm) {
     let d = with.head_dim();
     let unscaled = build.model().family.modules().unscaled_norms;
     let norm = |heads: Dim| match place {
-        Place::Whole => Norm::new(build, Dim(heads.0, heads.1.saturating_mul(d.1)), build.shapes.rows),
+        Place::Whole => {
+            Norm::new(build, Dim(heads.0, heads.1.saturating_mul(d.1)), build.shapes.rows)
+        }
         _ if unscaled => Norm::by_power(tape.form([with.b(), with.s(), heads])),
         _ => Norm::new(build, d, tape.form([with.b(), with.s(), heads])),
     };
@@ -118,23 +120,35 @@ impl Attention {
         let columns = |heads: Dim| Dim(heads.0, heads.1.saturating_mul(d.1));
         let bias = |name| model.attention_bias.then_some(name);
         let of_values = |heads: Dim| Dim(heads.0, heads.1.saturating_mul(with.value_dim().1));
-        let project_to =
-            |names, width: Dim| build.column(Part::Attention, names, (width, input), tape.form([with.b(), with.s(), width]));
+        let project_to = |names, width: Dim| {
+            build.column(
+                Part::Attention,
+                names,
+                (width, input),
+                tape.form([with.b(), with.s(), width]),
+            )
+        };
         let project = |names, heads: Dim| project_to(names, columns(heads));
-        let gated = if model.gates_attention() { Dim(heads.0, heads.1.saturating_mul(2)) } else { heads };
+        let gated =
+            if model.gates_attention() { Dim(heads.0, heads.1.saturating_mul(2)) } else { heads };
         let joined = build.kernels().joins_projections && keys == Keys::Own;
         let query = if joined {
-            let all = Dim("heads of queries, keys and values", heads.1.saturating_add(kv.1.saturating_mul(2)));
+            let all = Dim(
+                "heads of queries, keys and values",
+                heads.1.saturating_add(kv.1.saturating_mul(2)),
+            );
             project(("query, key and value weight", bias("query, key and value bias")), all)
         } else {
             project(("query weight", bias("query bias")), gated)
         };
         let own = keys == Keys::Own && !joined;
-        let keys = (matches!(keys, Keys::Own | Keys::Joint) && !joined).then(|| project(("key weight", bias("key bias")), kv));
+        let keys = (matches!(keys, Keys::Own | Keys::Joint) && !joined)
+            .then(|| project(("key weight", bias("key bias")), kv));
         let values = own.then(|| project_to(("value weight", bias("value bias")), of_values(kv)));
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let names = ("output weight", model.attention_output_bias.then_some("output bias"));
-        let output = build.row(Part::Attention, names, (with.h(), of_values(heads)), build.shapes.hidden);
+        let output =
+            build.row(Part::Attention, names, (with.h(), of_values(heads)), build.shapes.hidden);
         let norms = model.qk_norm.then(|| norms(build, keys.is_some()));
         let behind = Behind::new(build);
         let index = model.indexer().filter(|_| indexed).map(|sizes| IndexBlocks::new(build, sizes));
@@ -146,7 +160,8 @@ impl Attention {
         let in_rows = |heads: Dim| tape.form([with.b(), with.s(), heads, d]);
         let rows = (in_rows(heads), in_rows(kv));
         let (core, shapes) = (Core::new(build).with_sinks(sinks), build.shapes);
-        let (scales_values, scales_keys) = (model.family.modules().scales_values, model.family.modules().scales_branches);
+        let (scales_values, scales_keys) =
+            (model.family.modules().scales_values, model.family.modules().scales_branches);
         let repeats = build.kernels().repeats_keys && kv.1 < heads.1;
         Self {
             query,
@@ -175,14 +190,22 @@ impl Attention {
 
     /// Keys and values: `2 · k · d` elements.
     pub fn cached(with: &Lowering, indexer: Option<&Indexer>) -> Cached {
-        let heads = [("cached keys", [with.kv_heads(), with.head_dim()]), ("cached values", [with.kv_heads(), with.value_dim()])];
+        let heads = [
+            ("cached keys", [with.kv_heads(), with.head_dim()]),
+            ("cached values", [with.kv_heads(), with.value_dim()]),
+        ];
         let one = |width| [Dim("one head", 1), Dim("index_head_dim", width)];
         let of_indexer = indexer.map(|indexer| ("cached index keys", one(indexer.head_dim)));
         heads.into_iter().chain(of_indexer).collect()
     }
 
     /// The attention's contribution, and the probabilities it returns.
-    pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    pub fn run<'t>(
+        &self,
+        tape: &'t Tape,
+        x: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>) {
         tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
         // Layers without keys or values of their own run for their products alone: a job that trains them cannot be made.
         let made = |layer: &Option<Linear>, name| match layer {
@@ -197,7 +220,8 @@ impl Attention {
         };
         let mut gates = None;
         let mut value = || {
-            let values = made(&self.values, "values of an earlier layer, or of the keys' matrix").named("values");
+            let values = made(&self.values, "values of an earlier layer, or of the keys' matrix")
+                .named("values");
             gates = self.behind.beside(x);
             values
         };
@@ -216,15 +240,18 @@ impl Attention {
                 let queries = self.queries(x, &mut gate_of_queries);
                 let q = query.run(&queries).swap(self.shapes.queries, self.several.0);
                 drop(queries);
-                let k = key_norm.run(&key().view(self.rows.1)).swap(self.shapes.keys, self.several.1);
+                let k =
+                    key_norm.run(&key().view(self.rows.1)).swap(self.shapes.keys, self.several.1);
                 (q, k, heads(value()))
             }
             Some((Place::RowsLater, query, key_norm)) => {
                 let (q, k) = (self.query.run(x).named("queries"), key().named("keys"));
                 let v = value();
                 x.tape().at("Query and key norm", sources::PYTORCH_AUTOGRAD);
-                let q = query.run(&{ q }.view(self.rows.0)).swap(self.shapes.queries, self.several.0);
-                let k = key_norm.run(&{ k }.view(self.rows.1)).swap(self.shapes.keys, self.several.1);
+                let q =
+                    query.run(&{ q }.view(self.rows.0)).swap(self.shapes.queries, self.several.0);
+                let k =
+                    key_norm.run(&{ k }.view(self.rows.1)).swap(self.shapes.keys, self.several.1);
                 (q, k, heads(v))
             }
             Some((Place::Whole, query, key_norm)) => {
@@ -239,7 +266,9 @@ impl Attention {
                 let k = key_norm.run(&{ k });
                 (q, k, v)
             }
-            Some((Place::Rotated, ..)) | None => (queries(self.query.run(x)), keys(key()), heads(value())),
+            Some((Place::Rotated, ..)) | None => {
+                (queries(self.query.run(x)), keys(key()), heads(value()))
+            }
         };
         self.attended(x, (q, k, v), [gate_of_queries, gates], tables)
     }
@@ -258,9 +287,11 @@ impl Attention {
         let (q, k) = self.normed_last(q, k);
         let (k, v) = self.of_every_head(tables.seen((k, v)));
         let chosen = self.index.as_ref().map(|index| index.run(x, tables));
-        let own = chosen.as_ref().map(|(mask, _blocks)| Tables { mask: mask.clone(), ..tables.clone() });
+        let own =
+            chosen.as_ref().map(|(mask, _blocks)| Tables { mask: mask.clone(), ..tables.clone() });
         let own = own.or_else(|| self.value_mask.map(|mask| mask.beside(x.tape(), &v, tables)));
-        let (mut output, weights) = self.behind.attended(&self.core, (&q, &k, &v), own.as_ref().unwrap_or(tables));
+        let (mut output, weights) =
+            self.behind.attended(&self.core, (&q, &k, &v), own.as_ref().unwrap_or(tables));
         if let Some(gate) = &with_queries {
             output = output.mul(gate.clone().apply(SIGMOID)).named("gated attention output");
         }
@@ -316,7 +347,8 @@ impl Attention {
     fn taken_apart<'t>(&self, x: &Var<'t>) -> (Var<'t>, Var<'t>, Var<'t>) {
         let all = self.query.run(x).named("queries, keys and values");
         let [q, k, v] = all.split([self.rows.0, self.rows.1, self.rows.1]);
-        let [q, k, v] = [(&q, "queries"), (&k, "keys"), (&v, "values")].map(|(part, name)| part.clone().copy().named(name));
+        let [q, k, v] = [(&q, "queries"), (&k, "keys"), (&v, "values")]
+            .map(|(part, name)| part.clone().copy().named(name));
         (
             q.swap(self.shapes.queries, self.several.0),
             k.swap(self.shapes.keys, self.several.1),

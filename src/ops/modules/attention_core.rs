@@ -5,7 +5,9 @@ use std::rc::Rc;
 use super::sinks::Sinks;
 use super::{Build, FP32, Shapes, Tables};
 use crate::config::{AttentionKernel, EmbeddedParts, Recompute, SinkStyle};
-use crate::ops::tape::{Again, Attends, EFFICIENT_ROWS, Form, Order, SCALE, SIGMOID, SOFTMAX, TANH, Tape, Var};
+use crate::ops::tape::{
+    Again, Attends, EFFICIENT_ROWS, Form, Order, SCALE, SIGMOID, SOFTMAX, TANH, Tape, Var,
+};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::stacks::SelectiveRecompute;
@@ -15,7 +17,8 @@ use crate::units::DType;
 const OWN: [&str; 2] = ["Attention core (FlashAttention)", "Attention core"];
 
 /// Names of the core of attention to an encoder's states, which meets as many tokens as these have.
-pub(crate) const CROSSES: [&str; 2] = ["Cross-attention core (FlashAttention)", "Cross-attention core"];
+pub(crate) const CROSSES: [&str; 2] =
+    ["Cross-attention core (FlashAttention)", "Cross-attention core"];
 
 /// How keys and values are repeated for groups of query heads.
 #[derive(Clone, Copy, Debug)]
@@ -101,12 +104,14 @@ impl Core {
         let (heads, kv, value) = (with.own_heads(), with.own_kv_heads(), with.value_dim());
         Self {
             names: OWN,
-            flash: with.attention == AttentionKernel::Flash && !build.model().family.modules().encoder.writes_attention,
+            flash: with.attention == AttentionKernel::Flash
+                && !build.model().family.modules().encoder.writes_attention,
             adds_biases: matches!(
                 build.model().family.modules().encoder.embedding,
                 EmbeddedParts::WithDistances | EmbeddedParts::WithBiases
             ),
-            adds_anew: build.model().family.modules().encoder.embedding == EmbeddedParts::WithBiases,
+            adds_anew: build.model().family.modules().encoder.embedding
+                == EmbeddedParts::WithBiases,
             holds_scores: build.model().family.modules().encoder.writes_attention
                 && build.model().family.modules().encoder.embedding != EmbeddedParts::WithBiases
                 && !build.model().family.modules().masks_by_values,
@@ -114,7 +119,8 @@ impl Core {
             batched: with.micro_batch_size > 1,
             several_heads: heads.1 > 1,
             in_parts: false,
-            again: with.recompute == Recompute::Selective && with.stack.selective == SelectiveRecompute::AttentionCore,
+            again: with.recompute == Recompute::Selective
+                && with.stack.selective == SelectiveRecompute::AttentionCore,
             soft_cap: build.model().attn_logit_softcapping,
             sinks: None,
             wide: build.model().family.modules().softmax_in_fp32,
@@ -123,11 +129,18 @@ impl Core {
             order: if heads.1 > 1 { Order::Swapped } else { Order::Plain },
             padded: {
                 let queries = with.s().1;
-                let padded = if build.tape.plays_tiles() { queries.next_multiple_of(EFFICIENT_ROWS) } else { queries };
+                let padded = if build.tape.plays_tiles() {
+                    queries.next_multiple_of(EFFICIENT_ROWS)
+                } else {
+                    queries
+                };
                 build.tape.form([with.b(), heads, Dim("padded queries", padded)])
             },
             random: [2, 1].map(|numbers| build.tape.form([Dim("numbers", numbers)])),
-            output: [build.tape.form([with.b(), heads, with.s(), value]), build.tape.form([with.b(), with.s(), heads, value])],
+            output: [
+                build.tape.form([with.b(), heads, with.s(), value]),
+                build.tape.form([with.b(), with.s(), heads, value]),
+            ],
             shapes: build.shapes,
         }
     }
@@ -146,7 +159,8 @@ impl Core {
             scores: tape.form([images, heads, rows, Dim("patches seen", rows.1)]),
             ..build.shapes
         };
-        let padded = if tape.plays_tiles() { rows.1.next_multiple_of(EFFICIENT_ROWS) } else { rows.1 };
+        let padded =
+            if tape.plays_tiles() { rows.1.next_multiple_of(EFFICIENT_ROWS) } else { rows.1 };
         Self {
             flash: with.attention == AttentionKernel::Flash,
             repeat: Repeat::None,
@@ -172,15 +186,24 @@ impl Core {
     }
 
     /// [`Self::of_tower`] over so many parts of that many patches, which stand in one row and attend to themselves alone.
-    pub fn of_parts(build: &Build<'_>, [heads, width]: [Dim; 2], (count, length): (u64, u64)) -> Self {
+    pub fn of_parts(
+        build: &Build<'_>,
+        [heads, width]: [Dim; 2],
+        (count, length): (u64, u64),
+    ) -> Self {
         let one = Dim("one", 1);
         let rows = Dim("patches", length.saturating_mul(count));
         let core = Self::of_tower(build, [one, heads, rows, width]);
-        let padded = if build.tape.plays_tiles() { length.next_multiple_of(EFFICIENT_ROWS) } else { length };
+        let padded =
+            if build.tape.plays_tiles() { length.next_multiple_of(EFFICIENT_ROWS) } else { length };
         let scores = build.tape.form([one, heads, rows, Dim("patches seen", length)]);
         Self {
             in_parts: count > 1,
-            padded: build.tape.form([one, heads, Dim("padded queries", padded.saturating_mul(count))]),
+            padded: build.tape.form([
+                one,
+                heads,
+                Dim("padded queries", padded.saturating_mul(count)),
+            ]),
             shapes: Shapes { scores, ..core.shapes },
             ..core
         }
@@ -212,14 +235,23 @@ impl Core {
     }
 
     /// The attention output `[b, s, a · d]`, and the probabilities that the module returns beside it.
-    pub fn run<'t>(&self, (q, k, v): (&Var<'t>, &Var<'t>, &Var<'t>), tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    pub fn run<'t>(
+        &self,
+        (q, k, v): (&Var<'t>, &Var<'t>, &Var<'t>),
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>) {
         if self.flash {
             return (self.flash(q, k, v), None);
         }
         if self.in_parts {
             return (self.written_in_parts(q, k, v), None);
         }
-        let run = || self.eager((q, k, v), (tables.mask.as_ref(), tables.alibi.as_ref().filter(|_| self.adds_biases)));
+        let run = || {
+            self.eager(
+                (q, k, v),
+                (tables.mask.as_ref(), tables.alibi.as_ref().filter(|_| self.adds_biases)),
+            )
+        };
         let (output, weights) = if self.again {
             let inputs: Vec<&Var<'_>> = [q, k, v].into_iter().chain(&tables.mask).collect();
             q.tape().checkpoint_part(Rc::new(*self), &inputs, run)
@@ -236,7 +268,10 @@ impl Core {
         if tape.is_cuda() {
             return self.scaled_dot_product(q, k, v);
         }
-        let results = [("attention output", self.output[0], q.dtype()), ("log-sum-exp", self.shapes.statistics, FP32)];
+        let results = [
+            ("attention output", self.output[0], q.dtype()),
+            ("log-sum-exp", self.shapes.statistics, FP32),
+        ];
         let attends = if self.in_parts { Attends::Others } else { Attends::Flash };
         let output = tape.kernel(&[q, k, v], &results, 0, (self.order, true, attends));
         output.merge(self.output[1], self.several_heads)
@@ -252,15 +287,25 @@ impl Core {
         let k = k.clone().for_product();
         let q = q.clone().for_product();
         let flash = q.dtype() != FP32;
-        let (statistics, state) = (if flash { self.shapes.statistics } else { self.padded }, self.random);
-        let made = [("attention output", self.output[0], q.dtype()), ("log-sum-exp", statistics, FP32)];
+        let (statistics, state) =
+            (if flash { self.shapes.statistics } else { self.padded }, self.random);
+        let made =
+            [("attention output", self.output[0], q.dtype()), ("log-sum-exp", statistics, FP32)];
         let numbers = |name, form| (name, form, DType::Int64);
         let (kernel, main, results) = if flash {
             let [of_state, one] = state;
-            (Attends::Flash, 0, [made[0], made[1], numbers("random state", of_state), numbers("unused state", one)])
+            (
+                Attends::Flash,
+                0,
+                [made[0], made[1], numbers("random state", of_state), numbers("unused state", one)],
+            )
         } else {
             let one = state[1];
-            (Attends::Efficient, 2, [numbers("seed of dropout", one), numbers("dropout offset", one), made[0], made[1]])
+            (
+                Attends::Efficient,
+                2,
+                [numbers("seed of dropout", one), numbers("dropout offset", one), made[0], made[1]],
+            )
         };
         // Flash attention's output lies in memory as the queries do.
         let order = if flash { q.order() } else { self.order };
@@ -278,10 +323,15 @@ impl Core {
         let mut made = Vec::with_capacity(3);
         if q.wants_gradient() {
             made.push(("probabilities", scores, FP32));
-            made.extend((format != FP32).then_some(("probabilities in the format of queries", scores, format)));
+            made.extend((format != FP32).then_some((
+                "probabilities in the format of queries",
+                scores,
+                format,
+            )));
         }
         made.push(("attention output", self.output[0], format));
-        let output = tape.kernel(&[q, k, v], &made, made.len() - 1, (self.order, false, Attends::Others));
+        let output =
+            tape.kernel(&[q, k, v], &made, made.len() - 1, (self.order, false, Attends::Others));
         output.merge(self.output[1], self.several_heads)
     }
 
@@ -292,14 +342,19 @@ impl Core {
         (mask, biases): (Option<&Var<'t>>, Option<&Var<'t>>),
     ) -> (Var<'t>, Var<'t>) {
         q.tape().at(self.names[1], sources::PYTORCH_AUTOGRAD);
-        let (key, value) = (self.repeated(k, self.shapes.repeated[0]), self.repeated(v, self.shapes.repeated[1]));
+        let (key, value) =
+            (self.repeated(k, self.shapes.repeated[0]), self.repeated(v, self.shapes.repeated[1]));
         let scores = q.clone().matmul_transposed(key.clone(), self.shapes.scores, self.batched);
         let mut weights = scores.apply(SCALE);
         if self.soft_cap {
             weights = weights.apply(SCALE).apply(TANH).apply(SCALE);
         }
         if let Some(biases) = biases {
-            weights = if self.adds_anew { weights.add(biases.clone()) } else { weights.add_in_place(biases) };
+            weights = if self.adds_anew {
+                weights.add(biases.clone())
+            } else {
+                weights.add_in_place(biases)
+            };
         }
         if let Some(mask) = mask {
             weights = weights.add(mask.clone());
@@ -328,7 +383,13 @@ impl Core {
     }
 
     /// `eager_attention_forward` of gpt-oss: the sinks are one more column of scores, which is dropped after the softmax.
-    fn sunk<'t>(&self, weights: Var<'t>, value: &Var<'t>, dtype: DType, sinks: Sinks) -> (Var<'t>, Var<'t>) {
+    fn sunk<'t>(
+        &self,
+        weights: Var<'t>,
+        value: &Var<'t>,
+        dtype: DType,
+        sinks: Sinks,
+    ) -> (Var<'t>, Var<'t>) {
         let column = weights.tape().read(sinks.param).slice(sinks.column);
         let joined = weights.clone().cat(column, sinks.scores);
         let largest = joined.clone().topk(sinks.column).0;
@@ -341,7 +402,12 @@ impl Core {
     }
 
     /// Each query's largest score is subtracted, in layers without sinks too; what a step makes takes the place of the scores before.
-    fn less_largest<'t>(&self, weights: Var<'t>, value: &Var<'t>, dtype: DType) -> (Var<'t>, Var<'t>) {
+    fn less_largest<'t>(
+        &self,
+        weights: Var<'t>,
+        value: &Var<'t>,
+        dtype: DType,
+    ) -> (Var<'t>, Var<'t>) {
         let column = self.sinks.map(|sinks| weights.tape().read(sinks.param).slice(sinks.column));
         let scores = match self.sinks.zip(column) {
             Some((sinks, column)) => weights.cat(column, sinks.scores),
@@ -357,9 +423,20 @@ impl Core {
     }
 
     /// `eager_attention_forward` of `granite_swa`: the output is scaled by `sigmoid(logsumexp(scores) - sink)`.
-    fn scaled_by_sinks<'t>(&self, weights: Var<'t>, value: &Var<'t>, dtype: DType, sinks: Sinks) -> (Var<'t>, Var<'t>) {
+    fn scaled_by_sinks<'t>(
+        &self,
+        weights: Var<'t>,
+        value: &Var<'t>,
+        dtype: DType,
+        sinks: Sinks,
+    ) -> (Var<'t>, Var<'t>) {
         let lse = weights.clone().log_sum_exp(self.shapes.statistics);
-        let scale = lse.clone().sub(lse.tape().read(sinks.param)).cast(FP32).apply(SIGMOID).named("scale by sinks");
+        let scale = lse
+            .clone()
+            .sub(lse.tape().read(sinks.param))
+            .cast(FP32)
+            .apply(SIGMOID)
+            .named("scale by sinks");
         let probabilities = weights.clone().cast(FP32).apply(SOFTMAX).cast(dtype);
         drop(weights);
         let product = probabilities.clone().matmul(value.clone(), self.output[0], self.batched);

@@ -12,7 +12,8 @@ const GELU_FORWARD: [i8; 17] = [1, 2, 3, 4, -3, 5, -4, 6, -2, -5, 7, -6, 8, -7, 
 /// `bloom_gelu_back`: the tanh again, then its derivative times the gradient.
 const GELU_BACKWARD: [i8; 35] = [
     1, 2, 3, -2, 4, -3, 5, -1, -4, 6, -5, // tanh
-    1, 2, 3, -2, 4, 5, -4, 7, -5, 8, -3, -7, 9, -1, -8, // 0.5 · x · ((1 - t · t) · (a + b · x · x))
+    1, 2, 3, -2, 4, 5, -4, 7, -5, 8, -3, -7, 9, -1,
+    -8, // 0.5 · x · ((1 - t · t) · (a + b · x · x))
     1, 2, -1, 3, -9, -2, // + 0.5 · (1 + t)
     4, -3, -6, // times the gradient
 ];
@@ -53,19 +54,43 @@ impl Bloom {
         let width = heads.1.saturating_mul(d.1);
         let joint = Dim("q+k+v width", width.saturating_mul(3));
         let form = tape.form([with.b(), with.s(), joint]);
-        let projection =
-            build.column(Part::Attention, ("query, key and value weight", Some("query, key and value bias")), (joint, h), form);
+        let projection = build.column(
+            Part::Attention,
+            ("query, key and value weight", Some("query, key and value bias")),
+            (joint, h),
+            form,
+        );
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let part = Dim("num_attention_heads", width);
-        let output = build.row(Part::Attention, ("output weight", Some("output bias")), (h, part), build.shapes.hidden);
+        let output = build.row(
+            Part::Attention,
+            ("output weight", Some("output bias")),
+            (h, part),
+            build.shapes.hidden,
+        );
         let second = norm("Post-attention norm");
         tape.at("Feed-forward up", sources::PYTORCH_AUTOGRAD);
         let inner = with.share(Part::FeedForward, with.ffn());
-        let up = build.column(Part::FeedForward, ("up weight", Some("up bias")), (inner, h), build.shapes.inner);
+        let up = build.column(
+            Part::FeedForward,
+            ("up weight", Some("up bias")),
+            (inner, h),
+            build.shapes.inner,
+        );
         tape.at("Feed-forward down", sources::PYTORCH_AUTOGRAD);
-        let down = build.row(Part::FeedForward, ("down weight", Some("down bias")), (h, inner), build.shapes.hidden);
+        let down = build.row(
+            Part::FeedForward,
+            ("down weight", Some("down bias")),
+            (h, inner),
+            build.shapes.hidden,
+        );
         let forms = Forms {
-            joint: tape.form([with.b(), with.s(), heads, Dim("head_dim of q+k+v", d.1.saturating_mul(3))]),
+            joint: tape.form([
+                with.b(),
+                with.s(),
+                heads,
+                Dim("head_dim of q+k+v", d.1.saturating_mul(3)),
+            ]),
             rows: tape.form([with.b(), with.s(), heads, d]),
             queries: build.shapes.queries,
             scores: build.shapes.scores,
@@ -83,7 +108,13 @@ impl Bloom {
         }
     }
 
-    fn attention<'t>(&self, tape: &'t Tape, x: &Var<'t>, residual: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Var<'t>) {
+    fn attention<'t>(
+        &self,
+        tape: &'t Tape,
+        x: &Var<'t>,
+        residual: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Var<'t>) {
         tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
         let forms = &self.forms;
         let fused = self.projection.run(x).named("queries, keys and values");
@@ -92,7 +123,8 @@ impl Bloom {
         let (q, k, v) = (part(), part(), part());
         tape.at("Attention core", sources::PYTORCH_AUTOGRAD);
         let ordered = |x: Var<'t>| if self.batched { x.contiguous() } else { x };
-        let (q, k, v) = (ordered(q).named("queries"), ordered(k).named("keys"), ordered(v).named("values"));
+        let (q, k, v) =
+            (ordered(q).named("queries"), ordered(k).named("keys"), ordered(v).named("values"));
         let biases = tables.alibi.clone().map(Var::for_product);
         let scores = q.clone().scaled_product(k.clone(), forms.scores);
         drop(biases);
@@ -100,7 +132,8 @@ impl Bloom {
         if let Some(mask) = &tables.mask {
             weights = weights.add(mask.clone());
         }
-        let probabilities = weights.clone().cast(FP32).apply(SOFTMAX).cast_as(q.dtype(), "probabilities");
+        let probabilities =
+            weights.clone().cast(FP32).apply(SOFTMAX).cast_as(q.dtype(), "probabilities");
         let context = probabilities.clone().matmul(v.clone(), forms.queries, self.batched);
         let context = context.merge(forms.merged, self.several);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
@@ -111,7 +144,8 @@ impl Bloom {
 
     fn feed_forward<'t>(&self, tape: &'t Tape, x: &Var<'t>, residual: &Var<'t>) -> Var<'t> {
         tape.at("Feed-forward up", sources::PYTORCH_AUTOGRAD);
-        let inner = self.up.run(x).named("up output").scripted("down input", &GELU_FORWARD, &GELU_BACKWARD);
+        let inner =
+            self.up.run(x).named("up output").scripted("down input", &GELU_FORWARD, &GELU_BACKWARD);
         tape.at("Feed-forward down", sources::PYTORCH_AUTOGRAD);
         let output = self.down.run(&inner);
         residual.clone().add(output.clone()).named("block output")
@@ -119,7 +153,12 @@ impl Bloom {
 }
 
 impl Block for Bloom {
-    fn run<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    fn run<'t>(
+        &self,
+        tape: &'t Tape,
+        hidden: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>) {
         tape.at("Input norm", sources::PYTORCH_AUTOGRAD);
         let normed = self.norms[0].run(hidden);
         let (attention, weights) = self.attention(tape, &normed, hidden, tables);

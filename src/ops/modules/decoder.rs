@@ -38,7 +38,9 @@ impl Mixer {
 /// The tensors that a layer with heads, or one with latents, keeps of a token.
 pub(crate) fn cached(with: &Lowering, kind: LayerKind) -> Cached {
     let indexer = with.model.indexer().filter(|_| kind.indexed);
-    with.model.mla.map_or_else(|| Attention::cached(with, indexer), |mla| Latent::cached(mla, indexer))
+    with.model
+        .mla
+        .map_or_else(|| Attention::cached(with, indexer), |mla| Latent::cached(mla, indexer))
 }
 
 /// One block of llama, mistral, qwen2, qwen3, mixtral, qwen3-moe, gpt-oss, or of a decoder put together from its fields.
@@ -75,12 +77,20 @@ pub(super) struct Decoder {
 type Norms = [(usize, &'static str); 4];
 
 /// A block that has further norms behind its halves, if at all, registers them last.
-const FURTHER_BEHIND: Norms =
-    [(0, "Input norm"), (1, "Post-attention norm"), (2, "Norm behind attention"), (3, "Norm behind feed-forward")];
+const FURTHER_BEHIND: Norms = [
+    (0, "Input norm"),
+    (1, "Post-attention norm"),
+    (2, "Norm behind attention"),
+    (3, "Norm behind feed-forward"),
+];
 
 /// A block with norms before and behind each half registers them as it runs them.
-const AS_RUN: Norms =
-    [(0, "Input norm"), (2, "Post-attention norm"), (1, "Pre-feed-forward norm"), (3, "Post-feed-forward norm")];
+const AS_RUN: Norms = [
+    (0, "Input norm"),
+    (2, "Post-attention norm"),
+    (1, "Pre-feed-forward norm"),
+    (3, "Post-feed-forward norm"),
+];
 
 /// The norms of a model's blocks.
 fn norms_of(model: &ModelConfig, attends: bool) -> &'static Norms {
@@ -112,7 +122,8 @@ fn has_norm(model: &ModelConfig, attends: bool, place: usize) -> bool {
 impl Decoder {
     pub fn new(build: &Build<'_>, layer: u64) -> Self {
         let kind = build.model().kind_of(layer);
-        let state = build.model().mixer().filter(|_| kind.mixer).map(|mixer| (rare().state)(build, mixer));
+        let state =
+            build.model().mixer().filter(|_| kind.mixer).map(|mixer| (rare().state)(build, mixer));
         let attends = kind.keys != Keys::None;
         let encoder = &build.model().family.modules().encoder;
         let is_put_together = attends && !encoder.counts_attention;
@@ -133,9 +144,13 @@ impl Decoder {
         for (place, name) in *names {
             let half = halves.get(place % 2).copied().unwrap_or(true);
             build.tape.at(name, sources::PYTORCH_AUTOGRAD);
-            if let Some(norm) = norms.get_mut(place).filter(|_| half && has_norm(build.model(), attends, place)) {
+            if let Some(norm) =
+                norms.get_mut(place).filter(|_| half && has_norm(build.model(), attends, place))
+            {
                 *norm = Some(Norm::new(build, build.with.h(), build.shapes.rows));
-                if let Some((gate, _)) = norm_gates.get_mut(place).zip(gated.get(place).filter(|gated| **gated)) {
+                if let Some((gate, _)) =
+                    norm_gates.get_mut(place).zip(gated.get(place).filter(|gated| **gated))
+                {
                     *gate = NormGate::new(build);
                 }
             }
@@ -147,8 +162,11 @@ impl Decoder {
         let scales_branches = modules.scales_branches;
         let adds_to_norms = modules.adds_to_norms;
         let stream_scales = modules.scales_stream.then(|| {
-            ["scale of the stream before attention", "scale of the stream before the feed-forward layer"]
-                .map(|name| build.vector(name, build.with.h()))
+            [
+                "scale of the stream before attention",
+                "scale of the stream before the feed-forward layer",
+            ]
+            .map(|name| build.vector(name, build.with.h()))
         });
         Self {
             state,
@@ -168,15 +186,28 @@ impl Decoder {
 
     /// The output of attention, of a state, or of both side by side. Blocks without either, and with a state that is only counted, run for
     /// their products alone: a job that trains them cannot be made.
-    fn attend<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>, held: &mut Vec<Var<'t>>) -> Attended<'t> {
+    fn attend<'t>(
+        &self,
+        tape: &'t Tape,
+        x: &Var<'t>,
+        tables: &Tables<'t>,
+        held: &mut Vec<Var<'t>>,
+    ) -> Attended<'t> {
         let state = self.state.as_ref().and_then(|state| state.run(tape, x, held));
-        let Some(attention) = &self.attention else { return (state.unwrap_or_else(|| x.clone()), None, None) };
+        let Some(attention) = &self.attention else {
+            return (state.unwrap_or_else(|| x.clone()), None, None);
+        };
         let (seen, weights, handed_on) = attention.run(tape, x, tables);
         (state.map_or_else(|| seen.clone(), |state| state.add(seen.clone())), weights, handed_on)
     }
 
     /// Attention beside a state, each with a factor behind it, and attention with one before: both keep their names to the block's end.
-    fn side_by_state<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> Option<[Var<'t>; 2]> {
+    fn side_by_state<'t>(
+        &self,
+        tape: &'t Tape,
+        x: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> Option<[Var<'t>; 2]> {
         let (attention, state) = (self.attention.as_ref()?, self.state.as_ref()?);
         let kept = state.run(tape, x, &mut Vec::new())?.apply(SCALE).named("state output");
         let (seen, ..) = attention.run(tape, &x.clone().apply(SCALE), tables);
@@ -190,7 +221,13 @@ impl Decoder {
     }
 
     /// The residual stream behind attention and state, where the block has either, and the probabilities.
-    fn first_half<'t>(&self, tape: &'t Tape, residual: &Var<'t>, tables: &Tables<'t>, held: &mut Vec<Var<'t>>) -> Attended<'t> {
+    fn first_half<'t>(
+        &self,
+        tape: &'t Tape,
+        residual: &Var<'t>,
+        tables: &Tables<'t>,
+        held: &mut Vec<Var<'t>>,
+    ) -> Attended<'t> {
         if self.attention.is_none() && self.state.is_none() {
             return (residual.clone(), None, None);
         }
@@ -221,7 +258,9 @@ impl Decoder {
     /// `x` after the norm of that number; `x` itself where there is none.
     fn normed<'t>(&self, tape: &'t Tape, number: usize, x: &Var<'t>) -> Var<'t> {
         let name = self.names.iter().find(|(place, _)| *place == number);
-        let (Some(Some(norm)), Some((_, name))) = (self.norms.get(number), name) else { return x.clone() };
+        let (Some(Some(norm)), Some((_, name))) = (self.norms.get(number), name) else {
+            return x.clone();
+        };
         tape.at(name, sources::PYTORCH_AUTOGRAD);
         let normed = norm.run(x);
         match self.norm_gates.get(number) {
@@ -257,17 +296,30 @@ fn norms_of_experts(build: &Build<'_>, layer: u64) {
 }
 
 impl Block for Decoder {
-    fn run<'t>(&self, tape: &'t Tape, residual: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    fn run<'t>(
+        &self,
+        tape: &'t Tape,
+        residual: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>) {
         if self.parallel {
             return (self.side_by_side(tape, residual, tables), None);
         }
-        let scales = self.scales_branches && self.state.as_ref().is_some_and(|state| state.is_run());
+        let scales =
+            self.scales_branches && self.state.as_ref().is_some_and(|state| state.is_run());
         let mut held = Vec::new();
-        let branches = scales.then(|| self.side_by_state(tape, &self.normed(tape, 0, residual), tables)).flatten();
+        let branches = scales
+            .then(|| self.side_by_state(tape, &self.normed(tape, 0, residual), tables))
+            .flatten();
         let (residual, weights, handed_on) = match &branches {
-            Some([state, attention]) => {
-                (residual.clone().add(state.clone().add(attention.clone())).named("attention residual"), None, None)
-            }
+            Some([state, attention]) => (
+                residual
+                    .clone()
+                    .add(state.clone().add(attention.clone()))
+                    .named("attention residual"),
+                None,
+                None,
+            ),
             None => self.first_half(tape, residual, tables, &mut held),
         };
         let Some(feed) = &self.mlp else { return (residual.named("block output"), handed_on) };

@@ -9,7 +9,10 @@ use super::moe::{self, Experts};
 use super::norm::Norm;
 use super::wrapped::Wrapped;
 use super::{Build, Cached, FP32, Linear, Part, Tables};
-use crate::config::{self, AttentionGate, LayerKind, Mla, Moe, PositionEmbedding, RotaryTables, RouterScores, SharedTurn};
+use crate::config::{
+    self, AttentionGate, LayerKind, Mla, Moe, PositionEmbedding, RotaryTables, RouterScores,
+    SharedTurn,
+};
 use crate::ops::tape::{Form, Param, SCALE, SIGMOID, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -65,8 +68,15 @@ impl Forms {
             queries: build.shapes.queries,
             heads: [of_heads(mla.qk_nope_head_dim), of_heads(mla.qk_rope_head_dim)],
             latents: [of_tokens(mla.kv_lora_rank), of_tokens(mla.qk_rope_head_dim)],
-            grown: [of_heads(mla.qk_nope_head_dim.saturating_add(mla.v_head_dim)), of_heads(mla.v_head_dim)],
-            halves: [of_heads(half), of_tokens(half), tape.form([s, Dim("half of the rotated width", half)])],
+            grown: [
+                of_heads(mla.qk_nope_head_dim.saturating_add(mla.v_head_dim)),
+                of_heads(mla.v_head_dim),
+            ],
+            halves: [
+                of_heads(half),
+                of_tokens(half),
+                tape.form([s, Dim("half of the rotated width", half)]),
+            ],
         }
     }
 }
@@ -76,7 +86,9 @@ impl Latent {
         let (with, model, tape) = (build.with, build.model(), build.tape);
         let heads = with.own_heads();
         let bias = |name| model.attention_bias.then_some(name);
-        let project = |names, output: Dim, input| build.linear(names, (output, input), tape.form([with.b(), with.s(), output]));
+        let project = |names, output: Dim, input| {
+            build.linear(names, (output, input), tape.form([with.b(), with.s(), output]))
+        };
         let columns = |width: u64| Dim("columns of all heads", heads.1.saturating_mul(width));
         tape.at("Latent query projection", sources::PYTORCH_AUTOGRAD);
         let rank = mla.q_lora_rank.map(|rank| Dim("q_lora_rank", rank));
@@ -85,23 +97,41 @@ impl Latent {
             (down, Norm::new(build, rank, build.shapes.rows))
         });
         let grow = |names, output: Dim, input| {
-            build.column(Part::Attention, names, (output, input), tape.form([with.b(), with.s(), output]))
+            build.column(
+                Part::Attention,
+                names,
+                (output, input),
+                tape.form([with.b(), with.s(), output]),
+            )
         };
         let with_gate = model.family.modules().gate == AttentionGate::WithLatentQueries;
         let gated = if with_gate { mla.v_head_dim } else { 0 };
         let twice = |rank: Dim| Dim("narrow queries, twice", rank.1.saturating_mul(2));
         let input = if with_gate { rank.map(twice) } else { rank };
-        let query = grow(("query weight", None), columns(mla.qk_head_dim().saturating_add(gated)), input.unwrap_or(with.h()));
+        let query = grow(
+            ("query weight", None),
+            columns(mla.qk_head_dim().saturating_add(gated)),
+            input.unwrap_or(with.h()),
+        );
         tape.at("Latent key and value projection", sources::PYTORCH_AUTOGRAD);
         let rank = Dim("kv_lora_rank", mla.kv_lora_rank);
-        let both = Dim("kv_lora_rank + qk_rope_head_dim", mla.kv_lora_rank.saturating_add(mla.qk_rope_head_dim));
-        let compress = project(("key and value down weight", bias("key and value down bias")), both, with.h());
+        let both = Dim(
+            "kv_lora_rank + qk_rope_head_dim",
+            mla.kv_lora_rank.saturating_add(mla.qk_rope_head_dim),
+        );
+        let compress =
+            project(("key and value down weight", bias("key and value down bias")), both, with.h());
         let norm = Norm::new(build, rank, build.shapes.rows);
         let grown = mla.qk_nope_head_dim.saturating_add(mla.v_head_dim);
         let grow = grow(("key and value weight", None), columns(grown), rank);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let names = ("output weight", bias("output bias"));
-        let output = build.row(Part::Attention, names, (with.h(), columns(mla.v_head_dim)), build.shapes.hidden);
+        let output = build.row(
+            Part::Attention,
+            names,
+            (with.h(), columns(mla.v_head_dim)),
+            build.shapes.hidden,
+        );
         let core = Core::new(build).without_repeating();
         let complex = model.family.modules().rotary_tables == RotaryTables::Complex;
         let sight = model.indexer().map(|sizes| Sight::new(build, mla, (sizes, kind.indexed)));
@@ -118,10 +148,16 @@ impl Latent {
             several,
             gate: Gate::new(build),
             with_gate: with_gate.then(|| {
-                let of_heads = |width| tape.form([with.b(), heads, with.s(), Dim("part of the head", width)]);
+                let of_heads =
+                    |width| tape.form([with.b(), heads, with.s(), Dim("part of the head", width)]);
                 let all = columns(mla.v_head_dim);
                 let joined = tape.form([with.b(), with.s(), input.unwrap_or(with.h())]);
-                [joined, of_heads(mla.qk_head_dim().saturating_add(gated)), of_heads(gated), tape.form([with.b(), with.s(), all])]
+                [
+                    joined,
+                    of_heads(mla.qk_head_dim().saturating_add(gated)),
+                    of_heads(gated),
+                    tape.form([with.b(), with.s(), all]),
+                ]
             }),
             rotates,
             complex,
@@ -133,7 +169,8 @@ impl Latent {
     /// One compressed vector and one rotated key part, which every tensor rank holds.
     pub fn cached(mla: Mla, indexer: Option<&config::Indexer>) -> Cached {
         let one = |width| [Dim("all heads", 1), width];
-        let of_indexer = indexer.map(|indexer| ("cached index keys", one(Dim("index_head_dim", indexer.head_dim))));
+        let of_indexer = indexer
+            .map(|indexer| ("cached index keys", one(Dim("index_head_dim", indexer.head_dim))));
         let latent = [
             ("cached latent vectors", one(Dim("kv_lora_rank", mla.kv_lora_rank))),
             ("cached rotated keys", one(Dim("qk_rope_head_dim", mla.qk_rope_head_dim))),
@@ -142,7 +179,12 @@ impl Latent {
     }
 
     /// `expand_kv`: keys are put together in place, values stay a part of what they grew from.
-    fn keys_and_values<'t>(&self, tape: &'t Tape, latent: &Var<'t>, rotated: &Var<'t>) -> (Var<'t>, Var<'t>) {
+    fn keys_and_values<'t>(
+        &self,
+        tape: &'t Tape,
+        latent: &Var<'t>,
+        rotated: &Var<'t>,
+    ) -> (Var<'t>, Var<'t>) {
         tape.at("Latent key and value projection", sources::PYTORCH_AUTOGRAD);
         let [unrotated, turned] = self.forms.heads;
         let [grown, values] = self.forms.grown;
@@ -160,12 +202,14 @@ impl Latent {
         q.tape().at("Rotary positions", sources::PYTORCH_AUTOGRAD);
         if self.complex {
             let (wide_q, wide_k) = (q.clone().cast(FP32), k.clone().cast(FP32));
-            let turn = |wide: &Var<'t>, like: &Var<'t>| wide.clone().turned_by(cos).cast(like.dtype());
+            let turn =
+                |wide: &Var<'t>, like: &Var<'t>| wide.clone().turned_by(cos).cast(like.dtype());
             return (turn(&wide_q, &q), turn(&wide_k, &k));
         }
         let [of_heads, shared, table] = self.forms.halves;
-        let halves =
-            |x: &Var<'t>, half: Form| [x.clone().slice(half).ordered(x.order()), x.clone().slice(half).ordered(x.order())];
+        let halves = |x: &Var<'t>, half: Form| {
+            [x.clone().slice(half).ordered(x.order()), x.clone().slice(half).ordered(x.order())]
+        };
         let tables = [cos.clone().slice(table), sin.clone().slice(table)];
         let (queries, keys) = (halves(&q, of_heads), halves(&k, shared));
         (interleaved(&queries, &tables, q.form()), interleaved(&keys, &tables, k.form()))
@@ -173,7 +217,11 @@ impl Latent {
 }
 
 /// `apply_rotary_pos_emb_interleave` on even and odd columns.
-pub(super) fn interleaved<'t>([even, odd]: &[Var<'t>; 2], [cos, sin]: &[Var<'t>; 2], form: Form) -> Var<'t> {
+pub(super) fn interleaved<'t>(
+    [even, odd]: &[Var<'t>; 2],
+    [cos, sin]: &[Var<'t>; 2],
+    form: Form,
+) -> Var<'t> {
     let first = even.clone().mul(cos.clone()).sub(odd.clone().mul(sin.clone()));
     let second = odd.clone().mul(cos.clone()).add(even.clone().mul(sin.clone()));
     first.cat(second, form)
@@ -188,7 +236,8 @@ impl Latent {
         let joined = narrow.clone().cat(raw.clone(), joined);
         let made = self.query.run(&{ joined }).named("queries and gates").heads(both, self.several);
         let order = made.order();
-        let [queries, gates] = made.split([self.forms.queries, of_heads]).map(|part| part.ordered(order));
+        let [queries, gates] =
+            made.split([self.forms.queries, of_heads]).map(|part| part.ordered(order));
         let gates = gates.copy().view(columns).named("gates of attention");
         (queries, Some(gates))
     }
@@ -204,7 +253,8 @@ impl Latent {
         // The indexer reads it once more.
         let narrow = narrow.filter(|_| self.sight.is_some());
         let (order, rotates) = (q.order(), self.rotates);
-        let mut parts = rotates.then(|| q.clone().split(self.forms.heads).map(|part| part.ordered(order)));
+        let mut parts =
+            rotates.then(|| q.clone().split(self.forms.heads).map(|part| part.ordered(order)));
         tape.at("Latent key and value projection", sources::PYTORCH_AUTOGRAD);
         let compressed = self.compress.run(x).named("latent keys and values");
         let [latent, k_rot] = compressed.clone().split(self.forms.latents);
@@ -220,9 +270,12 @@ impl Latent {
         };
         drop(q);
         let (keys, values) = self.keys_and_values(tape, &latent, &k_rot);
-        let indexed = self.sight.as_ref().map(|sight| sight.run((x, narrow.as_ref().unwrap_or(x)), tables));
-        let own = indexed.as_ref().map(|indexed| Tables { mask: indexed.mask.clone(), ..tables.clone() });
-        let (mut output, weights) = self.core.run((&queries, &keys, &values), own.as_ref().unwrap_or(tables));
+        let indexed =
+            self.sight.as_ref().map(|sight| sight.run((x, narrow.as_ref().unwrap_or(x)), tables));
+        let own =
+            indexed.as_ref().map(|indexed| Tables { mask: indexed.mask.clone(), ..tables.clone() });
+        let (mut output, weights) =
+            self.core.run((&queries, &keys, &values), own.as_ref().unwrap_or(tables));
         if let Some(gate) = &self.gate {
             output = gate.run(x, output, None);
         }
@@ -286,21 +339,42 @@ impl Sparse {
         let experts = Experts::new(build, moe);
         let router = early.unwrap_or_else(routing);
         let width = Dim("shared_expert_intermediate_size", moe.shared_expert_intermediate_size);
-        let shared = (width.1 > 0).then(|| Mlp::sized(build, width, ["Shared experts up", "Shared experts down"]));
+        let shared = (width.1 > 0)
+            .then(|| Mlp::sized(build, width, ["Shared experts up", "Shared experts down"]));
         build.tape.at("Shared experts' gate", sources::PYTORCH_AUTOGRAD);
         let one = Dim("gate", 1);
-        let gate = moe
-            .shared_expert_gate
-            .then(|| build.linear(("shared expert gate weight", None), (one, build.with.h()), build.shapes.rows));
+        let gate = moe.shared_expert_gate.then(|| {
+            build.linear(
+                ("shared expert gate weight", None),
+                (one, build.with.h()),
+                build.shapes.rows,
+            )
+        });
         build.tape.at("Experts' narrower width", sources::PYTORCH_AUTOGRAD);
         let narrow = moe::width(build, moe);
         let narrowed = (moe.latent > 0).then(|| {
             let to = build.tape.form([build.with.b(), build.with.s(), narrow]);
             let down = build.linear(("narrowing weight", None), (narrow, build.with.h()), to);
-            [down, build.linear(("widening weight", None), (build.with.h(), narrow), build.shapes.hidden)]
+            [
+                down,
+                build.linear(
+                    ("widening weight", None),
+                    (build.with.h(), narrow),
+                    build.shapes.hidden,
+                ),
+            ]
         });
         let norm = own.norms_output.then(|| Norm::new(build, build.with.h(), build.shapes.rows));
-        Self { experts, router, shared, turn, scaled: [own.scales_sum, own.scales_total], norm, gate, narrowed }
+        Self {
+            experts,
+            router,
+            shared,
+            turn,
+            scaled: [own.scales_sum, own.scales_total],
+            norm,
+            gate,
+            narrowed,
+        }
     }
 }
 
@@ -326,7 +400,9 @@ impl Sparse {
         let early = if self.turn == SharedTurn::BehindRouter { shared() } else { early };
         let routed = self.routed(tape, x, &weights);
         let routed = if self.scaled[0] { routed.apply(SCALE) } else { routed };
-        let Some(shared) = early.or_else(shared) else { return routed.named("feed-forward output") };
+        let Some(shared) = early.or_else(shared) else {
+            return routed.named("feed-forward output");
+        };
         let shared = match &self.gate {
             Some(gate) => {
                 tape.at("Shared experts' gate", sources::PYTORCH_AUTOGRAD);
@@ -396,8 +472,10 @@ impl Router {
         let x = x.clone().view(x.form());
         let wide = x.clone().cast_as(FP32, "router input in fp32");
         let update = self.wrapped.map(|wrapped| wrapped.update(tape, self.weight));
-        let weight = update.as_ref().map_or_else(|| tape.weight(self.weight), |update| update.weight(tape));
-        let weight = if x.dtype() == FP32 { weight } else { weight.cast_as(FP32, "router weight in fp32") };
+        let weight =
+            update.as_ref().map_or_else(|| tape.weight(self.weight), |update| update.weight(tape));
+        let weight =
+            if x.dtype() == FP32 { weight } else { weight.cast_as(FP32, "router weight in fp32") };
         let logits = wide.linear_by(&weight, all).named("router logits");
         tape.multiplied(x.form(), all);
         drop(weight);
@@ -412,7 +490,11 @@ impl Router {
             let scores = logits.clone().apply(SIGMOID).named("router scores");
             let choice = tape.constant("scores to choose by", all, FP32);
             let values = tape.constant("best of groups", self.groups[0], FP32);
-            held.extend(tape.beside(tape.constant("numbers of the best", self.groups[0], DType::Int64)));
+            held.extend(tape.beside(tape.constant(
+                "numbers of the best",
+                self.groups[0],
+                DType::Int64,
+            )));
             held.push(tape.constant("scores of groups", self.groups[1], FP32));
             drop(values);
             let mask = self.mask(tape, &mut held);
@@ -425,7 +507,11 @@ impl Router {
             let mut scores = logits.clone().cast(FP32).apply(SOFTMAX).named("router scores");
             if self.grouped {
                 held.push(tape.constant("scores of groups", self.groups[1], FP32));
-                held.extend(tape.beside(tape.constant("numbers of the best", self.groups[1], DType::Int64)));
+                held.extend(tape.beside(tape.constant(
+                    "numbers of the best",
+                    self.groups[1],
+                    DType::Int64,
+                )));
                 scores = scores.masked(&self.mask(tape, &mut held));
             }
             let chosen = scores.clone().topk(chosen);

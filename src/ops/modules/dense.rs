@@ -10,7 +10,10 @@ use super::rare::rare;
 use super::rotation::Rotation;
 use super::sinks::Sinks;
 use super::{Block, Build, Linear, Part, Shapes, Tables};
-use crate::config::{EmbeddedParts, FeedForwardStyle, Keys, ModelConfig, Modules, PositionEmbedding, Projections, QueryKeyNorm};
+use crate::config::{
+    EmbeddedParts, FeedForwardStyle, Keys, ModelConfig, Modules, PositionEmbedding, Projections,
+    QueryKeyNorm,
+};
 use crate::ops::builder::Lowering;
 use crate::ops::tape::{Form, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -50,20 +53,27 @@ struct Attention {
 
 /// Names of self-attention's projections, and of those of attention to an encoder's states.
 const OWN: [&str; 2] = ["Query, key and value projection", "Output projection"];
-pub(crate) const CROSS: [&str; 2] = ["Cross-attention: query, key and value projection", "Cross-attention: output projection"];
+pub(crate) const CROSS: [&str; 2] =
+    ["Cross-attention: query, key and value projection", "Cross-attention: output projection"];
 
 /// The norm over queries, or over keys, of so many heads.
 fn norm_of_heads(build: &Build<'_>, heads: Dim) -> Norm {
     let (with, tape, d) = (build.with, build.tape, build.with.head_dim());
     match build.model().family.modules().query_key_norm {
-        QueryKeyNorm::OwnScales => Norm::shaped(build, [heads, d], false, tape.form([with.b(), with.s(), heads])),
-        QueryKeyNorm::HeadByHead | QueryKeyNorm::OnceAllAreMade | QueryKeyNorm::AllHeadsTogether => {
+        QueryKeyNorm::OwnScales => {
+            Norm::shaped(build, [heads, d], false, tape.form([with.b(), with.s(), heads]))
+        }
+        QueryKeyNorm::HeadByHead
+        | QueryKeyNorm::OnceAllAreMade
+        | QueryKeyNorm::AllHeadsTogether => {
             Norm::new(build, d, tape.form([with.b(), with.s(), heads]))
         }
         QueryKeyNorm::AfterTransposing | QueryKeyNorm::AfterRotation => {
             Norm::new(build, d, tape.form([with.b(), heads, with.s()]))
         }
-        QueryKeyNorm::OwnNorms => Norm::shaped(build, [heads, d], false, tape.form([with.b(), heads, with.s()])),
+        QueryKeyNorm::OwnNorms => {
+            Norm::shaped(build, [heads, d], false, tape.form([with.b(), heads, with.s()]))
+        }
     }
 }
 
@@ -76,14 +86,35 @@ impl Attention {
     fn across(build: &Build<'_>) -> Self {
         let Some(source) = build.model().source else { return Self::new(build) };
         // Its keys are made of states that are as wide as the encoder, and as long as the source.
-        let model = ModelConfig { hidden_size: source.hidden_size, qk_norm: false, ..build.model().clone() };
-        let model = ModelConfig { position_embedding: PositionEmbedding::None, attention_sinks: false, ..model };
+        let model = ModelConfig {
+            hidden_size: source.hidden_size,
+            qk_norm: false,
+            ..build.model().clone()
+        };
+        let model = ModelConfig {
+            position_embedding: PositionEmbedding::None,
+            attention_sinks: false,
+            ..model
+        };
         let of_source = build.with.of_source(&model);
         let keys = Build::again(build.tape, &of_source);
-        let scores = build.tape.form([build.with.b(), build.with.own_heads(), build.with.s(), keys.with.s()]);
-        let shapes =
-            Shapes { keys: keys.shapes.keys, values: keys.shapes.values, repeated: keys.shapes.repeated, scores, ..build.shapes };
-        let with = Lowering { model: &ModelConfig { hidden_size: build.model().hidden_size, ..model.clone() }, ..*build.with };
+        let scores = build.tape.form([
+            build.with.b(),
+            build.with.own_heads(),
+            build.with.s(),
+            keys.with.s(),
+        ]);
+        let shapes = Shapes {
+            keys: keys.shapes.keys,
+            values: keys.shapes.values,
+            repeated: keys.shapes.repeated,
+            scores,
+            ..build.shapes
+        };
+        let with = Lowering {
+            model: &ModelConfig { hidden_size: build.model().hidden_size, ..model.clone() },
+            ..*build.with
+        };
         let attention = Self::to(&Build { shapes, with: &with, ..*build }, &keys, CROSS);
         Self { core: attention.core.across(), ..attention }
     }
@@ -105,7 +136,12 @@ impl Attention {
         let project_of = |build: &Build<'_>, of_layer, heads: Dim| {
             let (with, width) = (build.with, columns(heads));
             tape.at(names[0], sources::PYTORCH_AUTOGRAD);
-            build.column(Part::Attention, of_layer, (width, with.h()), tape.form([with.b(), with.s(), width]))
+            build.column(
+                Part::Attention,
+                of_layer,
+                (width, with.h()),
+                tape.form([with.b(), with.s(), width]),
+            )
         };
         let project = |names, heads: Dim| project_of(build, names, heads);
         let project_keys = |names| project_of(of_keys, names, kv);
@@ -117,16 +153,29 @@ impl Attention {
             let output = output();
             let joint = Dim("q+k+v width", heads.1.saturating_add(kv.1.saturating_mul(2)));
             let parts = [row(columns(heads)), row(columns(kv))];
-            (Projection::Joint(project(("query, key and value weight", None), joint), parts), output)
+            (
+                Projection::Joint(project(("query, key and value weight", None), joint), parts),
+                output,
+            )
         } else {
             let query = project(("query weight", bias("query bias")), heads);
             let of_key = bias("key bias").filter(|_| !modules.encoder.keys_without_bias);
             let key = project_keys(("key weight", of_key));
-            (Projection::Separate([query, key, project_keys(("value weight", bias("value bias")))]), output())
+            (
+                Projection::Separate([
+                    query,
+                    key,
+                    project_keys(("value weight", bias("value bias"))),
+                ]),
+                output(),
+            )
         };
         tape.at("Query and key norm", sources::PYTORCH_AUTOGRAD);
-        let norms = model.qk_norm.then(|| (modules.query_key_norm, [heads, kv].map(|heads| norm_of_heads(build, heads))));
-        let rotation = (model.position_embedding == PositionEmbedding::Rotary).then(|| Rotation::new(build));
+        let norms = model.qk_norm.then(|| {
+            (modules.query_key_norm, [heads, kv].map(|heads| norm_of_heads(build, heads)))
+        });
+        let rotation =
+            (model.position_embedding == PositionEmbedding::Rotary).then(|| Rotation::new(build));
         let core = Core::new(build).with_sinks(sinks);
         let (shapes, several) = (build.shapes, [heads.1 > 1, kv.1 > 1]);
         let rows = [heads, kv].map(|heads| tape.form([with.b(), with.s(), heads, d]));
@@ -173,9 +222,14 @@ impl Attention {
 
     /// Queries or keys as heads, normed.
     fn heads<'t>(&self, x: Var<'t>, number: usize) -> Var<'t> {
-        let (form, several) =
-            if number == 0 { (self.shapes.queries, self.several[0]) } else { (self.shapes.keys, self.several[1]) };
-        let Some((place, norm)) = self.norms.as_ref().and_then(|(place, norms)| Some((*place, norms.get(number)?))) else {
+        let (form, several) = if number == 0 {
+            (self.shapes.queries, self.several[0])
+        } else {
+            (self.shapes.keys, self.several[1])
+        };
+        let Some((place, norm)) =
+            self.norms.as_ref().and_then(|(place, norms)| Some((*place, norms.get(number)?)))
+        else {
             return self.ordered(x.heads(form, several), several);
         };
         x.tape().at("Query and key norm", sources::PYTORCH_AUTOGRAD);
@@ -183,17 +237,24 @@ impl Attention {
             QueryKeyNorm::OwnScales
             | QueryKeyNorm::HeadByHead
             | QueryKeyNorm::OnceAllAreMade
-            | QueryKeyNorm::AllHeadsTogether => {
-                norm.run(&x.view(if number == 0 { self.rows[0] } else { self.rows[1] })).swap(form, several)
+            | QueryKeyNorm::AllHeadsTogether => norm
+                .run(&x.view(if number == 0 { self.rows[0] } else { self.rows[1] }))
+                .swap(form, several),
+            QueryKeyNorm::AfterTransposing | QueryKeyNorm::AfterRotation => {
+                norm.run(&x.heads(form, several))
             }
-            QueryKeyNorm::AfterTransposing | QueryKeyNorm::AfterRotation => norm.run(&x.heads(form, several)),
             // Heads are split, normed and joined.
             QueryKeyNorm::OwnNorms => norm.run(&x.heads(form, several).slice(form)).copy(),
         }
     }
 
     /// The attention's contribution, and the probabilities it returns.
-    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    fn run<'t>(
+        &self,
+        tape: &'t Tape,
+        x: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>) {
         let seen = tables.source.as_ref().unwrap_or(x);
         tape.at(self.names[0], sources::PYTORCH_AUTOGRAD);
         let ([q, k, v], _joint) = self.project(x, seen);
@@ -220,12 +281,19 @@ enum Mixer {
 impl Mixer {
     fn new(build: &Build<'_>) -> Self {
         match build.model().family.modules().encoder.embedding {
-            EmbeddedParts::WithEmbeddedDistances => Self::Disentangled(Box::new(Disentangled::new(build))),
+            EmbeddedParts::WithEmbeddedDistances => {
+                Self::Disentangled(Box::new(Disentangled::new(build)))
+            }
             _ => Self::Heads(Box::new(Attention::new(build))),
         }
     }
 
-    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    fn run<'t>(
+        &self,
+        tape: &'t Tape,
+        x: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>) {
         match self {
             Self::Heads(attention) => attention.run(tape, x, tables),
             Self::Disentangled(attention) => attention.run(tape, x, tables),
@@ -254,7 +322,8 @@ pub(super) struct Dense {
 pub(crate) const NORM_ACROSS: &str = "Norm beside cross-attention";
 
 /// Names of the norms.
-const NORMS: [&str; 4] = ["Input norm", "Post-attention norm", "Norm behind attention", "Norm behind feed-forward"];
+const NORMS: [&str; 4] =
+    ["Input norm", "Post-attention norm", "Norm behind attention", "Norm behind feed-forward"];
 
 /// Attention to the states of an encoder, with the norm beside it. Without the encoder they are there, and nothing runs them.
 fn across(build: &Build<'_>) -> Option<(Attention, Norm)> {
@@ -291,21 +360,39 @@ impl Dense {
         let first = early.or_else(|| norm(0, count > 0));
         let norms = [first, norm(1, count > 1), norm(2, count > 2), norm(3, count > 3)];
         let norm_last = modules.norms_follow_without_final && !model.final_norm;
-        Self { modules, attention, state, feed, norms, parallel: model.parallel_residual, across, norm_last }
+        Self {
+            modules,
+            attention,
+            state,
+            feed,
+            norms,
+            parallel: model.parallel_residual,
+            across,
+            norm_last,
+        }
     }
 
     /// The output of attention, or of the state that stands in its place.
-    fn attend<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    fn attend<'t>(
+        &self,
+        tape: &'t Tape,
+        x: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>) {
         let tables = &Tables { source: None, ..tables.clone() };
         match (&self.attention, &self.state) {
             (Some(attention), _) => attention.run(tape, x, tables),
-            (None, Some(state)) => (state.run(tape, x, &mut Vec::new()).unwrap_or_else(|| x.clone()), None),
+            (None, Some(state)) => {
+                (state.run(tape, x, &mut Vec::new()).unwrap_or_else(|| x.clone()), None)
+            }
             (None, None) => (x.clone(), None),
         }
     }
 
     fn norm<'t>(&self, tape: &'t Tape, number: usize, x: &Var<'t>) -> Var<'t> {
-        let (Some(Some(norm)), Some(name)) = (self.norms.get(number), NORMS.get(number)) else { return x.clone() };
+        let (Some(Some(norm)), Some(name)) = (self.norms.get(number), NORMS.get(number)) else {
+            return x.clone();
+        };
         tape.at(name, sources::PYTORCH_AUTOGRAD);
         norm.run(x)
     }
@@ -344,15 +431,25 @@ impl Dense {
         };
         let x = if self.norm_last { input.clone() } else { normed(&input) };
         let alibi = tables.no_biases.clone();
-        let (attended, _weights) = attention.run(tape, &x, &Tables { alibi, source, ..Tables::default() });
+        let (attended, _weights) =
+            attention.run(tape, &x, &Tables { alibi, source, ..Tables::default() });
         drop(x);
         let sum = self.sum(&{ input }, attended).named("cross-attention residual");
         if self.norm_last { normed(&{ sum }) } else { sum }
     }
 
-    fn one_after_the_other<'t>(&self, tape: &'t Tape, input: &Var<'t>, tables: &Tables<'t>) -> Var<'t> {
-        let before = |number: usize, x: &Var<'t>| if self.norm_last { x.clone() } else { self.norm(tape, number, x) };
-        let behind = |number: usize, x: Var<'t>| if self.norm_last { self.norm(tape, number, &x) } else { x };
+    fn one_after_the_other<'t>(
+        &self,
+        tape: &'t Tape,
+        input: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> Var<'t> {
+        let before = |number: usize, x: &Var<'t>| {
+            if self.norm_last { x.clone() } else { self.norm(tape, number, x) }
+        };
+        let behind = |number: usize, x: Var<'t>| {
+            if self.norm_last { self.norm(tape, number, &x) } else { x }
+        };
         let normed = before(0, input);
         let (mut attention, _weights) = self.attend(tape, &normed, tables);
         let _kept = self.modules.holds_attention.then(|| (normed.clone(), attention.clone()));
@@ -372,9 +469,17 @@ impl Dense {
 }
 
 impl Block for Dense {
-    fn run<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
-        let output =
-            if self.parallel { self.side_by_side(tape, hidden, tables) } else { self.one_after_the_other(tape, hidden, tables) };
+    fn run<'t>(
+        &self,
+        tape: &'t Tape,
+        hidden: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>) {
+        let output = if self.parallel {
+            self.side_by_side(tape, hidden, tables)
+        } else {
+            self.one_after_the_other(tape, hidden, tables)
+        };
         (output.named("block output"), None)
     }
 }

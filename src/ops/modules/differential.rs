@@ -31,7 +31,8 @@ impl Differential {
         let both = Dim("columns of a pair", d.1.saturating_mul(2));
         tape.at("Attention core", sources::PYTORCH_AUTOGRAD);
         Self {
-            shares: ["lambda_q1", "lambda_k1", "lambda_q2", "lambda_k2"].map(|name| build.vector(name, d)),
+            shares: ["lambda_q1", "lambda_k1", "lambda_q2", "lambda_k2"]
+                .map(|name| build.vector(name, d)),
             norm: Norm::of_torch(build, tape.form([b, s, half(heads)])),
             values: [tape.form([b, half(kv), s, d]), build.shapes.keys],
             pairs: [tape.form([b, s, heads, both]), tape.form([b, s, half(heads), both])],
@@ -48,8 +49,12 @@ impl Differential {
         tables: &Tables<'t>,
     ) -> (Var<'t>, Option<Var<'t>>) {
         let [half, all] = self.values;
-        let values = v.clone().split([half; 2]).map(|part| part.repeat(all).named("values of half the heads"));
-        let [(first, weights), (second, _again)] = values.each_ref().map(|values| core.run((q, k, values), tables));
+        let values = v
+            .clone()
+            .split([half; 2])
+            .map(|part| part.repeat(all).named("values of half the heads"));
+        let [(first, weights), (second, _again)] =
+            values.each_ref().map(|values| core.run((q, k, values), tables));
         q.tape().at("Attention core", sources::PYTORCH_AUTOGRAD);
         let joined = first.clone().cat(second.clone(), self.pairs[0]).named("attention output");
         let [left, right] = joined.split([self.pairs[1]; 2]);
@@ -64,7 +69,9 @@ impl Differential {
     /// `exp(q₁ · k₁) - exp(q₂ · k₂) + λ`.
     fn share<'t>(&self, q: &Var<'t>) -> Var<'t> {
         let [q1, k1, q2, k2] = self.shares.map(|param| q.tape().read(param));
-        let part = |q: Var<'t>, k: Var<'t>, format| q.mul(k).reduce(self.one).cast(FP32).apply(EXP).cast(format);
+        let part = |q: Var<'t>, k: Var<'t>, format| {
+            q.mul(k).reduce(self.one).cast(FP32).apply(EXP).cast(format)
+        };
         let (first, second) = (part(q1, k1, q.dtype()), part(q2, k2, q.dtype()));
         first.clone().sub(second.clone()).plus().named("share of the second half")
     }

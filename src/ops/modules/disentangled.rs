@@ -68,8 +68,16 @@ impl Disentangled {
             })
         };
         let distances = (own[0] > 0).then(|| Distances {
-            key: apart(own[1], ("key weight of distances", biased.then_some("key bias of distances")), key),
-            query: apart(own[2], ("query weight of distances", Some("query bias of distances")), query),
+            key: apart(
+                own[1],
+                ("key weight of distances", biased.then_some("key bias of distances")),
+                key,
+            ),
+            query: apart(
+                own[2],
+                ("query weight of distances", Some("query bias of distances")),
+                query,
+            ),
         });
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let names = ("output weight", Some("output bias"));
@@ -107,9 +115,16 @@ impl Disentangled {
     }
 
     /// Scores of all distances, of which each pair of tokens takes its own.
-    fn taken<'t>(&self, (x, other): (&Var<'t>, &Var<'t>), distances: &Var<'t>, steps: usize) -> Var<'t> {
+    fn taken<'t>(
+        &self,
+        (x, other): (&Var<'t>, &Var<'t>),
+        distances: &Var<'t>,
+        steps: usize,
+    ) -> Var<'t> {
         let tape = x.tape();
-        let before: Vec<Var<'t>> = (0..steps).map(|_| tape.constant("distances", self.forms.square, DType::Int64)).collect();
+        let before: Vec<Var<'t>> = (0..steps)
+            .map(|_| tape.constant("distances", self.forms.square, DType::Int64))
+            .collect();
         let places = tape.constant("places of distances", distances.form(), DType::Int64);
         drop(before);
         let all = x.clone().matmul_transposed(other.clone(), self.forms.all, false);
@@ -117,13 +132,21 @@ impl Disentangled {
     }
 
     /// The part of scores that distances make.
-    fn biases<'t>(&self, (q, k): (&Var<'t>, &Var<'t>), (embedded, places): (&Var<'t>, &Var<'t>)) -> Option<Var<'t>> {
+    fn biases<'t>(
+        &self,
+        (q, k): (&Var<'t>, &Var<'t>),
+        (embedded, places): (&Var<'t>, &Var<'t>),
+    ) -> Option<Var<'t>> {
         let distances = self.distances.as_ref()?;
         // The number by which products are divided has a name until the end.
         let _scale = q.tape().constant("scale in fp32", self.forms.one, DType::Fp32);
-        let of_queries = distances.query.filter(|_| self.shares()).map(|layer| self.of_distances(&layer, embedded));
+        let of_queries = distances
+            .query
+            .filter(|_| self.shares())
+            .map(|layer| self.of_distances(&layer, embedded));
         let of_keys = distances.key.map(|layer| self.of_distances(&layer, embedded));
-        let of_queries = of_queries.or_else(|| distances.query.map(|layer| self.of_distances(&layer, embedded)));
+        let of_queries =
+            of_queries.or_else(|| distances.query.map(|layer| self.of_distances(&layer, embedded)));
         let mut score: Option<Var<'t>> = None;
         let mut _first = None;
         if let Some(of_keys) = &of_keys {
@@ -144,17 +167,26 @@ impl Disentangled {
 
     /// True if distances are projected by the same weights as tokens.
     fn shares(&self) -> bool {
-        self.distances.as_ref().and_then(|distances| distances.key).is_some_and(|key| key.weight == self.key.weight)
+        self.distances
+            .as_ref()
+            .and_then(|distances| distances.key)
+            .is_some_and(|key| key.weight == self.key.weight)
     }
 
     /// The attention's contribution.
-    pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    pub fn run<'t>(
+        &self,
+        tape: &'t Tape,
+        x: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>) {
         tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
         let [q, k, v] = [(&self.query, "queries"), (&self.key, "keys"), (&self.value, "values")]
             .map(|(layer, name)| self.heads(layer.run(x), self.forms.heads).named(name));
         tape.at("Attention core", sources::PYTORCH_AUTOGRAD);
         let _scale = tape.constant("scale in fp32", self.forms.one, DType::Fp32);
-        let mut scores = q.clone().matmul_transposed(self.scaled(k.clone()), self.forms.scores, false);
+        let mut scores =
+            q.clone().matmul_transposed(self.scaled(k.clone()), self.forms.scores, false);
         let read = tables.alibi.as_ref().zip(tables.positions.as_ref());
         let biases = read.and_then(|read| self.biases((&q, &k), read));
         if let Some(biases) = &biases {

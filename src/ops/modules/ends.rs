@@ -37,8 +37,8 @@ use super::tables::Tables;
 use super::tower::{AroundBlocks, Fed, Sees};
 use super::{Build, FP32, Linear, Shapes};
 use crate::config::{
-    AttentionKernel, BlockLayout, EmbeddingScale, Keys, LinearBiases, ModelConfig, Modules, PositionEmbedding, PositionIds,
-    Recompute, Tower,
+    AttentionKernel, BlockLayout, EmbeddingScale, Keys, LinearBiases, ModelConfig, Modules,
+    PositionEmbedding, PositionIds, Recompute, Tower,
 };
 use crate::ops::tape::{Kept, Param, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -159,7 +159,10 @@ pub(crate) struct Ends {
 /// Width of the token embedding and the head.
 fn own_width(build: &Build<'_>) -> Dim {
     let stated = build.model().word_embed_proj_dim;
-    stated.map_or_else(|| encoder::embedding_width(build), |stated| Dim("word_embed_proj_dim", stated))
+    stated.map_or_else(
+        || encoder::embedding_width(build),
+        |stated| Dim("word_embed_proj_dim", stated),
+    )
 }
 
 /// Into and out of the model's width, where the embedding has another.
@@ -170,7 +173,14 @@ fn projections(build: &Build<'_>, own: Dim) -> Option<[Linear; 2]> {
         tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
         let out = build.linear(("weight out of the model's width", None), (own, with.h()), narrow);
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-        [build.linear(("weight into the model's width", None), (with.h(), own), build.shapes.hidden), out]
+        [
+            build.linear(
+                ("weight into the model's width", None),
+                (with.h(), own),
+                build.shapes.hidden,
+            ),
+            out,
+        ]
     })
 }
 
@@ -191,8 +201,12 @@ fn early_norms(build: &Build<'_>, (first, last): (bool, bool), embedded: Dim) ->
 /// How many buffers of rotary factors there are, where these are no tables of a step: one for each block, or one for all.
 fn factors(build: &Build<'_>) -> Option<u64> {
     match build.kernels().rotation {
-        RotationKernel::ComplexInFp32 { in_every_block: true } => Some(build.model().num_hidden_layers),
-        RotationKernel::ComplexInFp32 { in_every_block: false } | RotationKernel::PairsInFp32 => Some(1),
+        RotationKernel::ComplexInFp32 { in_every_block: true } => {
+            Some(build.model().num_hidden_layers)
+        }
+        RotationKernel::ComplexInFp32 { in_every_block: false } | RotationKernel::PairsInFp32 => {
+            Some(1)
+        }
         RotationKernel::OfFamily | RotationKernel::InPlace => None,
     }
 }
@@ -216,13 +230,20 @@ impl Ends {
     }
 
     /// Declares them around an embedding that is there already, if there is one.
-    fn with_embedding(build: &Build<'_>, (first, last): (bool, bool), shared: Option<Param>) -> Self {
+    fn with_embedding(
+        build: &Build<'_>,
+        (first, last): (bool, bool),
+        shared: Option<Param>,
+    ) -> Self {
         let (with, model) = (build.with, build.model());
         let (modules, others) = (model.family.modules(), rare::other_ends(model));
         let (own, places) = (own_width(build), encoder::embedding_width(build));
-        let Embeddings { embedding, source, positions, of_encoder } = Embeddings::new(build, (first, last), shared);
-        let (sight, projections) =
-            (if first && model.tower.is_some() { (rare().tower)(build) } else { None }, projections(build, own));
+        let Embeddings { embedding, source, positions, of_encoder } =
+            Embeddings::new(build, (first, last), shared);
+        let (sight, projections) = (
+            if first && model.tower.is_some() { (rare().tower)(build) } else { None },
+            projections(build, own),
+        );
         let [final_norm, embedding_norm] = early_norms(build, (first, last), places);
         let (kinds_of_masks, [slides, two_tables]) = of_windows(model);
         Self {
@@ -250,7 +271,8 @@ impl Ends {
             source,
             task: None,
             labels_moved: !model.is_causal() || model.source.is_some(),
-            scales_output: modules.scales_output && model.source.is_some_and(|source| !source.unscaled_output),
+            scales_output: modules.scales_output
+                && model.source.is_some_and(|source| !source.unscaled_output),
             logits_buffer: Cell::default(),
             tower: model.tower.filter(|_| first),
             sight,
@@ -297,7 +319,11 @@ impl Ends {
         if with.tuning.objective.scores() {
             // The head for scores is new, so it learns even where the model is frozen.
             let frozen = build.tape.freeze(false);
-            self.head = Some(build.linear(("score weight", None), (Dim("score", 1), with.h()), build.shapes.rows));
+            self.head = Some(build.linear(
+                ("score weight", None),
+                (Dim("score", 1), with.h()),
+                build.shapes.rows,
+            ));
             build.tape.freeze(frozen);
             return;
         }
@@ -326,15 +352,24 @@ impl Ends {
     pub fn buffers<'t>(&self, tape: &'t Tape) -> Vec<Var<'t>> {
         if let Some(blocks) = self.factors {
             let form = tape.form(self.forms.factors);
-            let all: Vec<Var<'t>> = (0..blocks).map(|_| tape.constant("rotary factors", form, FP32)).collect();
+            let all: Vec<Var<'t>> =
+                (0..blocks).map(|_| tape.constant("rotary factors", form, FP32)).collect();
             self.last_factors.set(all.last().map(Var::kept));
             return all;
         }
         let frequencies = |name, form| tape.constant(name, form, FP32);
         let once = self.own.encodes && self.modules.encoder.registers_frequencies_once;
-        let names = ["rotary frequencies", "first rotary frequencies"].into_iter().take(if once { 1 } else { 2 });
-        let rotary = |form| self.rotary.then(|| names.clone().map(|name| frequencies(name, form)).collect::<Vec<_>>());
-        let scale = self.scale.map(|format| tape.constant("embedding scale", self.shapes.scalar, format));
+        let names = ["rotary frequencies", "first rotary frequencies"].into_iter().take(if once {
+            1
+        } else {
+            2
+        });
+        let rotary = |form| {
+            self.rotary
+                .then(|| names.clone().map(|name| frequencies(name, form)).collect::<Vec<_>>())
+        };
+        let scale =
+            self.scale.map(|format| tape.constant("embedding scale", self.shapes.scalar, format));
         let again = self.two_tables || self.modules.registers_spare_frequencies;
         let positions = self.others.map_or_else(Vec::new, |others| (others.positions)(self, tape));
         let [first, second] = [self.forms.rotary[2], self.forms.sliding_rotary[2]];
@@ -343,12 +378,15 @@ impl Ends {
         let sines = (self.modules.keeps_sines && self.first)
             .then(|| tape.constant("table of sines", tape.form(self.forms.sines), self.made_in));
         let of_logits = self.modules.adds_buffer_to_logits && self.source.is_some() && self.last;
-        let of_logits = of_logits.then(|| tape.constant("bias of logits", tape.form(self.forms.words), self.made_in));
+        let of_logits = of_logits
+            .then(|| tape.constant("bias of logits", tape.form(self.forms.words), self.made_in));
         self.logits_buffer.set(of_logits.as_ref().map(Var::kept));
         all.extend(scale);
         all.extend(self.streams.iter().flat_map(|streams| streams.buffers(tape)));
         all.extend(positions);
-        all.extend(self.tower.iter().flat_map(|tower| super::tower::buffers(tape, tower, self.received)));
+        all.extend(
+            self.tower.iter().flat_map(|tower| super::tower::buffers(tape, tower, self.received)),
+        );
         all.extend(self.source.iter().flat_map(|source| source.buffers(tape)));
         all.extend(sines);
         all.extend(of_logits);
@@ -362,13 +400,21 @@ impl Ends {
     }
 
     /// Embedded tokens, and the tables of the step.
-    fn embedded<'t>(&self, tape: &'t Tape, ids: &Var<'t>, around: AroundBlocks<'_>) -> Embedded<'t> {
+    fn embedded<'t>(
+        &self,
+        tape: &'t Tape,
+        ids: &Var<'t>,
+        around: AroundBlocks<'_>,
+    ) -> Embedded<'t> {
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let whole = self.shapes.all_tokens.unwrap_or(self.shapes.hidden);
         let form = self.projections.map_or(whole, |[_, out]| out.form);
         let form = self.forms.embedded.unwrap_or(form);
         let form = self.prompt.as_ref().map_or(form, |prompt| prompt.text);
-        let frames = self.others.and_then(|others| (others.of_frames)(self, tape, ids)).map(|made| (made.clone(), made.dtype()));
+        let frames = self
+            .others
+            .and_then(|others| (others.of_frames)(self, tape, ids))
+            .map(|made| (made.clone(), made.dtype()));
         let (mut embedded, dtype) = frames.unwrap_or_else(|| self.embedded_tokens(tape, ids, form));
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         if let Some(others) = self.others {
@@ -383,12 +429,15 @@ impl Ends {
             held.extend(looked.held);
         }
         if let Some(prompt) = &self.prompt {
-            embedded = prompt.run(tape, embedded, (self.shapes.hidden, self.shapes.tokens), &mut held);
+            embedded =
+                prompt.run(tape, embedded, (self.shapes.hidden, self.shapes.tokens), &mut held);
         }
         let beside = self.modules.linear_biases == LinearBiases::BesidePositions;
-        let counts = !matches!(self.modules.position_ids, PositionIds::Nowhere | PositionIds::Untold);
+        let counts =
+            !matches!(self.modules.position_ids, PositionIds::Nowhere | PositionIds::Untold);
         let counts = counts && !self.sight.as_ref().is_some_and(|sight| sight.counts_by_images());
-        let positions = ((beside || !self.alibi) && !self.own_model && counts).then(|| self.positions(tape));
+        let positions =
+            ((beside || !self.alibi) && !self.own_model && counts).then(|| self.positions(tape));
         let places = self.places(tape, positions.as_ref(), &mut held);
         let mut hidden = match &self.projections {
             Some([into, _]) if self.first => into.run(&{ embedded }),
@@ -407,8 +456,14 @@ impl Ends {
             hidden = (others.in_page)(self, tape, hidden);
         }
         hidden = self.own_part(hidden, &mut held);
-        let own_input = self.streams.as_ref().filter(|_| self.first).map(|streams| streams.of_layers(&hidden, ids));
-        let own_input = own_input.or_else(|| self.keeps_embedded.then(|| hidden.clone().copy().named("embedded tokens")));
+        let own_input = self
+            .streams
+            .as_ref()
+            .filter(|_| self.first)
+            .map(|streams| streams.of_layers(&hidden, ids));
+        let own_input = own_input.or_else(|| {
+            self.keeps_embedded.then(|| hidden.clone().copy().named("embedded tokens"))
+        });
         if let Some(norm) = &self.embedding_norm {
             tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
             hidden = norm.run(&hidden);
@@ -417,7 +472,12 @@ impl Ends {
             hidden = (others.behind_norm)(self, tape, hidden, &mut held);
         }
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-        Embedded { images, fed, unread, ..self.with_tables(tape, (hidden, dtype), (positions, ids), (own_input, held)) }
+        Embedded {
+            images,
+            fed,
+            unread,
+            ..self.with_tables(tape, (hidden, dtype), (positions, ids), (own_input, held))
+        }
     }
 
     /// Keys and values that layers leave for later ones.
@@ -427,7 +487,12 @@ impl Ends {
 
     /// Tables as a block is given them: in that format, where there is one. Of them rotary tables alone are made in another than hidden
     /// states are in (OLMo 2); complex numbers stay what they are.
-    pub fn given<'t>(&self, tables: &Tables<'t>, (model, layer): (&ModelConfig, u64), format: Option<DType>) -> Tables<'t> {
+    pub fn given<'t>(
+        &self,
+        tables: &Tables<'t>,
+        (model, layer): (&ModelConfig, u64),
+        format: Option<DType>,
+    ) -> Tables<'t> {
         let mut given = tables.clone();
         if model.kind_of(layer).keys == Keys::None {
             given.mask = None;
@@ -442,7 +507,10 @@ impl Ends {
         }
         if let Some(format) = format.filter(|_| !self.forms.complex) {
             let cast = |(cos, sin): (Var<'t>, Var<'t>)| {
-                (cos.cast_as(format, "rotary cosines of the block"), sin.cast_as(format, "rotary sines of the block"))
+                (
+                    cos.cast_as(format, "rotary cosines of the block"),
+                    sin.cast_as(format, "rotary sines of the block"),
+                )
             };
             given.rotary = given.rotary.map(cast);
         }
@@ -482,10 +550,16 @@ impl Ends {
                 let _output = self.own.transform.is_some().then(|| hidden.clone());
                 // The decoder's output is part of the model's output.
                 let _unscaled = self.scales_output.then(|| hidden.clone());
-                let hidden = if self.scales_output { hidden.apply(SCALE).named("head input") } else { hidden };
+                let hidden = if self.scales_output {
+                    hidden.apply(SCALE).named("head input")
+                } else {
+                    hidden
+                };
                 let _pooled = self.others.and_then(|others| (others.pooled)(self, tape, &hidden));
                 let hidden = match (&self.own.transform, self.others) {
-                    (Some(transform), Some(others)) => (others.transformed)(transform, tape, &{ hidden }),
+                    (Some(transform), Some(others)) => {
+                        (others.transformed)(transform, tape, &{ hidden })
+                    }
                     _ => hidden,
                 };
                 tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
@@ -501,12 +575,16 @@ impl Ends {
                             (others.loss)(self, tape, (hidden, ids), head)
                         }
                         (LossKernel::InChunks { .. }, _) => self.chunked(tape, &hidden, head),
-                        (LossKernel::InTiles { tokens, columns }, _) => self.in_tiles(tape, hidden, head, [tokens, columns]),
+                        (LossKernel::InTiles { tokens, columns }, _) => {
+                            self.in_tiles(tape, hidden, head, [tokens, columns])
+                        }
                         (LossKernel::OfParts { .. }, _) => self.of_parts(tape, hidden, head),
                         (LossKernel::InEvenChunks, _) => self.in_even_chunks(tape, &hidden, head),
                         (LossKernel::Cut, _) => self.cut(tape, hidden, head),
                         (LossKernel::FullLogits, _) => self.full(tape, hidden, head, around),
-                        (LossKernel::ByChunk { .. }, _) => self.by_chunks(tape, &hidden, head, around),
+                        (LossKernel::ByChunk { .. }, _) => {
+                            self.by_chunks(tape, &hidden, head, around)
+                        }
                         (LossKernel::ShiftedLogits, _) => self.shifted(tape, (&hidden, &ids), head),
                     }
                 }

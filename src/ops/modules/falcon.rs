@@ -65,7 +65,11 @@ impl Forms {
             picked: tape.form([with.b(), with.s(), kv, d]),
             keys: tape.form([with.b(), spread, with.s(), d]),
             halves: [heads, spread].map(|heads| tape.form([with.b(), heads, with.s(), half(d.1)])),
-            merged: tape.form([with.b(), with.s(), Dim("columns of heads", heads.1.saturating_mul(d.1))]),
+            merged: tape.form([
+                with.b(),
+                with.s(),
+                Dim("columns of heads", heads.1.saturating_mul(d.1)),
+            ]),
         }
     }
 }
@@ -83,17 +87,34 @@ impl Falcon {
         let joint = columns("q+k+v width", heads.1.saturating_add(kv.1.saturating_mul(2)));
         let whole = columns(heads.0, heads.1);
         let row = |last| tape.form([with.b(), with.s(), last]);
-        let biased = |names: (&'static str, &'static str)| (names.0, model.attention_bias.then_some(names.1));
+        let biased = |names: (&'static str, &'static str)| {
+            (names.0, model.attention_bias.then_some(names.1))
+        };
         tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
         let names = biased(("query, key and value weight", "query, key and value bias"));
         let projection = build.column(Part::Attention, names, (joint, h), row(joint));
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
-        let output = build.row(Part::Attention, biased(("output weight", "output bias")), (h, whole), build.shapes.hidden);
+        let output = build.row(
+            Part::Attention,
+            biased(("output weight", "output bias")),
+            (h, whole),
+            build.shapes.hidden,
+        );
         let inner = with.share(Part::FeedForward, with.ffn());
         tape.at("Feed-forward up", sources::PYTORCH_AUTOGRAD);
-        let up = build.column(Part::FeedForward, biased(("up weight", "up bias")), (inner, h), build.shapes.inner);
+        let up = build.column(
+            Part::FeedForward,
+            biased(("up weight", "up bias")),
+            (inner, h),
+            build.shapes.inner,
+        );
         tape.at("Feed-forward down", sources::PYTORCH_AUTOGRAD);
-        let down = build.row(Part::FeedForward, biased(("down weight", "down bias")), (h, inner), build.shapes.hidden);
+        let down = build.row(
+            Part::FeedForward,
+            biased(("down weight", "down bias")),
+            (h, inner),
+            build.shapes.hidden,
+        );
         let norm = |name| {
             tape.at(name, sources::PYTORCH_AUTOGRAD);
             Norm::new(build, h, build.shapes.rows)
@@ -137,7 +158,8 @@ impl Falcon {
         let picked = [(); 2].map(|()| joint.clone().pick(forms.picked));
         if let Layout::Groups(several) = self.layout {
             let query = if several { query.copy() } else { query };
-            let spread = |x: &Var<'t>| if several { x.clone().repeat(forms.queries) } else { x.clone() };
+            let spread =
+                |x: &Var<'t>| if several { x.clone().repeat(forms.queries) } else { x.clone() };
             let [key, value] = [spread(&picked[0]), spread(&picked[1])];
             return [query, key, value].map(|x| heads(x, self.shapes.queries, self.several));
         }
@@ -148,10 +170,19 @@ impl Falcon {
 
     /// Keys or values as the batched product reads them: one head is spread over all, after autocast has cast it.
     fn spread<'t>(&self, x: &Var<'t>) -> Var<'t> {
-        if self.layout == Layout::One { x.clone().for_product().expand(self.shapes.queries) } else { x.clone() }
+        if self.layout == Layout::One {
+            x.clone().for_product().expand(self.shapes.queries)
+        } else {
+            x.clone()
+        }
     }
 
-    fn attention<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    fn attention<'t>(
+        &self,
+        tape: &'t Tape,
+        x: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>) {
         tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
         let joint = self.projection.falcon(x).named("queries, keys and values");
         let [mut q, mut k, v] = self.split(&joint);
@@ -195,7 +226,8 @@ impl Falcon {
         if tables.alibi.is_none() {
             logits = probabilities.clone();
         }
-        let context = probabilities.clone().matmul(self.spread(v), self.shapes.queries, self.batched);
+        let context =
+            probabilities.clone().matmul(self.spread(v), self.shapes.queries, self.batched);
         let context = context.merge(self.forms.merged, self.several);
         drop((held, logits));
         (context, Some(probabilities))
@@ -210,7 +242,10 @@ impl Falcon {
 
     fn norm<'t>(&self, tape: &'t Tape, number: usize, x: &Var<'t>) -> Option<Var<'t>> {
         let norm = self.norms.get(number)?.as_ref()?;
-        tape.at(if number == 0 { "Input norm" } else { "Feed-forward norm" }, sources::PYTORCH_AUTOGRAD);
+        tape.at(
+            if number == 0 { "Input norm" } else { "Feed-forward norm" },
+            sources::PYTORCH_AUTOGRAD,
+        );
         Some(norm.run(x))
     }
 }
@@ -218,7 +253,11 @@ impl Falcon {
 impl Linear {
     /// `FalconLinear`: `x @ Wᵀ`, then `+ bias`.
     fn falcon<'t>(&self, input: &Var<'t>) -> Var<'t> {
-        let x = if self.split == Split::Column { input.clone().summed_in_backward() } else { input.clone() };
+        let x = if self.split == Split::Column {
+            input.clone().summed_in_backward()
+        } else {
+            input.clone()
+        };
         let tape = x.tape();
         let product = match self.packed {
             Some(packed) => x.linear_packed(packed, None, self.form),
@@ -234,7 +273,12 @@ impl Linear {
 }
 
 impl Block for Falcon {
-    fn run<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    fn run<'t>(
+        &self,
+        tape: &'t Tape,
+        hidden: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>) {
         let Some(normed) = self.norm(tape, 0, hidden) else { return (hidden.clone(), None) };
         let own = if self.parallel { self.norm(tape, 1, hidden) } else { None };
         let (attention, weights) = self.attention(tape, &normed, tables);

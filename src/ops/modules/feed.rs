@@ -21,7 +21,11 @@ impl FeedForward {
     pub fn new(build: &Build<'_>, layer: u64) -> Self {
         let routes_by_groups = build.model().family.modules().experts.routes_by_groups;
         match build.model().moe_at(layer) {
-            Some(moe) if moe.shared_expert_intermediate_size > 0 || moe.latent > 0 || routes_by_groups => {
+            Some(moe)
+                if moe.shared_expert_intermediate_size > 0
+                    || moe.latent > 0
+                    || routes_by_groups =>
+            {
                 Self::Sparse(Box::new(Sparse::new(build, moe)))
             }
             Some(moe) => Self::Experts(Mixture::new(build, moe)),

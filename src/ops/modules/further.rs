@@ -13,7 +13,14 @@ pub(super) fn declare(build: &Build<'_>, in_blocks: bool) {
     }
     let of_source = model.source.map_or([0; OWN_SIZES], |source| source.own);
     let own = model.encoder.map_or(of_source, |encoder| encoder.own);
-    for further in model.family.modules().encoder.further.iter().filter(|further| further.in_blocks == in_blocks) {
+    for further in model
+        .family
+        .modules()
+        .encoder
+        .further
+        .iter()
+        .filter(|further| further.in_blocks == in_blocks)
+    {
         build.tape.at("Further parameters", sources::ARITHMETIC);
         let extent = |extent: Extent| match extent {
             Extent::Of(number) => Dim("further", number),
@@ -22,17 +29,23 @@ pub(super) fn declare(build: &Build<'_>, in_blocks: bool) {
             Extent::Heads => build.with.heads(),
             Extent::Head => build.with.head_dim(),
             Extent::Positions => Dim("max_position_embeddings", model.max_position_embeddings),
-            Extent::Types => Dim("type_vocab_size", model.encoder.map_or(0, |encoder| encoder.type_vocab_size)),
-            Extent::Words => build.with.vocab(),
-            Extent::HeadsOfAllBlocks => {
-                Dim("heads of all blocks", model.num_hidden_layers.saturating_mul(model.num_attention_heads))
+            Extent::Types => {
+                Dim("type_vocab_size", model.encoder.map_or(0, |encoder| encoder.type_vocab_size))
             }
+            Extent::Words => build.with.vocab(),
+            Extent::HeadsOfAllBlocks => Dim(
+                "heads of all blocks",
+                model.num_hidden_layers.saturating_mul(model.num_attention_heads),
+            ),
             Extent::Own(place) => Dim("size of its own", own.get(place).copied().unwrap_or(0)),
         };
-        let [times, rows, columns] = [further.times, further.shape[0], further.shape[1]].map(extent);
+        let [times, rows, columns] =
+            [further.times, further.shape[0], further.shape[1]].map(extent);
         if times.1 > 0 && rows.1 > 0 && columns.1 > 0 {
             let all = Dim("further", rows.1.saturating_mul(times.1));
-            build.tape.idle(build.parameter(further.name, [if times.1 > 1 { all } else { rows }, columns]));
+            build.tape.idle(
+                build.parameter(further.name, [if times.1 > 1 { all } else { rows }, columns]),
+            );
         }
     }
 }

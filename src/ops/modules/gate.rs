@@ -27,7 +27,9 @@ impl Behind {
         Self {
             gate: Gate::new(build),
             differential: modules.differential.then(|| Differential::new(build)),
-            last_norm: modules.norms_before_last_products.then(|| Norm::new(build, columns, build.shapes.rows)),
+            last_norm: modules
+                .norms_before_last_products
+                .then(|| Norm::new(build, columns, build.shapes.rows)),
         }
     }
 
@@ -85,7 +87,9 @@ impl Gate {
         let output = match kind {
             AttentionGate::None | AttentionGate::WithLatentQueries => return None,
             AttentionGate::OfColumns => columns,
-            AttentionGate::OfHeads | AttentionGate::SigmoidOfHeads | AttentionGate::SigmoidOfHeadsInFp32 => heads,
+            AttentionGate::OfHeads
+            | AttentionGate::SigmoidOfHeads
+            | AttentionGate::SigmoidOfHeadsInFp32 => heads,
         };
         tape.at("Gate of attention", sources::PYTORCH_AUTOGRAD);
         let form = tape.form([with.b(), with.s(), output]);
@@ -118,8 +122,13 @@ impl Gate {
         let gates = self.made(x);
         let gates = match self.kind {
             AttentionGate::SigmoidOfHeads => gates.apply(SIGMOID),
-            AttentionGate::SigmoidOfHeadsInFp32 => gates.cast_as(FP32, "gates in fp32").apply(SIGMOID).cast(x.dtype()),
-            AttentionGate::None | AttentionGate::OfColumns | AttentionGate::WithLatentQueries | AttentionGate::OfHeads => {
+            AttentionGate::SigmoidOfHeadsInFp32 => {
+                gates.cast_as(FP32, "gates in fp32").apply(SIGMOID).cast(x.dtype())
+            }
+            AttentionGate::None
+            | AttentionGate::OfColumns
+            | AttentionGate::WithLatentQueries
+            | AttentionGate::OfHeads => {
                 gates.cast_as(FP32, "gates in fp32").apply(SOFTPLUS).cast(output.dtype())
             }
         };

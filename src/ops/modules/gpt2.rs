@@ -33,11 +33,20 @@ impl Gpt2 {
         let width = with.own_heads().1.saturating_mul(with.head_dim().1);
         let joint = Dim("q+k+v width", width.saturating_mul(3));
         let form = tape.form([with.b(), with.s(), joint]);
-        let projection =
-            build.column(Part::Attention, ("query, key and value weight", Some("query, key and value bias")), (joint, h), form);
+        let projection = build.column(
+            Part::Attention,
+            ("query, key and value weight", Some("query, key and value bias")),
+            (joint, h),
+            form,
+        );
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let part = Dim("num_attention_heads", width);
-        let output = build.row(Part::Attention, ("output weight", Some("output bias")), (h, part), build.shapes.hidden);
+        let output = build.row(
+            Part::Attention,
+            ("output weight", Some("output bias")),
+            (h, part),
+            build.shapes.hidden,
+        );
         let second = norm("Post-attention norm");
         let mlp = Mlp::new(build);
         Self {
@@ -52,9 +61,15 @@ impl Gpt2 {
         }
     }
 
-    fn attention<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    fn attention<'t>(
+        &self,
+        tape: &'t Tape,
+        x: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>) {
         tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
-        let [q, k, v] = self.projection.run(x).named("queries, keys and values").split([self.part; 3]);
+        let [q, k, v] =
+            self.projection.run(x).named("queries, keys and values").split([self.part; 3]);
         let heads = |x: Var<'t>| x.heads(self.queries, self.several);
         let (k, v) = (heads(k), heads(v));
         let q = heads(q);
@@ -66,7 +81,12 @@ impl Gpt2 {
 }
 
 impl Block for Gpt2 {
-    fn run<'t>(&self, tape: &'t Tape, residual: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    fn run<'t>(
+        &self,
+        tape: &'t Tape,
+        residual: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>) {
         tape.at("Input norm", sources::PYTORCH_AUTOGRAD);
         let hidden = self.norms[0].run(residual);
         let (attention, _weights) = self.attention(tape, &hidden, tables);

@@ -39,17 +39,32 @@ impl InPairs {
         let columns = |heads: Dim| Dim(heads.0, heads.1.saturating_mul(d.1));
         let project = |name, heads: Dim| {
             let width = columns(heads);
-            build.column(Part::Attention, (name, None), (width, with.h()), tape.form([with.b(), with.s(), width]))
+            build.column(
+                Part::Attention,
+                (name, None),
+                (width, with.h()),
+                tape.form([with.b(), with.s(), width]),
+            )
         };
-        let (query, key, value) = (project("query weight", heads), project("key weight", kv), project("value weight", kv));
+        let (query, key, value) = (
+            project("query weight", heads),
+            project("key weight", kv),
+            project("value weight", kv),
+        );
         tape.at("Output projection", sources::TORCHTUNE);
-        let output = build.row(Part::Attention, ("output weight", None), (with.h(), columns(heads)), build.shapes.hidden);
+        let output = build.row(
+            Part::Attention,
+            ("output weight", None),
+            (with.h(), columns(heads)),
+            build.shapes.hidden,
+        );
         let mlp = Mlp::new(build);
         let norms = ["Input norm", "Post-attention norm"].map(|name| {
             tape.at(name, sources::TORCHTUNE);
             Norm::new(build, with.h(), build.shapes.rows)
         });
-        let in_rows = |width: Dim| [heads, kv].map(|heads| tape.form([with.b(), with.s(), heads, width]));
+        let in_rows =
+            |width: Dim| [heads, kv].map(|heads| tape.form([with.b(), with.s(), heads, width]));
         Self {
             query,
             key,
@@ -107,7 +122,12 @@ impl InPairs {
 }
 
 impl Block for InPairs {
-    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    fn run<'t>(
+        &self,
+        tape: &'t Tape,
+        x: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>) {
         tape.at("Input norm", sources::TORCHTUNE);
         let normed = self.norms[0].run(x);
         let attention = self.attend(tape, &normed, tables);

@@ -60,13 +60,15 @@ impl IndexBlocks {
     pub fn new(build: &Build<'_>, sizes: &Sizes) -> Self {
         let (with, tape) = (build.with, build.tape);
         let (b, s, met) = (with.b(), with.s(), Dim("context_length", with.context_length));
-        let (heads, width) = (Dim("index_n_heads", sizes.num_heads), Dim("index_head_dim", sizes.head_dim));
+        let (heads, width) =
+            (Dim("index_n_heads", sizes.num_heads), Dim("index_head_dim", sizes.head_dim));
         let columns = Dim("columns of the indexer's heads", heads.1.saturating_mul(width.1));
         tape.at("Indexer", sources::PYTORCH_AUTOGRAD);
         let query = unread_linear(build, "index query weight", (columns, with.h()));
         let key = unread_linear(build, "index key weight", (width, with.h()));
         let one = Dim("index key", 1);
-        let norms = [heads, one].map(|heads| Norm::new(build, width, tape.form([b, s, heads])).alone());
+        let norms =
+            [heads, one].map(|heads| Norm::new(build, width, tape.form([b, s, heads])).alone());
         for param in [query, key].into_iter().chain(norms.iter().flat_map(Norm::parameters)) {
             tape.idle(param);
         }
@@ -113,17 +115,28 @@ impl IndexBlocks {
     }
 
     /// Normed, rotated heads, and what their graph holds: the norm's input in fp32, and its output before it is scaled.
-    fn heads<'t>(&self, x: &Var<'t>, number: usize, tables: &Tables<'t>) -> Option<(Var<'t>, Vec<Var<'t>>)> {
+    fn heads<'t>(
+        &self,
+        x: &Var<'t>,
+        number: usize,
+        tables: &Tables<'t>,
+    ) -> Option<(Var<'t>, Vec<Var<'t>>)> {
         let tape = x.tape();
-        let weight = [self.query, self.key].get(number).map(|param| tape.weight(*param).detached())?;
+        let weight =
+            [self.query, self.key].get(number).map(|param| tape.weight(*param).detached())?;
         let [columns, rows, turned, half] =
-            [self.forms.columns, self.forms.rows, self.forms.turned, self.forms.halves].map(|forms| forms.get(number).copied());
-        let (columns, rows, turned, half, norm) = (columns?, rows?, turned?, half?, self.norms.get(number)?);
+            [self.forms.columns, self.forms.rows, self.forms.turned, self.forms.halves]
+                .map(|forms| forms.get(number).copied());
+        let (columns, rows, turned, half, norm) =
+            (columns?, rows?, turned?, half?, self.norms.get(number)?);
         let made = x.clone().linear_by(&weight, columns).view(rows);
         tape.multiplied(x.form(), columns);
-        let held = ["norm input in fp32", "unscaled norm output"].map(|name| tape.beside(tape.constant(name, rows, FP32)));
+        let held = ["norm input in fp32", "unscaled norm output"]
+            .map(|name| tape.beside(tape.constant(name, rows, FP32)));
         let normed = norm.run(&{ made }).detached().named("index heads");
-        let Some((cos, sin)) = &tables.rotary else { return Some((normed, held.into_iter().flatten().collect())) };
+        let Some((cos, sin)) = &tables.rotary else {
+            return Some((normed, held.into_iter().flatten().collect()));
+        };
         let part = if self.joins { normed.clone().slice(turned) } else { normed.clone() };
         let turn = rotated(&part, (cos, sin), half);
         let joined = turn.clone().cat(normed.clone(), rows).named("index heads");
@@ -140,7 +153,8 @@ impl IndexBlocks {
         let copy = |name, form, format| tape.constant(name, form, format);
         let wide = [(forms.rows[0], "index queries in fp32"), (forms.rows[1], "index key in fp32")];
         let wide = wide.map(|(form, name)| copy(name, form, FP32));
-        let casts = (format != FP32).then(|| wide.each_ref().map(|wide| copy("cast copy", wide.form(), format)));
+        let casts = (format != FP32)
+            .then(|| wide.each_ref().map(|wide| copy("cast copy", wide.form(), format)));
         let copies = self.batched.then(|| copy("index key of every head", forms.copies, format));
         let product = copy("index scores", forms.scores, format);
         // The product holds its operands: queries, and the key or its copies.

@@ -81,7 +81,12 @@ impl Sight {
         let indexer = own.then(|| Indexer::new(build, mla, sizes, best));
         let hands_on = build.model().family.modules().shares_indexed_tokens;
         let form = |last: Dim| tape.form([with.b(), with.s(), last]);
-        Self { indexer, hands_on, sums: form(Dim("context_length", with.context_length)), best: form(best) }
+        Self {
+            indexer,
+            hands_on,
+            sums: form(Dim("context_length", with.context_length)),
+            best: form(best),
+        }
     }
 
     /// The tokens that each query sees, from the attention's input and the narrow queries.
@@ -98,7 +103,9 @@ impl Sight {
         });
         let (mask, hidden) = masks.unzip();
         // A layer that takes the tokens chosen by the layer before hands on the same tensor.
-        let best = own.or_else(|| tables.chosen.clone()).unwrap_or_else(|| tape.constant("best tokens", self.best, FP32));
+        let best = own
+            .or_else(|| tables.chosen.clone())
+            .unwrap_or_else(|| tape.constant("best tokens", self.best, FP32));
         let handed_on = self.hands_on.then(|| best.clone());
         Indexed { mask, handed_on, _held: hidden.into_iter().chain([best]).collect() }
     }
@@ -108,7 +115,8 @@ impl Indexer {
     fn new(build: &Build<'_>, mla: Mla, sizes: &Sizes, best: Dim) -> Self {
         let (with, tape) = (build.with, build.tape);
         let (b, s, met) = (with.b(), with.s(), Dim("context_length", with.context_length));
-        let (heads, width) = (Dim("index_n_heads", sizes.num_heads), Dim("index_head_dim", sizes.head_dim));
+        let (heads, width) =
+            (Dim("index_n_heads", sizes.num_heads), Dim("index_head_dim", sizes.head_dim));
         let columns = Dim("columns of the indexer's heads", heads.1.saturating_mul(width.1));
         let rank = Dim("q_lora_rank", mla.q_lora_rank.unwrap_or(with.h().1));
         tape.at("Indexer", sources::PYTORCH_AUTOGRAD);
@@ -135,7 +143,10 @@ impl Indexer {
                 queries: tape.form([b, s, heads, width]),
                 keys: tape.form([b, s, width]),
                 turned: [tape.form([b, s, heads, turned]), tape.form([b, s, turned])],
-                halves: [tape.form([b, s, heads, half(turned.1)]), tape.form([b, s, half(turned.1)])],
+                halves: [
+                    tape.form([b, s, heads, half(turned.1)]),
+                    tape.form([b, s, half(turned.1)]),
+                ],
                 weights: tape.form([b, s, heads]),
                 copies: tape.form([tokens, width, met]),
                 scores: tape.form([b, s, heads, met]),
@@ -165,8 +176,11 @@ impl Indexer {
 
     fn best<'t>(&self, (x, narrow): (&Var<'t>, &Var<'t>), tables: &Tables<'t>) -> Var<'t> {
         let tape = x.tape();
-        let q = Self::project(narrow, self.query, self.forms.columns).named("index queries").view(self.forms.queries);
-        let made = Self::project(x, self.key, self.forms.keys).named("index keys before their norm");
+        let q = Self::project(narrow, self.query, self.forms.columns)
+            .named("index queries")
+            .view(self.forms.queries);
+        let made =
+            Self::project(x, self.key, self.forms.keys).named("index keys before their norm");
         let k = self.norm.run(&{ made }).detached().named("index keys");
         // The columns that are not rotated are a view, which holds the whole.
         let _unrotated = [q.clone(), k.clone()];
@@ -175,10 +189,13 @@ impl Indexer {
         let projected = Self::project(x, self.weights, self.forms.weights);
         let weights = projected.cast(FP32).apply(SCALE).named("index weights");
         let format = tape.multiplies_in(FP32);
-        let casts = [(&weights, self.forms.weights), (&scores, self.forms.scores)].map(|(of, form)| cast(of, form, format));
+        let casts = [(&weights, self.forms.weights), (&scores, self.forms.scores)]
+            .map(|(of, form)| cast(of, form, format));
         let sums = tape.constant("index scores", self.forms.sums, format);
         drop(casts);
-        let masked = tables.mask.as_ref().map(|mask| tape.constant("index scores", self.forms.sums, wider(format, mask.dtype())));
+        let masked = tables.mask.as_ref().map(|mask| {
+            tape.constant("index scores", self.forms.sums, wider(format, mask.dtype()))
+        });
         let sums = masked.unwrap_or(sums);
         let values = tape.constant("best scores", self.forms.best, sums.dtype());
         let places = tape.constant("places of the best tokens", self.forms.best, DType::Int64);
@@ -189,7 +206,11 @@ impl Indexer {
     }
 
     /// Queries and keys, and their rotated parts, which are held.
-    fn rotated<'t>(&self, (q, k): (Var<'t>, Var<'t>), tables: &Tables<'t>) -> (Var<'t>, Var<'t>, [Option<Var<'t>>; 2]) {
+    fn rotated<'t>(
+        &self,
+        (q, k): (Var<'t>, Var<'t>),
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Var<'t>, [Option<Var<'t>>; 2]) {
         let Some((cos, sin)) = &tables.rotary else { return (q, k, [None, None]) };
         let [of_q, of_k] = self.forms.turned;
         let [half_q, half_k] = self.forms.halves;
@@ -212,7 +233,9 @@ impl Indexer {
         let (wide_q, wide_k) = (cast(q, self.forms.queries, FP32), cast(k, self.forms.keys, FP32));
         let again = [(&wide_q, self.forms.queries), (&wide_k, self.forms.keys)];
         let again = again.map(|(of, form)| of.as_ref().and_then(|of| cast(of, form, format)));
-        let copies = self.batched.then(|| tape.constant("index keys of every query", self.forms.copies, format));
+        let copies = self
+            .batched
+            .then(|| tape.constant("index keys of every query", self.forms.copies, format));
         let product = tape.constant("index scores", self.forms.scores, format);
         drop((copies, again, wide_q, wide_k));
         let scaled = { product }.apply(SCALE);

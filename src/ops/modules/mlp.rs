@@ -5,7 +5,8 @@ use super::shared::{Narrow, narrowed};
 use super::{Build, Linear, Part};
 use crate::config::{FeedForwardStyle, HiddenAct, MlpKind};
 use crate::ops::tape::{
-    Attends, ERF, EXPM1, Form, GELU, Order, POWER, Param, RELU, SCALE, SIGMOID, SILU, SOFTPLUS, TANH, Tape, Var,
+    Attends, ERF, EXPM1, Form, GELU, Order, POWER, Param, RELU, SCALE, SIGMOID, SILU, SOFTPLUS,
+    TANH, Tape, Var,
 };
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -122,7 +123,8 @@ impl Mlp {
         let (with, model) = (build.with, build.model());
         let (h, inner) = (with.h(), with.share(Part::FeedForward, inner));
         let form = build.tape.form([with.b(), with.s(), inner]);
-        let down_alone = model.family.modules().feed_forward == FeedForwardStyle::SeparateBiasedDown;
+        let down_alone =
+            model.family.modules().feed_forward == FeedForwardStyle::SeparateBiasedDown;
         let bias = |name| (model.mlp_bias && !down_alone).then_some(name);
         build.tape.at(names[0], sources::PYTORCH_AUTOGRAD);
         let style = model.family.modules().feed_forward;
@@ -137,13 +139,21 @@ impl Mlp {
         let up = match gate {
             Gate::WithUp(_) => {
                 let both = Dim("gate and up width", inner.1.saturating_mul(2));
-                column(("gate and up weight", bias("gate and up bias")), both, build.tape.form([with.b(), with.s(), both]))
+                column(
+                    ("gate and up weight", bias("gate and up bias")),
+                    both,
+                    build.tape.form([with.b(), with.s(), both]),
+                )
             }
             Gate::None | Gate::Own(_) => column(("up weight", bias("up bias")), inner, form),
         };
         build.tape.at(names[1], sources::PYTORCH_AUTOGRAD);
-        let down =
-            build.row(Part::FeedForward, ("down weight", model.mlp_bias.then_some("down bias")), (h, inner), build.shapes.hidden);
+        let down = build.row(
+            Part::FeedForward,
+            ("down weight", model.mlp_bias.then_some("down bias")),
+            (h, inner),
+            build.shapes.hidden,
+        );
         let normed = model.family.modules().norms_before_last_products;
         let last_norm = normed.then(|| Norm::new(build, inner, build.shapes.rows));
         let kernels = build.kernels();
@@ -176,11 +186,13 @@ impl Mlp {
         let mut _half = None;
         let inner = match &self.gate {
             Gate::Own(gate) if self.over => {
-                let (gate, up) = (gate.run(x).named("gate output"), self.up.run(x).named("up output"));
+                let (gate, up) =
+                    (gate.run(x).named("gate output"), self.up.run(x).named("up output"));
                 tape.gated_in_place(&gate, &up)
             }
             Gate::Own(gate) if self.fused => {
-                let (gate, up) = (gate.run(x).named("gate output"), self.up.run(x).named("up output"));
+                let (gate, up) =
+                    (gate.run(x).named("gate output"), self.up.run(x).named("up output"));
                 let results = [("down input", gate.form(), gate.dtype())];
                 tape.kernel(&[&gate, &up], &results, 0, (Order::Plain, false, Attends::No))
             }
@@ -197,7 +209,8 @@ impl Mlp {
             }
             Gate::Own(gate) if self.scaled => {
                 let up = self.up.run(x).named("up output");
-                up.mul(self.act.run(&gate.run(x).apply(SCALE).named("gate output"))).named("down input")
+                up.mul(self.act.run(&gate.run(x).apply(SCALE).named("gate output")))
+                    .named("down input")
             }
             Gate::Own(gate) if self.clamped => {
                 let gate = gate.run(x).clamp(1).named("gate output");
@@ -213,7 +226,11 @@ impl Mlp {
             Gate::None => self.act.run(&self.up.run(x).named("up output")).named("down input"),
         };
         tape.at(self.names[1], sources::PYTORCH_AUTOGRAD);
-        let inner = if self.as_weights { { inner }.cast_as(tape.read(self.down.weight).dtype(), "down input") } else { inner };
+        let inner = if self.as_weights {
+            { inner }.cast_as(tape.read(self.down.weight).dtype(), "down input")
+        } else {
+            inner
+        };
         let output = match &self.last_norm {
             Some(norm) => self.down.run(&norm.run(&{ inner })),
             None => self.down.run(&inner),

@@ -68,11 +68,21 @@ pub(crate) type Cached = Vec<(&'static str, [Dim; 2])>;
 /// One transformer block: declared with its parameters, run on hidden states.
 pub(crate) trait Block {
     /// The block's output, and what else it returns (held until the next block has returned).
-    fn run<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>);
+    fn run<'t>(
+        &self,
+        tape: &'t Tape,
+        hidden: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>);
 
     /// The output of a first part of the block, which [`Tables::before`] hands to [`Self::run`]; `None` of blocks that are
     /// checkpointed as one.
-    fn part_before<'t>(&self, _tape: &'t Tape, _hidden: &Var<'t>, _tables: &Tables<'t>) -> Option<Var<'t>> {
+    fn part_before<'t>(
+        &self,
+        _tape: &'t Tape,
+        _hidden: &Var<'t>,
+        _tables: &Tables<'t>,
+    ) -> Option<Var<'t>> {
         None
     }
 
@@ -92,9 +102,14 @@ pub(crate) fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
     let (model, kind) = (build.model(), build.model().kind_of(layer));
     let before = build.tape.freeze(build.with.tuning.freezes_block(layer));
     let block = match model.of_layers(kind) {
-        Cow::Owned(model) if kind.source => whole_block(&Build::again(build.tape, &build.with.of_source(&model)), layer),
+        Cow::Owned(model) if kind.source => {
+            whole_block(&Build::again(build.tape, &build.with.of_source(&model)), layer)
+        }
         // Layers with heads or widths of their own have other shapes.
-        Cow::Owned(model) => whole_block(&Build::again(build.tape, &Lowering { model: &model, ..*build.with }), layer),
+        Cow::Owned(model) => whole_block(
+            &Build::again(build.tape, &Lowering { model: &model, ..*build.with }),
+            layer,
+        ),
         Cow::Borrowed(_) => whole_block(build, layer),
     };
     build.tape.freeze(before);
@@ -171,7 +186,10 @@ fn keys(with: &Lowering) -> Dim {
 fn splits_tokens(with: &Lowering) -> bool {
     let model = with.model;
     let plain = model.moe.is_none() && model.mla.is_none() && model.family.modules().splits_tokens;
-    with.sequence_parallel && with.tensor_model_parallel_size > 1 && with.stack.modules().splits_tokens && plain
+    with.sequence_parallel
+        && with.tensor_model_parallel_size > 1
+        && with.stack.modules().splits_tokens
+        && plain
 }
 
 /// Tape, settings and shapes with which modules are built.
@@ -215,7 +233,10 @@ impl<'a> Build<'a> {
             logits: if with.training {
                 tape.form([b, s, with.vocab_part()])
             } else {
-                tape.form([Dim("concurrent_sequences", with.concurrent_sequences), with.vocab_part()])
+                tape.form([
+                    Dim("concurrent_sequences", with.concurrent_sequences),
+                    with.vocab_part(),
+                ])
             },
             scalar: tape.form([Dim("scalar", 1)]),
         };
@@ -256,7 +277,12 @@ impl<'a> Build<'a> {
     }
 
     /// A linear layer from `input` to `output` columns, which every tensor-parallel rank has; its results have shape `form`.
-    pub fn linear(&self, names: (&'static str, Option<&'static str>), dims: (Dim, Dim), form: Form) -> Linear {
+    pub fn linear(
+        &self,
+        names: (&'static str, Option<&'static str>),
+        dims: (Dim, Dim),
+        form: Form,
+    ) -> Linear {
         self.split_linear(names, dims, (form, None), Split::None)
     }
 
@@ -270,7 +296,9 @@ impl<'a> Build<'a> {
     ) -> Linear {
         match self.with.division(part) {
             Division::Whole => self.linear(names, (output, input), form),
-            Division::Divided => self.split_linear(names, (output, input), (form, None), Split::Column),
+            Division::Divided => {
+                self.split_linear(names, (output, input), (form, None), Split::Column)
+            }
             Division::Gathered => {
                 let own = self.with.local(output);
                 let part = self.tape.form([self.with.b(), self.with.s(), own]);
@@ -289,7 +317,9 @@ impl<'a> Build<'a> {
     ) -> Linear {
         match self.with.division(part) {
             Division::Whole => self.linear(names, (output, input), form),
-            Division::Divided => self.split_linear(names, (output, input), (form, None), Split::Row),
+            Division::Divided => {
+                self.split_linear(names, (output, input), (form, None), Split::Row)
+            }
             Division::Gathered => {
                 let own = self.with.local(input);
                 let part = self.tape.form([self.with.b(), self.with.s(), own]);
@@ -312,7 +342,8 @@ impl<'a> Build<'a> {
         split: Split,
     ) -> Linear {
         let packed = quantised(self, names.0, (output, input));
-        let weight = packed.map_or_else(|| self.parameter(names.0, [output, input]), |packed| packed.0);
+        let weight =
+            packed.map_or_else(|| self.parameter(names.0, [output, input]), |packed| packed.0);
         let bias = names.1.map(|name| self.vector(name, output));
         let adapter = Adapter::new(self, names.0, (output, input));
         let float8 = self.float8((output, input));
@@ -404,7 +435,9 @@ impl Linear {
         let columns = self.part.filter(|_| self.split == Split::Column);
         let form = tokens.or(columns).unwrap_or(self.form);
         let output = match (self.packed, self.bias) {
-            _ if self.float8.is_some() => x.linear_in_float8(self.weight, self.float8.unwrap_or_default(), form),
+            _ if self.float8.is_some() => {
+                x.linear_in_float8(self.weight, self.float8.unwrap_or_default(), form)
+            }
             (Some(packed), bias) => x.linear_packed(packed, bias, form),
             (None, Some(bias)) if self.conv1d => x.conv1d(self.weight, bias, form),
             (None, bias) => x.linear(self.weight, bias, form),

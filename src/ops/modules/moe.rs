@@ -74,7 +74,11 @@ impl Router {
             let wide = self.how == RouterScores::SoftmaxOfPickedInFp32;
             let logits = if wide { { logits }.cast(FP32) } else { logits };
             let (values, experts) = logits.clone().topk(self.chosen);
-            let wide = if self.how == RouterScores::SoftmaxInFp32OfPicked { { values }.cast(FP32) } else { values };
+            let wide = if self.how == RouterScores::SoftmaxInFp32OfPicked {
+                { values }.cast(FP32)
+            } else {
+                values
+            };
             let weights = self.formatted(wide.clone().apply(SOFTMAX), &logits, x);
             return (logits, weights.named("expert weights"), experts);
         }
@@ -143,7 +147,9 @@ impl Router {
         let tape = x.tape();
         let input = x.clone().view(x.form()).cast_as(FP32, "router input in fp32");
         let update = self.wrapped.map(|wrapped| wrapped.update(tape, self.scores.weight));
-        let weight = update.as_ref().map_or_else(|| tape.read(self.scores.weight), |update| update.weight(tape));
+        let weight = update
+            .as_ref()
+            .map_or_else(|| tape.read(self.scores.weight), |update| update.weight(tape));
         let weight = weight.cast_as(FP32, "router weight in fp32");
         let logits = input.linear_outside_autocast(&{ weight }, self.all).named("router scores");
         tape.multiplied(x.form(), self.all);
@@ -161,7 +167,9 @@ impl Router {
 /// True if the softmax is over the picked experts' scores alone.
 pub(super) fn of_picked(how: RouterScores) -> bool {
     match how {
-        RouterScores::SoftmaxOfPicked | RouterScores::SoftmaxOfPickedInFp32 | RouterScores::SoftmaxInFp32OfPicked => true,
+        RouterScores::SoftmaxOfPicked
+        | RouterScores::SoftmaxOfPickedInFp32
+        | RouterScores::SoftmaxInFp32OfPicked => true,
         RouterScores::Softmax
         | RouterScores::CorrectedSigmoid
         | RouterScores::CorrectedSigmoidAsScored
@@ -172,7 +180,8 @@ pub(super) fn of_picked(how: RouterScores) -> bool {
 /// The correction of scores for the choice of experts, in routers that have one: a buffer, or a parameter that never learns.
 pub(super) fn correction(build: &Build<'_>, moe: &Moe) {
     let own = build.model().family.modules().experts;
-    if matches!(own.scores, RouterScores::CorrectedSigmoid | RouterScores::CorrectedSigmoidAsScored) {
+    if matches!(own.scores, RouterScores::CorrectedSigmoid | RouterScores::CorrectedSigmoidAsScored)
+    {
         let format = if own.corrects_in_fp32 { FP32 } else { build.with.parameter };
         build.tape.at("Router", sources::PYTORCH_AUTOGRAD);
         if own.correction_is_parameter {
@@ -181,7 +190,11 @@ pub(super) fn correction(build: &Build<'_>, moe: &Moe) {
             build.tape.freeze(before);
             return;
         }
-        build.tape.buffer("score correction", build.tape.form([Dim("num_experts", moe.num_experts)]), format);
+        build.tape.buffer(
+            "score correction",
+            build.tape.form([Dim("num_experts", moe.num_experts)]),
+            format,
+        );
     }
 }
 
@@ -220,15 +233,21 @@ impl Experts {
     /// Declares gate and up together, then down, each followed by its biases.
     pub fn new(build: &Build<'_>, moe: &Moe) -> Self {
         let (with, tape) = (build.with, build.tape);
-        let (experts, h, whole) =
-            (Dim("num_experts", moe.num_experts), width(build, moe), Dim("moe_intermediate_size", moe.moe_intermediate_size));
+        let (experts, h, whole) = (
+            Dim("num_experts", moe.num_experts),
+            width(build, moe),
+            Dim("moe_intermediate_size", moe.moe_intermediate_size),
+        );
         let inner = with.share(Part::Experts, whole);
         let gates = build.model().mlp == MlpKind::Gated;
         let joint = Dim("gate and up", inner.1.saturating_mul(if gates { 2 } else { 1 }));
         let rows = |columns| tape.form([with.b(), with.s(), top_k(moe), columns]);
         tape.at("Experts up", sources::PYTORCH_AUTOGRAD);
         let bias = |name, columns| moe.bias.then(|| build.parameter(name, [experts, columns]));
-        let up = (build.parameter("gate and up weights", [experts, joint, h]), bias("gate and up biases", joint));
+        let up = (
+            build.parameter("gate and up weights", [experts, joint, h]),
+            bias("gate and up biases", joint),
+        );
         tape.at("Experts down", sources::PYTORCH_AUTOGRAD);
         let down = (build.parameter("down weights", [experts, h, inner]), bias("down biases", h));
         let joined: &[Targets] = if gates { &[Targets::GATE, Targets::UP] } else { &[Targets::UP] };
@@ -249,7 +268,11 @@ impl Experts {
             joint: rows(joint),
             inner: rows(inner),
             rows: rows(h),
-            hidden: if moe.latent == 0 { build.shapes.hidden } else { tape.form([with.b(), with.s(), h]) },
+            hidden: if moe.latent == 0 {
+                build.shapes.hidden
+            } else {
+                tape.form([with.b(), with.s(), h])
+            },
             divided: with.division(Part::Experts) == Division::Divided,
         }
     }
@@ -260,8 +283,9 @@ impl Experts {
         // The wrapper of the second matrix is the outer one.
         let of_down = down.map(|wrapped| wrapped.update(tape, self.down.0));
         let of_up = up.map(|wrapped| wrapped.update(tape, self.up.0));
-        let adapted =
-            |update: Option<&Update<'t>>, weight| update.map_or_else(|| tape.read(weight), |update| update.weight(tape));
+        let adapted = |update: Option<&Update<'t>>, weight| {
+            update.map_or_else(|| tape.read(weight), |update| update.weight(tape))
+        };
         tape.at("Experts up", sources::PYTORCH_AUTOGRAD);
         let whole = |name| tape.constant(name, self.chosen, DType::Int64);
         let (sorted, order) = (whole("experts in order"), whole("places in order"));
@@ -270,13 +294,18 @@ impl Experts {
         let selected = input.gather(&whole("tokens in order"), self.rows).named("tokens by expert");
         let weights = weights.clone().gather(&order, self.chosen).named("weights by expert");
         let _wide = tape.constant("experts in order, fp32", self.chosen, FP32);
-        let (_counts, offsets) =
-            (tape.constant("tokens of each expert", self.counts, FP32), tape.constant("offsets", self.counts, FP32));
+        let (_counts, offsets) = (
+            tape.constant("tokens of each expert", self.counts, FP32),
+            tape.constant("offsets", self.counts, FP32),
+        );
         tape.scan_few();
-        let biases = |bias: Option<Param>, form| bias.map(|bias| tape.read(bias).gather(&sorted, form).named("biases by token"));
+        let biases = |bias: Option<Param>, form| {
+            bias.map(|bias| tape.read(bias).gather(&sorted, form).named("biases by token"))
+        };
         let mut bias = biases(self.up.1, self.joint);
         let up_weights = adapted(of_up.as_ref(), self.up.0);
-        let mut output = selected.clone().grouped(&up_weights, &offsets, self.joint).named("gate and up output");
+        let mut output =
+            selected.clone().grouped(&up_weights, &offsets, self.joint).named("gate and up output");
         if let Some(bias) = &bias {
             output = output.add_in_place(bias);
         }
@@ -289,7 +318,8 @@ impl Experts {
         let next = biases(self.down.1, self.rows);
         drop(std::mem::replace(&mut bias, next));
         let down_weights = adapted(of_down.as_ref(), self.down.0);
-        output = output.clone().grouped(&down_weights, &offsets, self.rows).named("experts' outputs");
+        output =
+            output.clone().grouped(&down_weights, &offsets, self.rows).named("experts' outputs");
         if let Some(bias) = &bias {
             output = output.add_in_place(bias);
         }

@@ -47,11 +47,20 @@ impl Neox {
         let joint = Dim("q+k+v width", width.saturating_mul(3));
         let bias = |name| model.attention_bias.then_some(name);
         let form = tape.form([with.b(), with.s(), joint]);
-        let projection =
-            build.column(Part::Attention, ("query, key and value weight", bias("query, key and value bias")), (joint, h), form);
+        let projection = build.column(
+            Part::Attention,
+            ("query, key and value weight", bias("query, key and value bias")),
+            (joint, h),
+            form,
+        );
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let part = Dim("num_attention_heads", width);
-        let output = build.row(Part::Attention, ("output weight", bias("output bias")), (h, part), build.shapes.hidden);
+        let output = build.row(
+            Part::Attention,
+            ("output weight", bias("output bias")),
+            (h, part),
+            build.shapes.hidden,
+        );
         let mlp = Mlp::new(build);
         let rotated = model.rotary_dim.unwrap_or(d);
         let triple = Dim("head_dim of q+k+v", d.saturating_mul(3));
@@ -61,13 +70,23 @@ impl Neox {
             queries: build.shapes.queries,
             rotated: tape.form([with.b(), heads, with.s(), Dim("rotated width", rotated)]),
             half: tape.form([with.b(), heads, with.s(), half(rotated)]),
-            rest: tape.form([with.b(), heads, with.s(), Dim("unrotated width", d.saturating_sub(rotated))]),
+            rest: tape.form([
+                with.b(),
+                heads,
+                with.s(),
+                Dim("unrotated width", d.saturating_sub(rotated)),
+            ]),
         };
         let (core, parallel, several) = (Core::new(build), model.parallel_residual, heads.1 > 1);
         Self { norms, projection, output, mlp, core, parallel, several, forms }
     }
 
-    fn attention<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    fn attention<'t>(
+        &self,
+        tape: &'t Tape,
+        x: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>) {
         tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
         let forms = &self.forms;
         let joint = self.projection.run(x).named("queries, keys and values").view(forms.joint_rows);
@@ -81,7 +100,12 @@ impl Neox {
     }
 
     /// `apply_rotary_pos_emb` on the first part of each head.
-    fn rotate<'t>(&self, tape: &'t Tape, (q, k): (Var<'t>, Var<'t>), tables: &Tables<'t>) -> (Var<'t>, Var<'t>) {
+    fn rotate<'t>(
+        &self,
+        tape: &'t Tape,
+        (q, k): (Var<'t>, Var<'t>),
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Var<'t>) {
         let Some((cos, sin)) = &tables.rotary else { return (q, k) };
         tape.at("Rotary positions", sources::PYTORCH_AUTOGRAD);
         let forms = &self.forms;
@@ -96,7 +120,12 @@ impl Neox {
 }
 
 impl Block for Neox {
-    fn run<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    fn run<'t>(
+        &self,
+        tape: &'t Tape,
+        hidden: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>) {
         tape.at("Input norm", sources::PYTORCH_AUTOGRAD);
         let normed = self.norms[0].run(hidden);
         let (attention, _weights) = self.attention(tape, &normed, tables);

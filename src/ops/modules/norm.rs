@@ -56,9 +56,15 @@ impl Norm {
     }
 
     /// A norm whose scale has that shape.
-    pub fn shaped<const N: usize>(build: &Build<'_>, dims: [Dim; N], bias: bool, rows: Form) -> Self {
+    pub fn shaped<const N: usize>(
+        build: &Build<'_>,
+        dims: [Dim; N],
+        bias: bool,
+        rows: Form,
+    ) -> Self {
         let layer = build.model().normalization == Normalization::LayerNorm;
-        let style = match (layer, build.model().family.modules().norm, build.kernels().fuses_norms) {
+        let style = match (layer, build.model().family.modules().norm, build.kernels().fuses_norms)
+        {
             (true, ..) => Style::Layer,
             (false, ..) if build.kernels().is_own_model => Style::Composite,
             (false, NormStyle::MeanAndVariance, _) => Style::Cohere,
@@ -95,7 +101,8 @@ impl Norm {
 
     /// `nn.LayerNorm`, whatever the model's norms are.
     pub fn of_layers(build: &Build<'_>, width: Dim, rows: Form) -> Self {
-        let (weight, bias) = (Some(build.parameter("scale", [width])), Some(build.parameter("bias", [width])));
+        let (weight, bias) =
+            (Some(build.parameter("scale", [width])), Some(build.parameter("bias", [width])));
         Self { style: Style::Layer, weight, bias, rows, over: false, alone: true }
     }
 
@@ -112,7 +119,14 @@ impl Norm {
 
     /// A norm that is scaled by one plus the weight, in fp32.
     pub const fn one_plus(weight: Param, rows: Form) -> Self {
-        Self { style: Style::GemmaRms, weight: Some(weight), bias: None, rows, over: false, alone: false }
+        Self {
+            style: Style::GemmaRms,
+            weight: Some(weight),
+            bias: None,
+            rows,
+            over: false,
+            alone: false,
+        }
     }
 
     /// `nn.RMSNorm` without a scale: one kernel on GPUs, and operator by operator elsewhere.
@@ -144,13 +158,21 @@ impl Norm {
     pub fn of_embedded(build: &Build<'_>, width: Dim) -> Self {
         build.tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
         let unscaled = build.model().family.modules().unscaled_norms;
-        if unscaled { Self::by_power(build.shapes.rows) } else { Self::new(build, width, build.shapes.rows) }
+        if unscaled {
+            Self::by_power(build.shapes.rows)
+        } else {
+            Self::new(build, width, build.shapes.rows)
+        }
     }
 
     /// The norm behind the blocks: as [`Self::by_power`], with a scale, in models whose norms without one are such.
     pub fn last(build: &Build<'_>) -> Self {
         let norm = Self::new(build, build.with.h(), build.shapes.rows);
-        if build.model().family.modules().unscaled_norms { Self { style: Style::PowerRms, ..norm } } else { norm }
+        if build.model().family.modules().unscaled_norms {
+            Self { style: Style::PowerRms, ..norm }
+        } else {
+            norm
+        }
     }
 
     /// The normed tensor.
@@ -164,7 +186,9 @@ impl Norm {
             (Style::Rms, Some(weight)) => self.rms(x, weight),
             (Style::InputRms, Some(weight)) => self.of_input(x, weight),
             (Style::WideRms, Some(weight)) => self.wide(x, |_| weight),
-            (Style::CopiedScale, Some(weight)) => self.wide(x, |_| weight.cast_as(FP32, "scale in fp32")),
+            (Style::CopiedScale, Some(weight)) => {
+                self.wide(x, |_| weight.cast_as(FP32, "scale in fp32"))
+            }
             (Style::GemmaRms, Some(weight)) => self.gemma(x, weight),
             (Style::Cohere, Some(weight)) => self.cohere(x, weight),
             (Style::Layer, Some(weight)) => self.layer(x, &weight),
@@ -186,7 +210,8 @@ impl Norm {
 
     fn of_input<'t>(&self, x: &Var<'t>, weight: Var<'t>) -> Var<'t> {
         let variance = x.clone().cast_as(FP32, "norm input in fp32").apply(POWER).reduce(self.rows);
-        let mut normed = x.clone().mul(variance.clone().plus().apply(RSQRT).named("norm statistics"));
+        let mut normed =
+            x.clone().mul(variance.clone().plus().apply(RSQRT).named("norm statistics"));
         if weight.dtype() != FP32 {
             normed = { normed }.cast_as(weight.dtype(), "unscaled norm output");
         }
@@ -196,7 +221,8 @@ impl Norm {
 
     fn composite<'t>(&self, x: &Var<'t>, weight: Option<Var<'t>>) -> Var<'t> {
         let wide = x.clone().cast_as(FP32, "norm input in fp32");
-        let statistics = wide.clone().apply(POWER).reduce(self.rows).apply(RSQRT).named("norm statistics");
+        let statistics =
+            wide.clone().apply(POWER).reduce(self.rows).apply(RSQRT).named("norm statistics");
         let normed = wide.clone().mul(statistics.clone()).named("unscaled norm output");
         let scaled = match weight {
             Some(weight) => normed.clone().mul(weight),
@@ -208,7 +234,13 @@ impl Norm {
 
     fn without_scale<'t>(&self, x: &Var<'t>) -> Var<'t> {
         let wide = x.clone().cast_as(FP32, "norm input in fp32");
-        let statistics = wide.clone().apply(POWER).reduce(self.rows).plus().apply(RSQRT).named("norm statistics");
+        let statistics = wide
+            .clone()
+            .apply(POWER)
+            .reduce(self.rows)
+            .plus()
+            .apply(RSQRT)
+            .named("norm statistics");
         let normed = wide.clone().mul(statistics);
         drop(wide);
         normed.cast_as(x.dtype(), "norm output")
@@ -218,14 +250,19 @@ impl Norm {
     fn wide<'t>(&self, x: &Var<'t>, weight: impl FnOnce(&Var<'t>) -> Var<'t>) -> Var<'t> {
         let hidden = x.clone().cast_as(FP32, "norm input in fp32");
         let variance = hidden.clone().apply(POWER).reduce(self.rows);
-        let normed = hidden.mul(variance.clone().plus().apply(RSQRT).named("norm statistics")).named("unscaled norm output");
+        let normed = hidden
+            .mul(variance.clone().plus().apply(RSQRT).named("norm statistics"))
+            .named("unscaled norm output");
         weight(&normed).mul(normed.clone()).cast_as(x.dtype(), "norm output")
     }
 
     fn power<'t>(&self, x: &Var<'t>, weight: Option<Var<'t>>) -> Var<'t> {
         let wide = x.clone().cast_as(FP32, "norm input in fp32");
         let square = wide.clone().apply(POWER).reduce(self.rows).plus().named("norm statistics");
-        let mut normed = wide.clone().mul(square.clone().apply(POWER).named("norm statistics")).named("unscaled norm output");
+        let mut normed = wide
+            .clone()
+            .mul(square.clone().apply(POWER).named("norm statistics"))
+            .named("unscaled norm output");
         drop((wide, square));
         if let Some(weight) = weight {
             normed = normed.clone().mul(weight.cast_as(FP32, "scale in fp32"));
@@ -235,7 +272,13 @@ impl Norm {
 
     fn gemma<'t>(&self, x: &Var<'t>, weight: Var<'t>) -> Var<'t> {
         let wide = x.clone().cast_as(FP32, "norm input in fp32");
-        let statistics = wide.clone().apply(POWER).reduce(self.rows).plus().apply(RSQRT).named("norm statistics");
+        let statistics = wide
+            .clone()
+            .apply(POWER)
+            .reduce(self.rows)
+            .plus()
+            .apply(RSQRT)
+            .named("norm statistics");
         let normed = wide.clone().mul(statistics).named("unscaled norm output");
         drop(wide);
         let scale = weight.cast(FP32).plus().named("one plus scale");
@@ -248,7 +291,9 @@ impl Norm {
         let mean = wide.clone().reduce(self.rows);
         let variance = wide.clone().sub(mean.clone()).apply(POWER).reduce(self.rows);
         let centred = wide.clone().sub(mean.clone()).named("centred norm input");
-        let normed = centred.mul(variance.clone().plus().apply(RSQRT).named("norm statistics")).named("unscaled norm output");
+        let normed = centred
+            .mul(variance.clone().plus().apply(RSQRT).named("norm statistics"))
+            .named("unscaled norm output");
         drop(wide);
         let output = weight.cast(FP32).mul(normed);
         output.clone().cast_as(x.dtype(), "norm output")
@@ -259,7 +304,9 @@ impl Norm {
             return x.tape().norm_in_place(x, weight, self.rows);
         }
         let results = [("norm statistics", self.rows, FP32), ("norm output", x.form(), x.dtype())];
-        let run = |operands: &[&Var<'t>]| x.tape().kernel(operands, &results, 1, (x.order(), false, Attends::No));
+        let run = |operands: &[&Var<'t>]| {
+            x.tape().kernel(operands, &results, 1, (x.order(), false, Attends::No))
+        };
         weight.map_or_else(|| run(&[x]), |weight| run(&[x, weight]))
     }
 
@@ -268,9 +315,15 @@ impl Norm {
         // Mean and deviation have the input's format on CPUs, and that of their sums on GPUs
         // (`aten/src/ATen/native/cuda/layer_norm_kernel.cu`, `acc_type`).
         let (format, rows) = (x.dtype(), if x.tape().is_cuda() { FP32 } else { x.dtype() });
-        let results = [("norm output", x.form(), format), ("mean", self.rows, rows), ("deviation", self.rows, rows)];
+        let results = [
+            ("norm output", x.form(), format),
+            ("mean", self.rows, rows),
+            ("deviation", self.rows, rows),
+        ];
         match &bias {
-            Some(bias) => x.tape().kernel(&[x, weight, bias], &results, 0, (Order::Plain, false, Attends::No)),
+            Some(bias) => {
+                x.tape().kernel(&[x, weight, bias], &results, 0, (Order::Plain, false, Attends::No))
+            }
             None => x.tape().kernel(&[x, weight], &results, 0, (Order::Plain, false, Attends::No)),
         }
     }

@@ -7,7 +7,10 @@
 use super::ends::{OTHER_ENDS, OtherEnds};
 use super::mixers::{Mixing, StateLayer};
 use super::tower::{self, Sees};
-use super::{Block, Build, altup, bloom, compressed, decoder, dense, falcon, gpt2, in_pairs, neox, shared, time_mixed};
+use super::{
+    Block, Build, altup, bloom, compressed, decoder, dense, falcon, gpt2, in_pairs, neox, shared,
+    time_mixed,
+};
 use crate::config::{BlockLayout, Mixer, ModelConfig};
 use crate::stacks::ModuleKernels;
 
@@ -24,12 +27,17 @@ pub(crate) struct Rare {
 }
 
 /// The table.
-pub(crate) static RARE: Rare =
-    Rare { block, state: |build, mixer| Box::new(Mixing::new(build, mixer)), ends: OTHER_ENDS, tower: tower::declare };
+pub(crate) static RARE: Rare = Rare {
+    block,
+    state: |build, mixer| Box::new(Mixing::new(build, mixer)),
+    ends: OTHER_ENDS,
+    tower: tower::declare,
+};
 
 /// True if a model has modules that few models have, or the software stack has a model of its own.
 pub(crate) fn are_needed(model: &ModelConfig, kernels: ModuleKernels) -> bool {
-    let plain = !has_other_blocks(model, kernels) && model.mixer().is_none() && model.tower.is_none();
+    let plain =
+        !has_other_blocks(model, kernels) && model.mixer().is_none() && model.tower.is_none();
     !plain || has_other_ends(model)
 }
 
@@ -46,7 +54,10 @@ pub(super) fn other_ends(model: &ModelConfig) -> Option<&'static OtherEnds> {
 /// True if the blocks are others than [`super::decoder`]'s.
 pub(super) fn has_other_blocks(model: &ModelConfig, kernels: ModuleKernels) -> bool {
     let plain = match model.family.modules().block {
-        BlockLayout::PreNorm | BlockLayout::Sandwich | BlockLayout::NormsBehind | BlockLayout::NormsBehindAttention => true,
+        BlockLayout::PreNorm
+        | BlockLayout::Sandwich
+        | BlockLayout::NormsBehind
+        | BlockLayout::NormsBehindAttention => true,
         BlockLayout::SandwichWithInput
         | BlockLayout::BehindSharedBlock
         | BlockLayout::JointThirds

@@ -27,7 +27,8 @@ impl Rotary {
     pub fn new(build: &Build<'_>) -> Self {
         let with = build.with;
         let tables = build.model().family.modules().rotary_tables;
-        let form = |heads: Dim| build.tape.form([with.b(), heads, with.s(), half(with.head_dim().1)]);
+        let form =
+            |heads: Dim| build.tape.form([with.b(), heads, with.s(), half(with.head_dim().1)]);
         Self {
             queries_half: form(with.own_heads()),
             keys_half: form(with.own_kv_heads()),
@@ -53,7 +54,10 @@ impl Rotary {
         let queries = rotated(&q, (cos, sin), self.queries_half).named("queries");
         let keys = rotated(&k, (cos, sin), self.keys_half).named("keys");
         if self.casts {
-            return (queries.clone().cast_as(q.dtype(), "queries"), keys.clone().cast_as(k.dtype(), "keys"));
+            return (
+                queries.clone().cast_as(q.dtype(), "queries"),
+                keys.clone().cast_as(k.dtype(), "keys"),
+            );
         }
         (queries, keys)
     }
@@ -92,7 +96,10 @@ impl OwnTables {
         let doubled = tape.constant("angles", self.whole, FP32);
         let cos = tape.constant("cosines", self.whole, FP32).apply(SCALE);
         let sin = tape.constant("sines", self.whole, FP32).apply(SCALE);
-        let rotary = (cos.clone().cast_as(dtype, "rotary cosines"), sin.clone().cast_as(dtype, "rotary sines"));
+        let rotary = (
+            cos.clone().cast_as(dtype, "rotary cosines"),
+            sin.clone().cast_as(dtype, "rotary sines"),
+        );
         drop((angles, doubled));
         Tables { rotary: Some(rotary), ..tables.clone() }
     }

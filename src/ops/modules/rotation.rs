@@ -57,8 +57,14 @@ impl Rotation {
             RotationStyle::Whole => Style::Whole,
         };
         let forms = [with.heads(), with.kv_heads()].map(|heads| {
-            let parts = [Dim("rotated width", turned), half(turned), Dim("unrotated width", d.saturating_sub(turned))];
-            parts.map(|part| tape.form([with.b(), with.share(Part::Attention, heads), with.s(), part]))
+            let parts = [
+                Dim("rotated width", turned),
+                half(turned),
+                Dim("unrotated width", d.saturating_sub(turned)),
+            ];
+            parts.map(|part| {
+                tape.form([with.b(), with.share(Part::Attention, heads), with.s(), part])
+            })
         });
         Self { style, forms, table: tape.form([with.s(), Dim("rotated width", turned)]) }
     }
@@ -73,24 +79,33 @@ impl Rotation {
         let (queries, keys, held) = match self.style {
             Style::Whole => (turn(&q, of_q), turn(&k, of_k), Vec::new()),
             Style::Backwards => {
-                let turn = |x: &Var<'t>, forms: &[Form; 3]| rotated_backwards(x, (cos, sin), forms[1]);
+                let turn =
+                    |x: &Var<'t>, forms: &[Form; 3]| rotated_backwards(x, (cos, sin), forms[1]);
                 (turn(&q, of_q), turn(&k, of_k), Vec::new())
             }
             Style::Wide => {
                 let format = q.dtype();
-                let (q, k) = (q.clone().cast_as(FP32, "queries in fp32"), k.clone().cast_as(FP32, "keys in fp32"));
+                let (q, k) = (
+                    q.clone().cast_as(FP32, "queries in fp32"),
+                    k.clone().cast_as(FP32, "keys in fp32"),
+                );
                 let (queries, keys) = (turn(&q, of_q), turn(&k, of_k));
                 (queries.clone().cast(format), keys.clone().cast(format), Vec::new())
             }
             Style::WideTwice => {
                 let format = q.dtype();
-                let (queries, keys) =
-                    (rotated_by_two_copies(&q, (cos, sin), of_q[1]), rotated_by_two_copies(&k, (cos, sin), of_k[1]));
+                let (queries, keys) = (
+                    rotated_by_two_copies(&q, (cos, sin), of_q[1]),
+                    rotated_by_two_copies(&k, (cos, sin), of_k[1]),
+                );
                 (queries.clone().cast(format), keys.clone().cast(format), Vec::new())
             }
             Style::RepeatedWide => {
                 let (format, (cos, sin)) = (q.dtype(), (self.again(cos), self.again(sin)));
-                let (queries, keys) = (turned_in_fp32(&q, (&cos, &sin), of_q[1]), turned_in_fp32(&k, (&cos, &sin), of_k[1]));
+                let (queries, keys) = (
+                    turned_in_fp32(&q, (&cos, &sin), of_q[1]),
+                    turned_in_fp32(&k, (&cos, &sin), of_k[1]),
+                );
                 (queries.clone().cast(format), keys.clone().cast(format), Vec::new())
             }
             Style::Parts | Style::Joined | Style::Interleaved => self.partly((&q, &k), (cos, sin)),
@@ -103,9 +118,15 @@ impl Rotation {
         table.tape().constant("rotary table of the block", self.table, table.dtype())
     }
 
-    fn partly<'t>(&self, (q, k): (&Var<'t>, &Var<'t>), (cos, sin): (&Var<'t>, &Var<'t>)) -> Rotated<'t> {
+    fn partly<'t>(
+        &self,
+        (q, k): (&Var<'t>, &Var<'t>),
+        (cos, sin): (&Var<'t>, &Var<'t>),
+    ) -> Rotated<'t> {
         let [of_q, of_k] = &self.forms;
-        let own = |table: &Var<'t>| if self.style == Style::Interleaved { self.again(table) } else { table.clone() };
+        let own = |table: &Var<'t>| {
+            if self.style == Style::Interleaved { self.again(table) } else { table.clone() }
+        };
         let (cos, sin) = (own(cos), own(sin));
         let turn = |x: &Var<'t>, forms: &[Form; 3]| rotated(x, (&cos, &sin), forms[1]);
         let (q_rot, q_pass) = (q.clone().part(of_q[0]), q.clone().part(of_q[2]));

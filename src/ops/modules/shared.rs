@@ -66,20 +66,35 @@ impl Shared {
         let mlp = if shared.adapter_rank > 0 {
             tape.at("Feed-forward up", sources::STATE_SPACES);
             let width = Dim("gate and up width", with.ffn().1.saturating_mul(2));
-            mlp.adding(narrow(["narrow gate and up weight", "wide gate and up weight"], (width, with.h())))
+            mlp.adding(narrow(
+                ["narrow gate and up weight", "wide gate and up weight"],
+                (width, with.h()),
+            ))
         } else {
             mlp
         };
         tape.at(OUTPUT, sources::STATE_SPACES);
-        let output = build.linear(("weight behind the shared block", None), (with.h(), with.h()), build.shapes.hidden);
-        Self { norm, attention, feed_norm, mlp, output, joined: tape.form([with.b(), with.s(), both]) }
+        let output = build.linear(
+            ("weight behind the shared block", None),
+            (with.h(), with.h()),
+            build.shapes.hidden,
+        );
+        Self {
+            norm,
+            attention,
+            feed_norm,
+            mlp,
+            output,
+            joined: tape.form([with.b(), with.s(), both]),
+        }
     }
 
     fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> Var<'t> {
         let through = {
             tape.at(NORM, sources::PYTORCH_AUTOGRAD);
             let embedded = tables.own_input.clone().unwrap_or_else(|| x.clone());
-            let mut hidden = x.clone().cat(embedded, self.joined).named("hidden states and embedded tokens");
+            let mut hidden =
+                x.clone().cat(embedded, self.joined).named("hidden states and embedded tokens");
             hidden = self.norm.run(&{ hidden });
             // Probabilities keep their name until the block returns.
             let (seen, _weights) = self.attention.run(tape, &{ hidden }, tables);
@@ -118,7 +133,12 @@ impl BehindShared {
 }
 
 impl Block for BehindShared {
-    fn run<'t>(&self, tape: &'t Tape, residual: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    fn run<'t>(
+        &self,
+        tape: &'t Tape,
+        residual: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>) {
         let seen = tables.before.clone().or_else(|| self.part_before(tape, residual, tables));
         tape.at("Input norm", sources::PYTORCH_AUTOGRAD);
         let mut hidden = residual.clone();
@@ -126,12 +146,20 @@ impl Block for BehindShared {
             hidden = hidden.add(seen.clone()).named("norm input");
         }
         hidden = self.norm.run(&{ hidden });
-        let kept = self.state.as_ref().and_then(|state| state.run(tape, &{ hidden.clone() }, &mut Vec::new()));
+        let kept = self
+            .state
+            .as_ref()
+            .and_then(|state| state.run(tape, &{ hidden.clone() }, &mut Vec::new()));
         let kept = kept.unwrap_or(hidden);
         (residual.clone().add(kept).named("block output"), None)
     }
 
-    fn part_before<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> Option<Var<'t>> {
+    fn part_before<'t>(
+        &self,
+        tape: &'t Tape,
+        hidden: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> Option<Var<'t>> {
         self.shared.as_ref().map(|shared| shared.run(tape, hidden, tables))
     }
 

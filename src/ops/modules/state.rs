@@ -111,38 +111,67 @@ impl Sizes {
             }
             MixerKind::KimiWhole => {
                 all.extend(self.keys_of(["state query weight", "state key weight"]));
-                all.extend(self.heads_of(["state value weight", "state decay weight", "state gate weight"]));
+                all.extend(self.heads_of([
+                    "state value weight",
+                    "state decay weight",
+                    "state gate weight",
+                ]));
                 all.push(("state strength weight", [self.heads, self.hidden]));
             }
             MixerKind::KimiLinear => {
                 all.extend(self.keys_of(["state query weight", "state key weight"]));
                 all.extend(self.heads_of(["state value weight"]));
                 all.push(("state strength weight", [self.heads, self.hidden]));
-                for names in [["narrow decay weight", "wide decay weight"], ["narrow gate weight", "wide gate weight"]] {
+                for names in [
+                    ["narrow decay weight", "wide decay weight"],
+                    ["narrow gate weight", "wide gate weight"],
+                ] {
                     all.push((names[0], [self.head, self.hidden]));
                     all.push((names[1], [self.inner, self.head]));
                 }
             }
             MixerKind::Minimax => {
-                all.extend(self.heads_of(["state query weight", "state key weight", "state value weight", "state gate weight"]));
+                all.extend(self.heads_of([
+                    "state query weight",
+                    "state key weight",
+                    "state value weight",
+                    "state gate weight",
+                ]));
             }
-            MixerKind::RgLru => all.extend(self.heads_of(["state input weight", "state gate weight"])),
+            MixerKind::RgLru => {
+                all.extend(self.heads_of(["state input weight", "state gate weight"]))
+            }
             MixerKind::Rwkv => {
-                all.extend(self.heads_of(["state key weight", "state value weight", "state gate weight"]));
+                all.extend(self.heads_of([
+                    "state key weight",
+                    "state value weight",
+                    "state gate weight",
+                ]));
             }
             MixerKind::Mlstm => {
                 all.extend(self.keys_of(["state query weight", "state key weight"]));
                 all.extend(self.heads_of(["state value weight", "state gate weight"]));
-                all.extend(["input gate weight", "forget gate weight"].map(|name| (name, [self.heads, self.hidden])));
+                all.extend(
+                    ["input gate weight", "forget gate weight"]
+                        .map(|name| (name, [self.heads, self.hidden])),
+                );
             }
-            MixerKind::Lfm2 => all.extend(self.heads_of(["state input weight", "state gate weight", "output gate weight"])),
+            MixerKind::Lfm2 => all.extend(self.heads_of([
+                "state input weight",
+                "state gate weight",
+                "output gate weight",
+            ])),
         }
         all
     }
 
     /// All columns into the state together.
     pub fn all_columns(&self, kind: MixerKind) -> Dim {
-        let columns = self.projections(kind).iter().map(|(_, [columns, _])| columns.1).fold(0, u64::saturating_add);
+        let columns = self
+            .projections(kind)
+            .iter()
+            .map(|(_, [columns, _])| columns.1)
+            .fold(0, u64::saturating_add);
         Dim("columns into the state", columns)
     }
 
@@ -152,7 +181,11 @@ impl Sizes {
         let convolved = !matches!(kind, MixerKind::Minimax | MixerKind::Rwkv | MixerKind::Mlstm);
         let keyed = matches!(
             kind,
-            MixerKind::Mamba2 | MixerKind::FalconH1 | MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::KimiWhole
+            MixerKind::Mamba2
+                | MixerKind::FalconH1
+                | MixerKind::Qwen3Next
+                | MixerKind::KimiLinear
+                | MixerKind::KimiWhole
         );
         let biased = matches!(
             kind,
@@ -165,17 +198,26 @@ impl Sizes {
         );
         if convolved {
             all.push(("convolution of values", [self.inner, self.kernel]));
-            all.extend(biased.then(|| vectors(["convolution's bias"], self.inner)).into_iter().flatten());
+            all.extend(
+                biased.then(|| vectors(["convolution's bias"], self.inner)).into_iter().flatten(),
+            );
         }
         if keyed {
-            for (name, bias) in [("convolution of keys", "bias of keys"), ("convolution of queries", "bias of queries")] {
+            for (name, bias) in [
+                ("convolution of keys", "bias of keys"),
+                ("convolution of queries", "bias of queries"),
+            ] {
                 all.push((name, [self.keys, self.kernel]));
                 all.extend(biased.then_some((bias, [self.keys, VECTOR])));
             }
         }
         match kind {
             MixerKind::Mamba | MixerKind::Zamba | MixerKind::FalconMamba | MixerKind::Jamba => {
-                let across = [("step weight", self.rank), ("input weight", self.state), ("readout weight", self.state)];
+                let across = [
+                    ("step weight", self.rank),
+                    ("input weight", self.state),
+                    ("readout weight", self.state),
+                ];
                 all.extend(across.map(|(name, width)| (name, [width, self.inner])));
                 all.push(("wide step weight", [self.inner, self.rank]));
                 all.extend(vectors(["step's bias", "skip"], self.inner));
@@ -187,7 +229,12 @@ impl Sizes {
             }
             MixerKind::Mamba2 | MixerKind::FalconH1 => {
                 all.extend(vectors(["step's bias", "decay", "skip"], self.heads));
-                all.extend((kind == MixerKind::Mamba2).then(|| vectors(["scale"], self.inner)).into_iter().flatten());
+                all.extend(
+                    (kind == MixerKind::Mamba2)
+                        .then(|| vectors(["scale"], self.inner))
+                        .into_iter()
+                        .flatten(),
+                );
             }
             MixerKind::Qwen3Next => {
                 all.extend(vectors(["step's bias", "decay"], self.heads));
@@ -213,7 +260,10 @@ impl Sizes {
     /// Of a gated linear recurrence.
     fn of_rg_lru(&self) -> Vec<Weight> {
         let mut all = Vec::with_capacity(9);
-        all.extend(["input gate weight", "recurrent gate weight"].map(|name| (name, [self.inner, self.head])));
+        all.extend(
+            ["input gate weight", "recurrent gate weight"]
+                .map(|name| (name, [self.inner, self.head])),
+        );
         all.extend(vectors(["input gate bias", "recurrent gate bias", "decay"], self.inner));
         all.extend(vectors(["convolution's bias", "input bias", "gate bias"], self.inner));
         all.extend(vectors(["output bias"], self.hidden));
@@ -239,9 +289,11 @@ fn vectors<const N: usize>(names: [&'static str; N], width: Dim) -> [Weight; N] 
 /// Where the layer's modules are.
 pub(super) const fn source(kind: MixerKind) -> sources::Source {
     match kind {
-        MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::KimiWhole | MixerKind::Minimax | MixerKind::Mlstm => {
-            sources::LINEAR_ATTENTION
-        }
+        MixerKind::Qwen3Next
+        | MixerKind::KimiLinear
+        | MixerKind::KimiWhole
+        | MixerKind::Minimax
+        | MixerKind::Mlstm => sources::LINEAR_ATTENTION,
         _ => sources::STATE_SPACES,
     }
 }
@@ -307,7 +359,9 @@ impl State {
     /// Counts its products.
     pub fn run(&self, tape: &Tape) {
         let [hidden, made] = self.forms;
-        for ((name, Flops(flops)), to) in self.parts.into_iter().zip([Some(made), None, Some(hidden)]) {
+        for ((name, Flops(flops)), to) in
+            self.parts.into_iter().zip([Some(made), None, Some(hidden)])
+        {
             tape.at(name, self.source);
             tape.count(Factors::Weights, flops);
             if let Some(to) = to {
@@ -319,11 +373,16 @@ impl State {
     /// The tensors that a layer keeps of every sequence, whatever its length: the state, and the last tokens that the convolution sees again.
     ///
     /// Assumes vLLM's shapes: `c - 1` tokens of every convolved column in the format of activations, the state in its own format.
-    pub fn cached(with: &Lowering, mixer: &Mixer, mut keep: impl FnMut(&'static str, Shape, DType)) {
+    pub fn cached(
+        with: &Lowering,
+        mixer: &Mixer,
+        mut keep: impl FnMut(&'static str, Shape, DType),
+    ) {
         let sizes = Sizes::of(with, mixer);
         let sequences = Dim("concurrent_sequences", with.concurrent_sequences);
         let last = Dim("last tokens", mixer.conv_kernel.saturating_sub(1));
-        let mut lasting = |name, columns| keep(name, Shape::of([columns, last, sequences]), with.activation);
+        let mut lasting =
+            |name, columns| keep(name, Shape::of([columns, last, sequences]), with.activation);
         let convolved = mixer.conv_dim();
         if convolved > 0 {
             lasting("last values", sizes.inner);
@@ -336,7 +395,8 @@ impl State {
             MixerKind::Lfm2 => return,
             MixerKind::Rwkv => {
                 // transformers' own shapes, all as wide as the model.
-                let each = |count| Shape::of([sizes.hidden, Dim("kept of each column", count), sequences]);
+                let each =
+                    |count| Shape::of([sizes.hidden, Dim("kept of each column", count), sequences]);
                 keep("last tokens", each(2), with.activation);
                 return keep("sums and largest key", each(3), DType::Fp32);
             }

@@ -39,7 +39,15 @@ impl<'t> Tables<'t> {
     /// All tables that are there.
     pub fn all(&self) -> Vec<Var<'t>> {
         let rotary = self.rotary.iter().flat_map(|(cos, sin)| [cos.clone(), sin.clone()]);
-        let rest = [&self.mask, &self.alibi, &self.own_input, &self.chosen, &self.positions, &self.source, &self.before];
+        let rest = [
+            &self.mask,
+            &self.alibi,
+            &self.own_input,
+            &self.chosen,
+            &self.positions,
+            &self.source,
+            &self.before,
+        ];
         let unread = self.unread_rotary.iter().flat_map(|(cos, sin)| [cos.clone(), sin.clone()]);
         rotary.chain(rest.into_iter().flatten().cloned()).chain(unread).collect()
     }
@@ -50,10 +58,24 @@ impl<'t> Tables<'t> {
         let rotary = if like[0] { all.next().zip(all.next()) } else { None };
         let mut next = |there: bool| if there { all.next() } else { None };
         let (mask, alibi, own_input) = (next(like[1]), next(like[2]), next(like[3]));
-        let (chosen, positions, source, before) = (next(like[4]), next(like[5]), next(like[6]), next(like[7]));
+        let (chosen, positions, source, before) =
+            (next(like[4]), next(like[5]), next(like[6]), next(like[7]));
         let unread_rotary = if like[8] { all.next().zip(all.next()) } else { None };
         let (past, no_biases) = (None, None);
-        Self { rotary, mask, alibi, positions, past, own_input, chosen, no_biases, source, unread_rotary, before, layer }
+        Self {
+            rotary,
+            mask,
+            alibi,
+            positions,
+            past,
+            own_input,
+            chosen,
+            no_biases,
+            source,
+            unread_rotary,
+            before,
+            layer,
+        }
     }
 
     /// The keys and values that attention sees: with those of the cache before them, where there is one.
@@ -69,7 +91,18 @@ impl<'t> Tables<'t> {
     pub const fn kinds(&self) -> [bool; 9] {
         let [mask, alibi] = [self.mask.is_some(), self.alibi.is_some()];
         let [own_input, chosen] = [self.own_input.is_some(), self.chosen.is_some()];
-        let [positions, source, before] = [self.positions.is_some(), self.source.is_some(), self.before.is_some()];
-        [self.rotary.is_some(), mask, alibi, own_input, chosen, positions, source, before, self.unread_rotary.is_some()]
+        let [positions, source, before] =
+            [self.positions.is_some(), self.source.is_some(), self.before.is_some()];
+        [
+            self.rotary.is_some(),
+            mask,
+            alibi,
+            own_input,
+            chosen,
+            positions,
+            source,
+            before,
+            self.unread_rotary.is_some(),
+        ]
     }
 }

@@ -26,7 +26,8 @@ impl FeedForward {
         let (h, inner) = (with.h(), with.ffn());
         tape.at("Feed-forward up", sources::PYTORCH_AUTOGRAD);
         let mixes = ["inner mix", "feed-forward gate's mix"].map(|name| Mix::new(build, name));
-        let up = build.linear(("up weight", None), (inner, h), tape.form([with.b(), with.s(), inner]));
+        let up =
+            build.linear(("up weight", None), (inner, h), tape.form([with.b(), with.s(), inner]));
         let gate = build.linear(("feed-forward gate weight", None), (h, h), build.shapes.hidden);
         tape.at("Feed-forward down", sources::PYTORCH_AUTOGRAD);
         let down = build.linear(("down weight", None), (h, inner), build.shapes.hidden);
@@ -37,7 +38,8 @@ impl FeedForward {
         tape.at("Feed-forward up", sources::PYTORCH_AUTOGRAD);
         let before = shifted(x);
         let [inner, gate] = self.mixes.map(|mix| mix.run(tape, x, &before));
-        let inner = self.act.run(&{ self.up.run(&{ inner }).named("up output") }).named("down input");
+        let inner =
+            self.act.run(&{ self.up.run(&{ inner }).named("up output") }).named("down input");
         tape.at("Feed-forward down", sources::PYTORCH_AUTOGRAD);
         let value = self.down.run(&inner);
         let gate = self.gate.run(&{ gate }).apply(SIGMOID).named("feed-forward gate");
@@ -71,7 +73,12 @@ impl TimeMixed {
 }
 
 impl Block for TimeMixed {
-    fn run<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, _tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    fn run<'t>(
+        &self,
+        tape: &'t Tape,
+        hidden: &Var<'t>,
+        _tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>) {
         let hidden = match &self.first {
             Some(norm) => {
                 tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);

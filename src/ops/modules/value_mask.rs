@@ -61,9 +61,14 @@ impl ValueMask {
     pub fn beside<'t>(&self, tape: &'t Tape, values: &Var<'t>, tables: &Tables<'t>) -> Tables<'t> {
         tape.at("Mask of values", sources::PYTORCH_AUTOGRAD);
         let step = self.step.run(&values.clone().merge(self.columns, self.several));
-        let made = tape.read(self.rates).mul({ step }.apply(SOFTPLUS)).apply(EXP).swap(self.turned, self.several);
+        let made = tape
+            .read(self.rates)
+            .mul({ step }.apply(SOFTPLUS))
+            .apply(EXP)
+            .swap(self.turned, self.several);
         let later = tape.constant("later tokens", self.causal, DType::Mask);
-        let mut mask = made.expand(self.pairs).filled(&later).ordered(Order::Plain).named("mask of values");
+        let mut mask =
+            made.expand(self.pairs).filled(&later).ordered(Order::Plain).named("mask of values");
         drop(later);
         if let Some(best) = self.best {
             mask = self.largest(tape, mask, best);

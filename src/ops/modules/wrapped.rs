@@ -34,7 +34,11 @@ enum By<'t> {
 impl Wrapped {
     /// The adapter of matrices `[experts, output, input]` that stand for linear layers of these names; where names were joined in one
     /// matrix, each of them adds its rank.
-    pub fn of_experts(build: &Build<'_>, names: &[Targets], [experts, output, input]: [Dim; 3]) -> Option<Self> {
+    pub fn of_experts(
+        build: &Build<'_>,
+        names: &[Targets],
+        [experts, output, input]: [Dim; 3],
+    ) -> Option<Self> {
         let tuning = build.with.tuning;
         let found = names.iter().filter(|name| name.meets(tuning.target_modules)).count();
         if !finds(build) || found == 0 {
@@ -59,7 +63,11 @@ impl Wrapped {
         Some(Self::made(build, [[r, input], [experts, r]], (whole, None)))
     }
 
-    fn made(build: &Build<'_>, [down, up]: [[Dim; 2]; 2], (whole, factors): (Form, Option<[Form; 2]>)) -> Self {
+    fn made(
+        build: &Build<'_>,
+        [down, up]: [[Dim; 2]; 2],
+        (whole, factors): (Form, Option<[Form; 2]>),
+    ) -> Self {
         let (tape, tuning) = (build.tape, build.with.tuning);
         let dtype = tuning.adapter_dtype.unwrap_or(build.with.parameter);
         let frozen = tape.freeze(false);
@@ -83,7 +91,10 @@ impl Wrapped {
             // Experts lie side by side in the columns of the second matrix.
             Some([left, right]) => {
                 let left = up.heads(left, true).cast_as(format, "adapter B in the weight's format");
-                By::Factors([left, down.view(right).cast_as(format, "adapter A in the weight's format")])
+                By::Factors([
+                    left,
+                    down.view(right).cast_as(format, "adapter A in the weight's format"),
+                ])
             }
         };
         Update { weight, whole: self.whole, by }
@@ -97,7 +108,10 @@ impl<'t> Update<'t> {
             By::Sum(update) => tape.read(self.weight).add(update.clone()).named("adapted weight"),
             By::Factors([left, right]) => {
                 let before = tape.multiplies(Factors::Adapter);
-                let adapted = left.clone().scaled_matrices(right.clone(), self.whole).named("adapted expert weights");
+                let adapted = left
+                    .clone()
+                    .scaled_matrices(right.clone(), self.whole)
+                    .named("adapted expert weights");
                 tape.multiplies(before);
                 adapted
             }

@@ -2,7 +2,10 @@
 
 use super::Order;
 use super::keeps::KeepsProducts;
-use super::state::{Arrival, Grad, Kind, NONE, Node, Operand, Recording, Rule, State, Storage, When, as_leaf, at, count};
+use super::state::{
+    Arrival, Grad, Kind, NONE, Node, Operand, Recording, Rule, State, Storage, When, as_leaf, at,
+    count,
+};
 use super::{Form, Param, Tape, Var};
 use crate::config::Dispatch;
 use crate::units::DType;
@@ -33,7 +36,16 @@ impl Tape {
             let storage = state.allocate("gradient of the loss", loss.form, loss.dtype);
             // `loss.backward()` holds it to the end.
             state.hold(storage);
-            state.start(loss.node, Grad { storage, form: loss.form, dtype: loss.dtype, order: Order::Plain, is_view: false });
+            state.start(
+                loss.node,
+                Grad {
+                    storage,
+                    form: loss.form,
+                    dtype: loss.dtype,
+                    order: Order::Plain,
+                    is_view: false,
+                },
+            );
             storage
         };
         let mut here = None;
@@ -92,7 +104,8 @@ impl Tape {
     }
 
     fn recompute(&self, frame: u32, model: &dyn Model) {
-        let before = frame.checked_sub(1).filter(|before| self.state.borrow().waits_for(frame, *before));
+        let before =
+            frame.checked_sub(1).filter(|before| self.state.borrow().waits_for(frame, *before));
         if let Some(before) = before {
             self.recompute(before, model);
         }
@@ -100,9 +113,11 @@ impl Tape {
             let mut state = self.state.borrow_mut();
             let Some(found) = state.frames.get_mut(at(frame)) else { return };
             found.recomputed = true;
-            let (wanted, inputs, part, last) = (found.saves, found.inputs.clone(), found.part.clone(), found.last);
+            let (wanted, inputs, part, last) =
+                (found.saves, found.inputs.clone(), found.part.clone(), found.last);
             let (wants, keeps) = (found.wanted, !found.kept.is_empty());
-            let compiled = state.nodes.get(at(last).saturating_sub(1)).is_some_and(|node| node.compiled);
+            let compiled =
+                state.nodes.get(at(last).saturating_sub(1)).is_some_and(|node| node.compiled);
             // A compiler leaves out tensors that nobody reads.
             let to_the_end = if compiled { state.whole_again } else { state.to_the_end };
             let wanted = if to_the_end { NONE } else { wanted };
@@ -113,16 +128,22 @@ impl Tape {
         };
         let op = self.state.borrow().op;
         if let Some(part) = part {
-            let again = |(storage, (form, dtype, order, wanted)): (&u32, &(Form, DType, Order, bool))| {
-                let input = self.again(*storage, *form, *dtype).ordered(*order);
-                if *wanted { input.wanted() } else { input }
-            };
+            let again =
+                |(storage, (form, dtype, order, wanted)): (&u32, &(Form, DType, Order, bool))| {
+                    let input = self.again(*storage, *form, *dtype).ordered(*order);
+                    if *wanted { input.wanted() } else { input }
+                };
             let inputs = inputs.iter().zip(&part.inputs).map(again).collect();
             self.means(part.copies);
             part.again.run(self, inputs);
             self.means((0, 0, 0));
         } else if let Some(storage) = inputs.first() {
-            let found = self.state.borrow().storages.get(at(*storage)).map(|found| (found.form, found.dtype));
+            let found = self
+                .state
+                .borrow()
+                .storages
+                .get(at(*storage))
+                .map(|found| (found.form, found.dtype));
             let (form, dtype) = found.unwrap_or((0, DType::Fp32));
             let input = self.again(*storage, form, dtype);
             model.recompute(self, at(frame), if wants { input.wanted() } else { input });
@@ -149,7 +170,8 @@ impl State {
     /// The layer of a node that has a gradient, and the frame it needs recomputed.
     fn ready(&self, node: u32) -> Option<(u16, Option<u32>)> {
         let node = self.nodes.get(at(node)).filter(|node| node.grad.is_some())?;
-        let wants = |frame: &u32| self.frames.get(at(*frame)).is_some_and(|frame| !frame.recomputed);
+        let wants =
+            |frame: &u32| self.frames.get(at(*frame)).is_some_and(|frame| !frame.recomputed);
         Some((node.layer, Some(node.frame).filter(|frame| node.saves > 0 && wants(frame))))
     }
 
@@ -160,7 +182,13 @@ impl State {
     }
 
     /// Plays a script; the tensor that is left is its result.
-    pub(super) fn play(&mut self, steps: &[i8], name: &'static str, form: Form, dtype: DType) -> u32 {
+    pub(super) fn play(
+        &mut self,
+        steps: &[i8],
+        name: &'static str,
+        form: Form,
+        dtype: DType,
+    ) -> u32 {
         let mut slots = [NONE; 16];
         let mut last = NONE;
         for step in steps {
@@ -194,8 +222,13 @@ impl State {
             return;
         }
         if node.rule == Rule::Leaf {
-            let shared = self.storages.get(at(grad.storage)).is_some_and(|storage| storage.refs > 1);
-            let kept = if shared { self.fresh((grad.form, grad.dtype), grad.order).storage } else { grad.storage };
+            let shared =
+                self.storages.get(at(grad.storage)).is_some_and(|storage| storage.refs > 1);
+            let kept = if shared {
+                self.fresh((grad.form, grad.dtype), grad.order).storage
+            } else {
+                grad.storage
+            };
             if shared {
                 self.release(grad.storage);
             }
@@ -210,7 +243,9 @@ impl State {
         }
         for (operand, made) in node.operands.iter().zip(&mut made) {
             let wanted = made.as_mut().filter(|_| operand.node != NONE);
-            if let Some(grad) = wanted.filter(|grad| grad.form != operand.form || grad.dtype != operand.dtype) {
+            if let Some(grad) =
+                wanted.filter(|grad| grad.form != operand.form || grad.dtype != operand.dtype)
+            {
                 *grad = self.fit(*grad, *operand);
             }
         }
@@ -247,9 +282,10 @@ impl State {
             // The product's operands are merged over sequences and heads, which a transposed gradient does not allow.
             Rule::Matmul { batched: true, .. } => grad.order != Order::Plain,
             // Complex numbers are seen in what lies side by side, not in a part of a tensor.
-            Rule::Times => {
-                self.storages.get(at(grad.storage)).is_some_and(|whole| self.elements(whole.form) > self.elements(grad.form))
-            }
+            Rule::Times => self
+                .storages
+                .get(at(grad.storage))
+                .is_some_and(|whole| self.elements(whole.form) > self.elements(grad.form)),
             _ => false,
         };
         if copied {
@@ -292,13 +328,16 @@ impl State {
             self.reads(1, (grad.form, grad.dtype));
             let summed = self.fresh((operand.form, grad.dtype), Order::Plain);
             let (rows, columns) = (self.elements(grad.form), self.elements(operand.form));
-            if self.last(operand.form, 0) > 1 && self.last(operand.form, 0) == self.last(grad.form, 0) {
+            if self.last(operand.form, 0) > 1
+                && self.last(operand.form, 0) == self.last(grad.form, 0)
+            {
                 self.sum_over_rows(rows / columns.max(1), columns);
             }
             self.release(grad.storage);
             grad = summed;
         }
-        let as_made = self.arrival == (Arrival::Pending { as_made: true }) && as_leaf(operand.node).is_some();
+        let as_made =
+            self.arrival == (Arrival::Pending { as_made: true }) && as_leaf(operand.node).is_some();
         if grad.dtype != operand.dtype && !as_made {
             self.reads(1, (grad.form, grad.dtype));
             let cast = self.fresh((operand.form, operand.dtype), grad.order);
@@ -342,7 +381,9 @@ impl State {
     /// under a tracker are of a subclass and are never added to.
     fn is_added_to_in_place(&self, before: Grad) -> bool {
         let storage = self.storages.get(at(before.storage));
-        let own = |storage: &Storage| storage.refs == 1 && self.elements(storage.form) == self.elements(before.form);
+        let own = |storage: &Storage| {
+            storage.refs == 1 && self.elements(storage.form) == self.elements(before.form)
+        };
         self.dispatch == Dispatch::Cuda && !before.is_view && storage.is_some_and(own)
     }
 
@@ -375,8 +416,13 @@ impl State {
                 fresh
             }
             Arrival::Kept | Arrival::Pending { .. } => {
-                let shared = self.storages.get(at(grad.storage)).is_some_and(|storage| storage.refs > 1);
-                let kept = if shared { self.fresh((grad.form, grad.dtype), Order::Plain).storage } else { grad.storage };
+                let shared =
+                    self.storages.get(at(grad.storage)).is_some_and(|storage| storage.refs > 1);
+                let kept = if shared {
+                    self.fresh((grad.form, grad.dtype), Order::Plain).storage
+                } else {
+                    grad.storage
+                };
                 if !shared {
                     self.hold(grad.storage);
                 }

@@ -13,7 +13,12 @@ impl Tape {
     /// Runs a block under checkpointing: only its input is kept, and it runs again in backward.
     ///
     /// `beside` are the further tensors that it reads.
-    pub fn checkpoint<'t, T>(&'t self, input: &Var<'t>, beside: &[Var<'t>], block: impl FnOnce(&'t Self, &Var<'t>) -> T) -> T {
+    pub fn checkpoint<'t, T>(
+        &'t self,
+        input: &Var<'t>,
+        beside: &[Var<'t>],
+        block: impl FnOnce(&'t Self, &Var<'t>) -> T,
+    ) -> T {
         self.state.borrow_mut().keep_as_input(input.storage);
         let inputs = std::iter::once(input).chain(beside).map(|input| input.storage).collect();
         self.open_frame(inputs, None, input.node != NONE);
@@ -23,9 +28,17 @@ impl Tape {
     }
 
     /// Runs a part of a block under checkpointing.
-    pub fn checkpoint_part<T>(&self, again: Rc<dyn Again>, inputs: &[&Var<'_>], part: impl FnOnce() -> T) -> T {
+    pub fn checkpoint_part<T>(
+        &self,
+        again: Rc<dyn Again>,
+        inputs: &[&Var<'_>],
+        part: impl FnOnce() -> T,
+    ) -> T {
         let copies = self.state.borrow().copies;
-        let shapes = inputs.iter().map(|input| (input.form, input.dtype, input.order, input.node != NONE)).collect();
+        let shapes = inputs
+            .iter()
+            .map(|input| (input.form, input.dtype, input.order, input.node != NONE))
+            .collect();
         let part_of = Part { again, inputs: shapes, copies };
         self.open_frame(inputs.iter().map(|input| input.storage).collect(), Some(part_of), true);
         let output = part();

@@ -8,7 +8,9 @@
 //! remembers what it is made from. It takes memory when something needs it, gives it back in forward as soon as only backward will ask
 //! again, and holds what it is made from as long as anybody can still ask.
 
-use super::state::{Entry, Grad, Kind, NONE, Node, Operand, Rule, State, Storage, as_leaf, at, count};
+use super::state::{
+    Entry, Grad, Kind, NONE, Node, Operand, Rule, State, Storage, as_leaf, at, count,
+};
 use super::{Form, Tape, Var};
 use crate::units::DType;
 
@@ -31,7 +33,12 @@ pub(super) struct Fusion {
 
 impl Tape {
     /// Runs a part of the step as one compiled graph: `part` is given the input and gives the output, which are in memory.
-    pub fn compiled<'t>(&'t self, compiles: bool, input: &Var<'t>, part: impl FnOnce(&Var<'t>) -> Var<'t>) -> Var<'t> {
+    pub fn compiled<'t>(
+        &'t self,
+        compiles: bool,
+        input: &Var<'t>,
+        part: impl FnOnce(&Var<'t>) -> Var<'t>,
+    ) -> Var<'t> {
         if !compiles {
             return part(input);
         }
@@ -146,7 +153,8 @@ impl State {
         let mut before: Vec<u32> = sources.iter().flat_map(|source| self.cut(*source)).collect();
         before.sort_unstable();
         before.dedup();
-        let weighed = |kept: &Storage| kept.bytes.saturating_mul(1 + u64::from(kept.fusion != NONE));
+        let weighed =
+            |kept: &Storage| kept.bytes.saturating_mul(1 + u64::from(kept.fusion != NONE));
         let weight = |id: &u32| self.storages.get(at(*id)).map_or(0, weighed);
         let of_these = before.iter().map(weight).fold(0, u64::saturating_add);
         if before.is_empty() || of_these < weight(&id) { before } else { vec![id] }
@@ -161,7 +169,10 @@ impl State {
 
     /// Takes memory for a tensor that a kernel reads, if it has none.
     pub(super) fn need(&mut self, id: u32) {
-        if self.fusions.is_empty() || self.stopped || self.fusion(id).is_none_or(|fusion| fusion.made.is_some()) {
+        if self.fusions.is_empty()
+            || self.stopped
+            || self.fusion(id).is_none_or(|fusion| fusion.made.is_some())
+        {
             return;
         }
         let kind = self.kind;
@@ -176,7 +187,15 @@ impl State {
             // Made in another part of the step it is another tensor.
             Some(found) => {
                 let (op, layer) = (self.op, self.layer);
-                self.storages.push(Storage { kind, born: kind, op, taken_in: op, layer, fusion: NONE, ..found });
+                self.storages.push(Storage {
+                    kind,
+                    born: kind,
+                    op,
+                    taken_in: op,
+                    layer,
+                    fusion: NONE,
+                    ..found
+                });
                 count(self.storages.len()) - 1
             }
             None => id,
@@ -184,12 +203,17 @@ impl State {
         let Some(fusion) = self.fusion(id) else { return };
         (fusion.made, fusion.again) = (Some(made), true);
         // In backward nothing is made twice.
-        let mut sources = if kind == Kind::Activation { Vec::new() } else { std::mem::take(&mut fusion.sources) };
+        let mut sources =
+            if kind == Kind::Activation { Vec::new() } else { std::mem::take(&mut fusion.sources) };
         // The tensor is written over one that nobody reads any more (`can_inplace` in
         // `torch/_inductor/scheduler.py`).
-        let bytes = |id: u32| self.storages.get(at(id)).map(|storage| (storage.bytes, storage.refs, storage.fusion));
+        let bytes = |id: u32| {
+            self.storages.get(at(id)).map(|storage| (storage.bytes, storage.refs, storage.fusion))
+        };
         let size = bytes(id).map(|(bytes, ..)| (bytes, 1, NONE));
-        if let Some(over) = sources.iter().position(|source| size.is_some() && bytes(*source) == size) {
+        if let Some(over) =
+            sources.iter().position(|source| size.is_some() && bytes(*source) == size)
+        {
             let over = sources.swap_remove(over);
             self.release_weakly(over);
         }
@@ -207,7 +231,11 @@ impl State {
 
     /// The tensors that must be in memory while that one is made.
     fn called_before(&self, id: u32, found: &mut Vec<u32>) {
-        let fusion = |id: u32| self.fusions.get(at(self.storages.get(at(id))?.fusion)).filter(|fusion| fusion.made.is_none());
+        let fusion = |id: u32| {
+            self.fusions
+                .get(at(self.storages.get(at(id))?.fusion))
+                .filter(|fusion| fusion.made.is_none())
+        };
         for source in fusion(id).map_or(&[][..], |unmade| &unmade.sources) {
             match fusion(*source) {
                 Some(unmade) if unmade.called => found.push(*source),
@@ -230,9 +258,14 @@ impl State {
         if self.recording.is_none() || self.stopped || self.whole_again {
             return Vec::new();
         }
-        let unmade: Vec<u32> =
-            operands.iter().copied().filter(|id| self.fusion(*id).is_some_and(|found| found.made.is_none())).collect();
-        let shapes = unmade.iter().filter_map(|id| self.storages.get(at(*id)).map(|found| (found.name, found.form, found.dtype)));
+        let unmade: Vec<u32> = operands
+            .iter()
+            .copied()
+            .filter(|id| self.fusion(*id).is_some_and(|found| found.made.is_none()))
+            .collect();
+        let shapes = unmade.iter().filter_map(|id| {
+            self.storages.get(at(*id)).map(|found| (found.name, found.form, found.dtype))
+        });
         let shapes: Vec<_> = shapes.collect();
         shapes.into_iter().map(|(name, form, dtype)| self.allocate(name, form, dtype)).collect()
     }
@@ -252,7 +285,11 @@ impl State {
     /// A product or attention's kernel reads it. Backward's kernels will read it again, so that it is kept as it is
     /// (`ban_if_materialized_backward`), but in a checkpointed part, of which nothing is kept that the policy does not name.
     pub(super) fn kernel_reads(&mut self, id: u32) {
-        if self.whole_again || (self.open_frame.is_none() && self.recording.is_none()) { self.settle(id) } else { self.need(id) }
+        if self.whole_again || (self.open_frame.is_none() && self.recording.is_none()) {
+            self.settle(id)
+        } else {
+            self.need(id)
+        }
     }
 
     /// Makes it an ordinary tensor in memory, made from nothing.
@@ -318,7 +355,11 @@ impl State {
         } else {
             let parts = self.joined.iter().flatten().map(|part| part.storage);
             let saved = node.saved.iter().take(usize::from(node.saves)).copied();
-            let sources: Vec<u32> = parts.chain(saved).chain([grad.storage]).filter(|storage| *storage != NONE).collect();
+            let sources: Vec<u32> = parts
+                .chain(saved)
+                .chain([grad.storage])
+                .filter(|storage| *storage != NONE)
+                .collect();
             self.fuse(&sources);
         }
         self.formula(node, grad)
@@ -330,18 +371,26 @@ impl State {
         let [input, weight, bias] = node.operands;
         self.need(grad.storage);
         let saved = usize::from(node.saves);
-        let again =
-            node.saved.iter().take(saved).copied().find(|id| self.fusion(*id).is_some_and(|fusion| fusion.made.is_none()));
+        let again = node
+            .saved
+            .iter()
+            .take(saved)
+            .copied()
+            .find(|id| self.fusion(*id).is_some_and(|fusion| fusion.made.is_none()));
         let Some(again) = again else { return self.formula(node, grad) };
         let [mut of_input, mut of_weight] = [None, None];
         if input.node != NONE {
-            of_input = self.formula(&Node { operands: [input, Operand::NOTHING, Operand::NOTHING], ..*node }, grad)[0];
+            of_input = self.formula(
+                &Node { operands: [input, Operand::NOTHING, Operand::NOTHING], ..*node },
+                grad,
+            )[0];
         }
         let gradients = self.shapes_of_origins(again);
         self.need(again);
         self.made_beside(&gradients);
         if weight.node != NONE {
-            of_weight = self.formula(&Node { operands: [Operand::NOTHING, weight, bias], ..*node }, grad)[1];
+            of_weight = self
+                .formula(&Node { operands: [Operand::NOTHING, weight, bias], ..*node }, grad)[1];
         }
         let of_bias = (bias.node != NONE).then(|| self.alias(grad, grad.form));
         [of_input, of_weight, of_bias]
@@ -350,17 +399,21 @@ impl State {
     /// The shapes of the activations in memory that a tensor is made from.
     pub(super) fn shapes_of_origins(&self, id: u32) -> Vec<(Form, DType)> {
         let mut origins = Vec::new();
-        let fusion = self.storages.get(at(id)).and_then(|storage| self.fusions.get(at(storage.fusion)));
+        let fusion =
+            self.storages.get(at(id)).and_then(|storage| self.fusions.get(at(storage.fusion)));
         for source in fusion.map_or(&[][..], |fusion| &fusion.sources) {
             self.origins(*source, &mut origins);
         }
-        let shapes = origins.into_iter().filter_map(|id| self.storages.get(at(id)).map(|found| (found.form, found.dtype)));
+        let shapes = origins
+            .into_iter()
+            .filter_map(|id| self.storages.get(at(id)).map(|found| (found.form, found.dtype)));
         shapes.collect()
     }
 
     /// Gradients of those shapes that the current kernel makes as well.
     pub(super) fn made_beside(&mut self, shapes: &[(Form, DType)]) {
-        let gradients: Vec<u32> = shapes.iter().map(|(form, dtype)| self.allocate("gradient", *form, *dtype)).collect();
+        let gradients: Vec<u32> =
+            shapes.iter().map(|(form, dtype)| self.allocate("gradient", *form, *dtype)).collect();
         for gradient in gradients {
             self.release(gradient);
         }
@@ -368,7 +421,8 @@ impl State {
 
     /// True for a tensor that is fused away, and true if it is in no memory now.
     pub(super) fn is_fused(&self, id: u32) -> (bool, bool) {
-        let fusion = self.storages.get(at(id)).and_then(|storage| self.fusions.get(at(storage.fusion)));
+        let fusion =
+            self.storages.get(at(id)).and_then(|storage| self.fusions.get(at(storage.fusion)));
         (fusion.is_some(), fusion.is_some_and(|fusion| fusion.made.is_none()))
     }
 
@@ -410,7 +464,8 @@ impl State {
     /// True if a parameter's gradient is a sum that a compiled part adds up in its last kernel,
     /// with the sum of its input. The gradient is noted and waits for that kernel.
     pub(super) fn waits_for_the_end(&mut self, param: u32, grad: Grad) -> bool {
-        let waits = self.compiled && self.fusion(grad.storage).is_some_and(|fusion| fusion.made.is_none());
+        let waits =
+            self.compiled && self.fusion(grad.storage).is_some_and(|fusion| fusion.made.is_none());
         if waits {
             self.at_the_end.push((param, grad));
         }
@@ -435,9 +490,12 @@ impl State {
         match rule {
             Rule::Kernel { attends, .. } => !matches!(attends, super::Attends::No),
             // TorchInductor does not generate code for complex numbers.
-            Rule::Times | Rule::Linear { .. } | Rule::Grouped(_) | Rule::Matmul { .. } | Rule::Packed(_) | Rule::Float8(_) => {
-                true
-            }
+            Rule::Times
+            | Rule::Linear { .. }
+            | Rule::Grouped(_)
+            | Rule::Matmul { .. }
+            | Rule::Packed(_)
+            | Rule::Float8(_) => true,
             _ => false,
         }
     }

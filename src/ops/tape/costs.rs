@@ -39,7 +39,8 @@ pub(crate) struct Costs {
 impl Tape {
     /// From here on costs are recorded; `sight`: pairs of query and key that one head sees, and tokens of a text.
     pub fn record_costs(&self, sight: (u64, u64)) {
-        self.state.borrow_mut().costs = Some(Box::new(Costs { all: Vec::with_capacity(256), sight, ..Costs::default() }));
+        self.state.borrow_mut().costs =
+            Some(Box::new(Costs { all: Vec::with_capacity(256), sight, ..Costs::default() }));
     }
 
     /// Queries of that layer see all of so many tokens, which are not those of the text.
@@ -75,7 +76,10 @@ impl State {
     }
 
     fn bytes(&self, operands: &[Operand; 3]) -> u64 {
-        operands.iter().map(|operand| self.size(operand.form, operand.dtype)).fold(0, u64::saturating_add)
+        operands
+            .iter()
+            .map(|operand| self.size(operand.form, operand.dtype))
+            .fold(0, u64::saturating_add)
     }
 
     pub(super) fn last(&self, form: Form, skip: usize) -> u64 {
@@ -97,9 +101,18 @@ impl State {
     }
 
     /// A message of a tensor of that shape among tensor-parallel ranks.
-    pub(super) fn send(&mut self, collective: Collective, (form, dtype): (Form, DType), backward: bool, behind: Behind) {
+    pub(super) fn send(
+        &mut self,
+        collective: Collective,
+        (form, dtype): (Form, DType),
+        backward: bool,
+        behind: Behind,
+    ) {
         let bytes = self.size(form, dtype);
-        self.spend_in(backward, Work::Exchange(Exchange { collective, group: Group::Tensor, bytes, behind }));
+        self.spend_in(
+            backward,
+            Work::Exchange(Exchange { collective, group: Group::Tensor, bytes, behind }),
+        );
     }
 
     fn stream(&mut self, bytes: u64) {
@@ -161,13 +174,17 @@ impl State {
     /// The product of that rule, if it is one.
     fn product_of(&self, rule: Rule, [a, b, _]: &[Operand; 3]) -> Option<Product> {
         match rule {
-            Rule::Grouped(_) | Rule::Float8(_) | Rule::Patched => Some(self.linear_product(a.form, b.form)),
+            Rule::Grouped(_) | Rule::Float8(_) | Rule::Patched => {
+                Some(self.linear_product(a.form, b.form))
+            }
             Rule::Linear { gathered, .. } => {
                 let product = self.linear_product(gathered.unwrap_or(a.form), b.form);
                 Some(Product { narrow: !self.casts_apart, ..product })
             }
             Rule::Packed(packed) => Some(self.linear_product(a.form, packed.whole)),
-            Rule::Matmul { transposed, .. } => Some(self.batched_product(a.form, self.last(b.form, usize::from(transposed)))),
+            Rule::Matmul { transposed, .. } => {
+                Some(self.batched_product(a.form, self.last(b.form, usize::from(transposed))))
+            }
             _ => None,
         }
     }
@@ -184,11 +201,24 @@ impl State {
     fn batched_product(&self, a: Form, columns: u64) -> Product {
         let (depth, rows) = (self.last(a, 0), self.last(a, 1));
         let count = (self.elements(a) / depth.saturating_mul(rows).max(1)).max(1);
-        Product { count, at_once: count, rows, columns, depth, of: Operands::Activations, narrow: false }
+        Product {
+            count,
+            at_once: count,
+            rows,
+            columns,
+            depth,
+            of: Operands::Activations,
+            narrow: false,
+        }
     }
 
     /// A kernel written by hand runs: attention where it multiplies, otherwise one that streams.
-    pub(super) fn kernel_runs(&mut self, operands: &[Operand; 3], results: &[(&str, Form, DType)], attends: bool) {
+    pub(super) fn kernel_runs(
+        &mut self,
+        operands: &[Operand; 3],
+        results: &[(&str, Form, DType)],
+        attends: bool,
+    ) {
         if self.costs.is_none() {
             return;
         }
@@ -205,9 +235,15 @@ impl State {
         let (rows, query_width, value_width) =
             (self.last(queries.form, 1), self.last(queries.form, 0), self.last(values.form, 0));
         let heads = self.elements(queries.form) / rows.saturating_mul(query_width).max(1);
-        let sight = |costs: &Costs| costs.beside.filter(|beside| self.layer >= beside.0).map_or(costs.sight, |beside| beside.1);
+        let sight = |costs: &Costs| {
+            costs
+                .beside
+                .filter(|beside| self.layer >= beside.0)
+                .map_or(costs.sight, |beside| beside.1)
+        };
         let (mut pairs, mut seq_length) = self.costs.as_deref().map_or((0, 0), sight);
-        let of_source = self.costs.as_ref().is_some_and(|costs| costs.of_source.contains(&self.layer));
+        let of_source =
+            self.costs.as_ref().is_some_and(|costs| costs.of_source.contains(&self.layer));
         if of_source || self.op_name(self.op).0 == CROSSES[0] {
             // The source is seen as a whole, by itself and by the decoder.
             seq_length = self.last(keys.form, 1);
@@ -221,12 +257,18 @@ impl State {
         if self.costs.is_none() {
             return;
         }
-        let saved = node.saved.iter().take(usize::from(node.saves)).filter_map(|saved| self.storages.get(at(*saved)));
+        let saved = node
+            .saved
+            .iter()
+            .take(usize::from(node.saves))
+            .filter_map(|saved| self.storages.get(at(*saved)));
         let mut saved = saved.map(|storage| storage.bytes);
         let incoming = self.size(grad.0, grad.1);
         let (first, rest) = (saved.next().unwrap_or(0), saved.sum());
         match node.rule {
-            Rule::Kernel { attends, .. } => self.kernel_runs_back(node, attends != Attends::No, [incoming, first, rest]),
+            Rule::Kernel { attends, .. } => {
+                self.kernel_runs_back(node, attends != Attends::No, [incoming, first, rest])
+            }
             Rule::Exchanged(before) => self.counted(usize::from(before) + 1),
             _ => self.counted(0),
         }
@@ -257,30 +299,45 @@ impl State {
 
     /// The product of one operand's gradient runs.
     pub(super) fn multiplies_back(&mut self, node: &Node, of: Operand) {
-        let product = if self.costs.is_some() { self.product_of(node.rule, &node.operands) } else { None };
+        let product =
+            if self.costs.is_some() { self.product_of(node.rule, &node.operands) } else { None };
         if let Some([first, second]) = product.map(|product| product.backward()) {
-            self.spend(Work::Product(if of.node == node.operands[1].node { second } else { first }));
+            self.spend(Work::Product(if of.node == node.operands[1].node {
+                second
+            } else {
+                first
+            }));
             self.counted(1);
         }
     }
 
     /// A loss whose kernel makes the product of the head in forward and again in backward, where it multiplies for the gradients of both
     /// operands, too. No logits are written.
-    pub(super) fn loss_without_logits(&mut self, [hidden, weight]: [Operand; 2], wanted: [bool; 2]) {
+    pub(super) fn loss_without_logits(
+        &mut self,
+        [hidden, weight]: [Operand; 2],
+        wanted: [bool; 2],
+    ) {
         if self.costs.is_none() {
             return;
         }
         let product = self.linear_product(hidden.form, weight.form);
         self.spend(Work::Product(product));
         self.spend(Work::Product(product));
-        for (product, _) in product.backward().into_iter().zip(wanted).filter(|(_, wanted)| *wanted) {
+        for (product, _) in product.backward().into_iter().zip(wanted).filter(|(_, wanted)| *wanted)
+        {
             self.spend(Work::Product(product));
         }
     }
 
     /// A loss in chunks of that shape: each is multiplied, read twice and overwritten with its gradient, from which those of both operands
     /// are made. The weight's is added up over the chunks.
-    pub(super) fn loss_in_chunks(&mut self, [hidden, weight]: [Operand; 2], chunk: Form, wanted: [bool; 2]) {
+    pub(super) fn loss_in_chunks(
+        &mut self,
+        [hidden, weight]: [Operand; 2],
+        chunk: Form,
+        wanted: [bool; 2],
+    ) {
         if self.costs.is_none() {
             return;
         }
@@ -289,11 +346,13 @@ impl State {
         let count = whole.rows.div_ceil(rows);
         let product = Product { count, at_once: 1, rows, narrow: false, ..whole };
         self.spend(Work::Product(product));
-        for (product, _) in product.backward().into_iter().zip(wanted).filter(|(_, wanted)| *wanted) {
+        for (product, _) in product.backward().into_iter().zip(wanted).filter(|(_, wanted)| *wanted)
+        {
             self.spend(Work::Product(product));
         }
         let logits = whole.rows.saturating_mul(whole.columns).saturating_mul(BYTES_OF_A_LOGIT);
-        let sums = if wanted[1] { self.size(weight.form, weight.dtype).saturating_mul(count) } else { 0 };
+        let sums =
+            if wanted[1] { self.size(weight.form, weight.dtype).saturating_mul(count) } else { 0 };
         self.spend(Work::Stream { bytes: logits.saturating_add(sums), kernels: count });
     }
 }

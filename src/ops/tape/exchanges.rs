@@ -28,7 +28,12 @@ impl Var<'_> {
     pub fn summed_in_backward(self) -> Self {
         let form = self.form;
         let shape = (form, self.dtype);
-        self.tape.state.borrow_mut().send(Collective::AllReduce, shape, true, Behind::WeightGradient);
+        self.tape.state.borrow_mut().send(
+            Collective::AllReduce,
+            shape,
+            true,
+            Behind::WeightGradient,
+        );
         self.view_as(Rule::Exchanged(1), form)
     }
 

@@ -36,9 +36,13 @@ impl Var<'_> {
         } else if state.compiled {
             state.fused_casts([x.form, weight.form], float8)
         } else {
-            [state.cast_input((x.form, x.dtype)), state.cast_weight((weight.form, weight.dtype), float8)]
+            [
+                state.cast_input((x.form, x.dtype)),
+                state.cast_weight((weight.form, weight.dtype), float8),
+            ]
         };
-        let node = state.node(Rule::Float8(float8), [x.operand(), weight.operand(), Operand::NOTHING]);
+        let node =
+            state.node(Rule::Float8(float8), [x.operand(), weight.operand(), Operand::NOTHING]);
         state.count_weights(form, weight.form);
         // A compiler is shown which tensors are saved; PyTorch saves the tensors that a function
         // wants after it has run.
@@ -76,7 +80,11 @@ impl State {
 
     /// A weight is cast as it is multiplied, transposed; one that was gathered in float8 is there.
     fn cast_weight(&mut self, shape: (Form, DType), float8: Float8) -> u32 {
-        if float8.gathers { NONE } else { self.cast_to_float8(shape, Lies::Transposed, float8.is_tensorwise()) }
+        if float8.gathers {
+            NONE
+        } else {
+            self.cast_to_float8(shape, Lies::Transposed, float8.is_tensorwise())
+        }
     }
 
     /// `hp_tensor_to_float8_dynamic`: the largest magnitude, a product with the scale in fp32, its limits, and the cast itself.
@@ -114,7 +122,12 @@ impl State {
     }
 
     /// The gradients of such a product: of the input, then of the weight.
-    pub(super) fn float8_back(&mut self, node: &Node, grad: Grad, float8: Float8) -> [Option<Grad>; 3] {
+    pub(super) fn float8_back(
+        &mut self,
+        node: &Node,
+        grad: Grad,
+        float8: Float8,
+    ) -> [Option<Grad>; 3] {
         let [a, b, _] = node.operands;
         let gradient = (grad.form, grad.dtype);
         let first = self.cast_input(gradient);
@@ -156,7 +169,11 @@ impl State {
     /// A product of backward. Of rows that are scaled one by one it is scaled behind, by a tensor of its shape in fp32
     /// (`addmm_float8_unwrapped`: the kernel that scales rows is slow without fast accumulation).
     fn float8_product(&mut self, node: &Node, of: Operand, float8: Float8) -> Grad {
-        let scales = if float8.is_tensorwise() { NONE } else { self.allocate("scales of a product", of.form, DType::Fp32) };
+        let scales = if float8.is_tensorwise() {
+            NONE
+        } else {
+            self.allocate("scales of a product", of.form, DType::Fp32)
+        };
         self.multiplies_back(node, of);
         let made = self.fresh((of.form, of.dtype), Order::Plain);
         self.multiply_with_workspace(true);
@@ -166,23 +183,33 @@ impl State {
 
     /// The casts of a compiled product: kernels that make the operands make them as well, so that nothing stands beside.
     fn fused_casts(&mut self, [x, weight]: [Form; 2], float8: Float8) -> [u32; 2] {
-        let cast = |state: &mut Self, form: Form| state.allocate("cast to float8", form, DType::Fp8);
+        let cast =
+            |state: &mut Self, form: Form| state.allocate("cast to float8", form, DType::Fp8);
         [cast(self, x), if float8.gathers { NONE } else { cast(self, weight) }]
     }
 
     /// The gradients of a compiled product. Backward casts the gradient twice, once for each order in which it is multiplied; one that
     /// is fused away and that nothing else reads is never written in another format, so that its memory stands for both.
-    pub(super) fn compiled_float8_back(&mut self, node: &Node, grad: Grad, float8: Float8) -> [Option<Grad>; 3] {
+    pub(super) fn compiled_float8_back(
+        &mut self,
+        node: &Node,
+        grad: Grad,
+        float8: Float8,
+    ) -> [Option<Grad>; 3] {
         let [a, b, _] = node.operands;
         let high = float8.recipe == Float8Recipe::RowwiseWithGwHp;
         let fused = self.is_fused(grad.storage).0;
-        let alone = fused && !high && self.storages.get(at(grad.storage)).is_some_and(|found| found.refs == 1);
+        let alone = fused
+            && !high
+            && self.storages.get(at(grad.storage)).is_some_and(|found| found.refs == 1);
         self.need(grad.storage);
-        let cast = |state: &mut Self, form: Form| state.allocate("cast to float8", form, DType::Fp8);
+        let cast =
+            |state: &mut Self, form: Form| state.allocate("cast to float8", form, DType::Fp8);
         let first = if alone { NONE } else { cast(self, grad.form) };
         let second = if alone || high { NONE } else { cast(self, grad.form) };
         let weight = cast(self, b.form);
-        let mut input = self.float8_product(node, a, Float8 { recipe: Float8Recipe::Tensorwise, ..float8 });
+        let mut input =
+            self.float8_product(node, a, Float8 { recipe: Float8Recipe::Tensorwise, ..float8 });
         self.release(weight);
         self.release(first);
         let mut product = NONE;
@@ -192,7 +219,8 @@ impl State {
             product = std::mem::replace(&mut input.storage, scaled);
         }
         let saved = node.saved[0];
-        let mut beside = if self.is_fused(saved).1 { self.shapes_of_origins(saved) } else { Vec::new() };
+        let mut beside =
+            if self.is_fused(saved).1 { self.shapes_of_origins(saved) } else { Vec::new() };
         let made = if high {
             let casts: Vec<_> = beside.iter().map(|(form, _)| (*form, DType::Fp8)).collect();
             beside.extend(casts);
@@ -204,7 +232,8 @@ impl State {
             let x = cast(self, a.form);
             self.made_beside(&beside);
             self.release(product);
-            let made = self.float8_product(node, b, Float8 { recipe: Float8Recipe::Tensorwise, ..float8 });
+            let made =
+                self.float8_product(node, b, Float8 { recipe: Float8Recipe::Tensorwise, ..float8 });
             self.release(x);
             wants(b).then_some(made)
         };
@@ -216,7 +245,9 @@ impl State {
     fn goes_to_attention(&self, mut number: u32) -> bool {
         while let Some(node) = self.nodes.get(at(number)) {
             match node.rule {
-                Rule::View | Rule::Pass | Rule::Heads | Rule::Swap | Rule::Merge => number = node.operands[0].node,
+                Rule::View | Rule::Pass | Rule::Heads | Rule::Swap | Rule::Merge => {
+                    number = node.operands[0].node
+                }
                 rule => return matches!(rule, Rule::Kernel { .. }) && Self::is_called(rule),
             }
         }

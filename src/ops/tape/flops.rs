@@ -73,7 +73,10 @@ impl Tape {
     /// FLOPs of forward since the last call, of every operation that has some.
     pub fn take_flops(&self) -> Vec<OpName> {
         let mut state = self.state.borrow_mut();
-        let taken = state.ops.iter_mut().map(|op| OpName { forward: std::mem::take(&mut op.forward), ..*op });
+        let taken = state
+            .ops
+            .iter_mut()
+            .map(|op| OpName { forward: std::mem::take(&mut op.forward), ..*op });
         taken.filter(|op| op.forward.iter().any(|flops| *flops > 0.0)).collect()
     }
 }

@@ -80,13 +80,23 @@ impl State {
     fn moved(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
         let [a, b, _] = node.operands;
         match node.rule {
-            Rule::View if grad.order != Order::Plain => [Some(self.fresh((a.form, grad.dtype), Order::Plain)), None, None],
+            Rule::View if grad.order != Order::Plain => {
+                [Some(self.fresh((a.form, grad.dtype), Order::Plain)), None, None]
+            }
             Rule::View => [Some(self.view(grad, grad.form)), None, None],
             Rule::Pass => [Some(self.alias(grad, grad.form)), None, None],
-            Rule::Swap => [Some(Grad { order: grad.order.swapped(), ..self.view(grad, a.form) }), None, None],
-            Rule::Heads if grad.order == Order::Plain => [Some(self.fresh((a.form, grad.dtype), Order::Plain)), None, None],
-            Rule::Heads | Rule::Spread => [Some(Grad { order: Order::Plain, ..self.view(grad, a.form) }), None, None],
-            Rule::Merge => [Some(Grad { order: Order::Swapped, ..self.view(grad, a.form) }), None, None],
+            Rule::Swap => {
+                [Some(Grad { order: grad.order.swapped(), ..self.view(grad, a.form) }), None, None]
+            }
+            Rule::Heads if grad.order == Order::Plain => {
+                [Some(self.fresh((a.form, grad.dtype), Order::Plain)), None, None]
+            }
+            Rule::Heads | Rule::Spread => {
+                [Some(Grad { order: Order::Plain, ..self.view(grad, a.form) }), None, None]
+            }
+            Rule::Merge => {
+                [Some(Grad { order: Order::Swapped, ..self.view(grad, a.form) }), None, None]
+            }
             Rule::Split => {
                 let joined = self.fresh((a.form, a.dtype), Order::Plain);
                 for part in std::mem::take(&mut self.joined).iter().flatten() {
@@ -101,7 +111,9 @@ impl State {
                 [Some(rest), Some(copy), None]
             }
             Rule::Turned(order) => [Some(self.turned_back(grad, order)), None, None],
-            Rule::Cat => node.operands.map(|operand| wants(operand).then(|| self.view(grad, operand.form))),
+            Rule::Cat => {
+                node.operands.map(|operand| wants(operand).then(|| self.view(grad, operand.form)))
+            }
             _ => [None; 3],
         }
     }
@@ -155,10 +167,18 @@ impl State {
                 [Some(made), None, None]
             }
             Rule::Div => self.quotient(grad, wants(a), wants(b)),
-            Rule::Unary { temporaries, elementwise } => {
-                [Some(self.made_after(a, temporaries, if elementwise { grad.order } else { Order::Plain })), None, None]
+            Rule::Unary { temporaries, elementwise } => [
+                Some(self.made_after(
+                    a,
+                    temporaries,
+                    if elementwise { grad.order } else { Order::Plain },
+                )),
+                None,
+                None,
+            ],
+            Rule::IntoZeros => {
+                [Some(self.made_after(a, self.copies_zeros(), Order::Plain)), None, None]
             }
-            Rule::IntoZeros => [Some(self.made_after(a, self.copies_zeros(), Order::Plain)), None, None],
             Rule::AtRows(index) => {
                 let made = self.made_after(a, self.copies_zeros(), Order::Plain);
                 self.index_back(a.form, index);
@@ -168,13 +188,25 @@ impl State {
             Rule::Embedding(tokens) => {
                 let tokens = self.elements(tokens);
                 let storage = self.embedding_back((a.form, a.dtype), tokens);
-                [Some(Grad { storage, form: a.form, dtype: a.dtype, order: Order::Plain, is_view: false }), None, None]
+                [
+                    Some(Grad {
+                        storage,
+                        form: a.form,
+                        dtype: a.dtype,
+                        order: Order::Plain,
+                        is_view: false,
+                    }),
+                    None,
+                    None,
+                ]
             }
             Rule::Exchanged(before) => [Some(self.made_after(a, before, Order::Plain)), None, None],
             Rule::Clamp(masks) => {
                 let scalar = self.form(Shape::of([Dim("scalar", 1)]));
                 let zero = self.allocate("zero", scalar, a.dtype);
-                let masks: Vec<u32> = (0..masks).map(|_| self.allocate("within limits", a.form, DType::Mask)).collect();
+                let masks: Vec<u32> = (0..masks)
+                    .map(|_| self.allocate("within limits", a.form, DType::Mask))
+                    .collect();
                 let made = self.fresh((a.form, a.dtype), grad.order);
                 for storage in masks.into_iter().chain([zero]) {
                     self.release(storage);
@@ -183,7 +215,17 @@ impl State {
             }
             Rule::Script(steps) => {
                 let storage = self.play(steps, "backward temporary", a.form, a.dtype);
-                [Some(Grad { storage, form: a.form, dtype: a.dtype, order: grad.order, is_view: false }), None, None]
+                [
+                    Some(Grad {
+                        storage,
+                        form: a.form,
+                        dtype: a.dtype,
+                        order: grad.order,
+                        is_view: false,
+                    }),
+                    None,
+                    None,
+                ]
             }
             _ => [None; 3],
         }
@@ -203,7 +245,8 @@ impl State {
     fn softmax_back(&mut self, operand: Operand) -> Grad {
         let made = self.fresh((operand.form, operand.dtype), Order::Plain);
         if self.dispatch == Dispatch::Cuda {
-            let product = self.allocate("gradient times probabilities", operand.form, operand.dtype);
+            let product =
+                self.allocate("gradient times probabilities", operand.form, operand.dtype);
             self.release(product);
         }
         made
@@ -279,20 +322,34 @@ impl State {
             }
             Rule::Matmul { scaled: true, transposed, .. } => {
                 let first = wants(a).then(|| self.scaled(node, a, Order::Plain));
-                [first, wants(b).then(|| self.scaled(node, b, if transposed { Order::Columns } else { Order::Plain })), None]
+                [
+                    first,
+                    wants(b).then(|| {
+                        self.scaled(node, b, if transposed { Order::Columns } else { Order::Plain })
+                    }),
+                    None,
+                ]
             }
             Rule::Matmul { transposed, .. } => {
                 let order = if transposed { Order::Columns } else { Order::Plain };
                 let second = wants(b).then(|| Grad { order, ..self.product(node, b) });
                 [wants(a).then(|| self.product(node, a)), second, None]
             }
-            Rule::Kernel { orders, attends, writes: Writes::Anew } => self.of_kernel(node, grad, (orders, attends)),
+            Rule::Kernel { orders, attends, writes: Writes::Anew } => {
+                self.of_kernel(node, grad, (orders, attends))
+            }
             Rule::Kernel { writes: Writes::OverGradient, .. } => self.over_gradient(node, grad),
             Rule::Kernel { writes: Writes::OverOperands, .. } | Rule::Saved => {
                 let alias = |state: &mut Self, slot: usize, operand: Operand| {
                     let storage = node.saved.get(slot).copied().unwrap_or(NONE);
                     state.alias(
-                        Grad { storage, form: operand.form, dtype: operand.dtype, order: Order::Plain, is_view: false },
+                        Grad {
+                            storage,
+                            form: operand.form,
+                            dtype: operand.dtype,
+                            order: Order::Plain,
+                            is_view: false,
+                        },
                         operand.form,
                     )
                 };
@@ -320,8 +377,14 @@ impl State {
 
     /// Gradients of a kernel written by hand: one tensor for each operand, and the memory that it
     /// takes for itself.
-    fn of_kernel(&mut self, node: &Node, grad: Grad, (orders, attends): ([Order; 3], Attends)) -> [Option<Grad>; 3] {
-        let copies = self.in_order_for_attention(attends, [orders[0], grad.order], (grad.form, grad.dtype));
+    fn of_kernel(
+        &mut self,
+        node: &Node,
+        grad: Grad,
+        (orders, attends): ([Order; 3], Attends),
+    ) -> [Option<Grad>; 3] {
+        let copies =
+            self.in_order_for_attention(attends, [orders[0], grad.order], (grad.form, grad.dtype));
         let mut made = [None; 3];
         for ((made, operand), order) in made.iter_mut().zip(node.operands).zip(orders) {
             if wants(operand) {

@@ -1,5 +1,8 @@
 //! Primitives of images: patches, a tower's tokens in the places of a text, and graphs that nothing reads.
-#![expect(clippy::needless_pass_by_value, reason = "an operand lives until its operator has run, as a temporary does in Python")]
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "an operand lives until its operator has run, as a temporary does in Python"
+)]
 
 use super::order::Order;
 use super::primitives::Save;
@@ -21,7 +24,8 @@ impl Var<'_> {
         let third = bias.as_ref().map_or(Operand::NOTHING, Var::operand);
         let node = state.node(Rule::Patched, [x.operand(), weight.operand(), third]);
         let columns = state.last(weight.form, 0);
-        let factors = if state.factors == Factors::Weights { Factors::Once } else { Factors::Alone };
+        let factors =
+            if state.factors == Factors::Weights { Factors::Once } else { Factors::Alone };
         state.count_values(factors, form, columns);
         state.save(node, x.storage);
         state.save(node, weight.storage);
@@ -33,19 +37,34 @@ impl Var<'_> {
     /// `avg_pool2d(x)`: saves its operand.
     pub fn pooled(self, form: Form) -> Self {
         let dtype = self.dtype;
-        self.unary(Rule::Unary { temporaries: 0, elementwise: false }, Save::Input, "pooled patches", (form, dtype))
+        self.unary(
+            Rule::Unary { temporaries: 0, elementwise: false },
+            Save::Input,
+            "pooled patches",
+            (form, dtype),
+        )
     }
 
     /// `interpolate(x, mode="bilinear")`: saves nothing.
     pub fn pooled_to(self, form: Form) -> Self {
         let dtype = self.dtype;
-        self.unary(Rule::Unary { temporaries: 0, elementwise: false }, Save::Nothing, "patches between patches", (form, dtype))
+        self.unary(
+            Rule::Unary { temporaries: 0, elementwise: false },
+            Save::Nothing,
+            "patches between patches",
+            (form, dtype),
+        )
     }
 
     /// A copy of a tensor that lies in memory in another order; its gradient is copied back.
     pub fn moved(self, form: Form) -> Self {
         let dtype = self.dtype;
-        self.unary(Rule::Unary { temporaries: 0, elementwise: false }, Save::Nothing, "patches in another order", (form, dtype))
+        self.unary(
+            Rule::Unary { temporaries: 0, elementwise: false },
+            Save::Nothing,
+            "patches in another order",
+            (form, dtype),
+        )
     }
 
     /// Views of parts, whose gradients are joined again.
@@ -56,7 +75,12 @@ impl Var<'_> {
     /// `torch.cat(list(x))`: a copy, whose gradient is stacked again.
     pub fn listed(self, form: Form) -> Self {
         let dtype = self.dtype;
-        self.unary(Rule::Unary { temporaries: 0, elementwise: false }, Save::Nothing, "tokens of images", (form, dtype))
+        self.unary(
+            Rule::Unary { temporaries: 0, elementwise: false },
+            Save::Nothing,
+            "tokens of images",
+            (form, dtype),
+        )
     }
 
     /// `masked_scatter(x, mask, tokens)`: the mask is saved.
@@ -75,7 +99,8 @@ impl Var<'_> {
     pub fn picked(self, mask: &Self, (form, places): (Form, Form)) -> Self {
         let (tape, dtype) = (self.tape, self.dtype);
         let mut state = tape.state.borrow_mut();
-        let node = state.node(Rule::AtRows(places), [self.operand(), Operand::NOTHING, Operand::NOTHING]);
+        let node =
+            state.node(Rule::AtRows(places), [self.operand(), Operand::NOTHING, Operand::NOTHING]);
         state.save(node, mask.storage);
         let listed = state.list_places(places);
         let storage = state.allocate("tokens in the places of images", form, dtype);

@@ -23,7 +23,8 @@ impl Var<'_> {
         let one = tape.form([Dim("one", 1)]);
         let index = tape.constant("index", one, DType::Int64);
         let mut state = tape.state.borrow_mut();
-        let node = state.node(Rule::AtRows(one), [self.operand(), Operand::NOTHING, Operand::NOTHING]);
+        let node =
+            state.node(Rule::AtRows(one), [self.operand(), Operand::NOTHING, Operand::NOTHING]);
         state.save(node, index.storage);
         let storage = state.allocate("picked heads", form, dtype);
         drop(state);
@@ -55,7 +56,12 @@ impl Var<'_> {
     /// `logsumexp(x, -1)`: saves operand and result; backward takes their difference and its exponential.
     pub fn log_sum_exp(self, to: Form) -> Self {
         let dtype = self.dtype;
-        let sum = self.unary(Rule::Unary { temporaries: 2, elementwise: false }, Save::Input, "log-sum-exp", (to, dtype));
+        let sum = self.unary(
+            Rule::Unary { temporaries: 2, elementwise: false },
+            Save::Input,
+            "log-sum-exp",
+            (to, dtype),
+        );
         sum.tape.state.borrow_mut().save(sum.node, sum.storage);
         sum
     }
@@ -69,7 +75,11 @@ impl Var<'_> {
     /// Scaled in place.
     pub fn in_place(self) -> Self {
         let form = self.form;
-        self.tape.state.borrow_mut().in_place(&[self.operand(), Operand::NOTHING, Operand::NOTHING]);
+        self.tape.state.borrow_mut().in_place(&[
+            self.operand(),
+            Operand::NOTHING,
+            Operand::NOTHING,
+        ]);
         self.view_as(Rule::Unary { temporaries: 0, elementwise: true }, form)
     }
 

@@ -114,9 +114,14 @@ impl State {
 
     /// Gives recomputed tensors to the nodes that saved their like.
     pub(super) fn hand_out(&mut self, frame: u32, tensors: &[u32]) {
-        let Some((first, last)) = self.frames.get(at(frame)).map(|frame| (at(frame.first), at(frame.last))) else { return };
+        let Some((first, last)) =
+            self.frames.get(at(frame)).map(|frame| (at(frame.first), at(frame.last)))
+        else {
+            return;
+        };
         let mut tensors = tensors.iter();
-        for node in self.nodes.iter_mut().take(last).skip(first).filter(|node| node.frame == frame) {
+        for node in self.nodes.iter_mut().take(last).skip(first).filter(|node| node.frame == frame)
+        {
             let slots = usize::from(node.saves);
             for (slot, tensor) in node.saved.iter_mut().take(slots).zip(tensors.by_ref()) {
                 *slot = *tensor;
@@ -126,11 +131,19 @@ impl State {
 
     /// Takes memory for the result of a product with a weight (`counted`) or of attention's kernel,
     /// which a checkpointed block may keep.
-    pub fn allocate_kept(&mut self, name: &'static str, (form, dtype): (Form, DType), counted: bool) -> u32 {
+    pub fn allocate_kept(
+        &mut self,
+        name: &'static str,
+        (form, dtype): (Form, DType),
+        counted: bool,
+    ) -> u32 {
         let Some(keeps) = self.keeps.as_mut() else { return self.allocate(name, form, dtype) };
         keeps.products += u64::from(counted);
         let (is_kept, again) = (!counted || keeps.products % 2 == 1, keeps.again);
-        if let Some(kept) = again.filter(|_| is_kept).and_then(|frame| self.frames.get_mut(at(frame))?.kept.pop_front()) {
+        if let Some(kept) = again
+            .filter(|_| is_kept)
+            .and_then(|frame| self.frames.get_mut(at(frame))?.kept.pop_front())
+        {
             return kept;
         }
         let made = self.allocate(name, form, dtype);
@@ -149,12 +162,22 @@ impl State {
 
     /// True if the result of the next product (`counted`) or kernel of attention was kept.
     pub fn finds_kept(&self, counted: bool) -> bool {
-        self.keeps.is_some_and(|keeps| keeps.again.is_some() && (!counted || keeps.products.is_multiple_of(2)))
+        self.keeps.is_some_and(|keeps| {
+            keeps.again.is_some() && (!counted || keeps.products.is_multiple_of(2))
+        })
     }
 
     /// Takes memory for a kernel's result; attention's may be kept.
-    pub fn allocate_result(&mut self, (name, form, dtype): (&'static str, Form, DType), attends: bool) -> u32 {
-        if attends { self.allocate_kept(name, (form, dtype), false) } else { self.allocate(name, form, dtype) }
+    pub fn allocate_result(
+        &mut self,
+        (name, form, dtype): (&'static str, Form, DType),
+        attends: bool,
+    ) -> u32 {
+        if attends {
+            self.allocate_kept(name, (form, dtype), false)
+        } else {
+            self.allocate(name, form, dtype)
+        }
     }
 
     /// A hidden state that is all that is kept of the block it goes into.

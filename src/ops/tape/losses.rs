@@ -1,5 +1,8 @@
 //! Losses of the next token.
-#![expect(clippy::needless_pass_by_value, reason = "an operand lives until its operator has run, as a temporary does in Python")]
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "an operand lives until its operator has run, as a temporary does in Python"
+)]
 
 use super::formulas::wants;
 use super::state::{Grad, NONE, Node, Operand, Rule, State};
@@ -41,7 +44,12 @@ impl Var<'_> {
 impl Tape {
     /// Head and loss in one kernel (Cut Cross-Entropy, `LinearCrossEntropyFunction.forward`): operands, one
     /// number per token and the mean logit of every word are saved. `valids` says which tokens count.
-    pub fn cut<'t>(&'t self, operands: [&Var<'t>; 2], (cut, scalar): (HeadAndLoss, Form), valids: &Var<'t>) -> Var<'t> {
+    pub fn cut<'t>(
+        &'t self,
+        operands: [&Var<'t>; 2],
+        (cut, scalar): (HeadAndLoss, Form),
+        valids: &Var<'t>,
+    ) -> Var<'t> {
         let mut state = self.state.borrow_mut();
         let [hidden, weight] = operands.map(Var::operand);
         state.count_weights(cut.logits, weight.form);
@@ -53,7 +61,9 @@ impl Tape {
         let losses = state.allocate("loss of each token", cut.tokens, DType::Fp32);
         let loss = state.allocate("loss", scalar, DType::Fp32);
         let node = state.node(Rule::HeadAndLoss(cut), [hidden, weight, Operand::NOTHING]);
-        for storage in operands.iter().map(|operand| operand.storage).chain([sums, valids.storage, means]) {
+        for storage in
+            operands.iter().map(|operand| operand.storage).chain([sums, valids.storage, means])
+        {
             state.save(node, storage);
         }
         for storage in [sums, means, losses] {
@@ -75,7 +85,8 @@ impl Tape {
         let [hidden, weight] = operands.map(Var::operand);
         state.count_weights(logits, weight.form);
         state.loss_in_chunks([hidden, weight], tile.logits, [hidden, weight].map(wants));
-        let statistics = [(); 7].map(|()| state.allocate("statistics of logits", numbers, DType::Fp32));
+        let statistics =
+            [(); 7].map(|()| state.allocate("statistics of logits", numbers, DType::Fp32));
         let held = state.tile([hidden, weight], tile);
         state.multiply_with_workspace(false);
         for storage in held {
@@ -100,10 +111,16 @@ impl Tape {
     }
 
     /// Negative log-likelihood of log-probabilities: a scalar and its weight; backward is as large as the operand.
-    pub fn nll_loss<'t>(&'t self, log_probabilities: Var<'t>, labels: Var<'t>, scalar: Form) -> Var<'t> {
+    pub fn nll_loss<'t>(
+        &'t self,
+        log_probabilities: Var<'t>,
+        labels: Var<'t>,
+        scalar: Form,
+    ) -> Var<'t> {
         let mut state = self.state.borrow_mut();
         let rule = Rule::Unary { temporaries: 0, elementwise: false };
-        let node = state.node(rule, [log_probabilities.operand(), Operand::NOTHING, Operand::NOTHING]);
+        let node =
+            state.node(rule, [log_probabilities.operand(), Operand::NOTHING, Operand::NOTHING]);
         state.save(node, log_probabilities.storage);
         state.save(node, labels.storage);
         let format = log_probabilities.dtype();
@@ -126,7 +143,8 @@ impl Tape {
         let mut state = self.state.borrow_mut();
         state.count_weights(logits, operands[1].form);
         state.loss_in_chunks(operands.map(Var::operand), chunk, [true; 2]);
-        let node = state.node(Rule::Saved, [operands[0].operand(), Operand::NOTHING, Operand::NOTHING]);
+        let node =
+            state.node(Rule::Saved, [operands[0].operand(), Operand::NOTHING, Operand::NOTHING]);
         state.save(node, gradient.storage);
         let loss = state.allocate("loss", scalar, DType::Fp32);
         drop(state);
@@ -143,8 +161,13 @@ impl Tape {
     ) -> Var<'t> {
         let mut state = self.state.borrow_mut();
         state.count_weights(logits, operands[1].form);
-        state.loss_in_chunks(operands.map(Var::operand), chunk, gradients.each_ref().map(Option::is_some));
-        let node = state.node(Rule::Saved, [operands[0].operand(), operands[1].operand(), Operand::NOTHING]);
+        state.loss_in_chunks(
+            operands.map(Var::operand),
+            chunk,
+            gradients.each_ref().map(Option::is_some),
+        );
+        let node = state
+            .node(Rule::Saved, [operands[0].operand(), operands[1].operand(), Operand::NOTHING]);
         for gradient in gradients.iter().flatten() {
             state.save(node, gradient.storage);
         }
@@ -158,9 +181,14 @@ impl State {
     /// A tile of logits, and casts of operands that are in another format.
     fn tile(&mut self, operands: [Operand; 2], tile: Tile) -> [u32; 3] {
         let logits = self.allocate("logits of a tile", tile.logits, tile.format);
-        let [input, weight] = [(operands[0], tile.input), (operands[1], tile.weight)].map(|(operand, form)| {
-            if operand.dtype == tile.format { NONE } else { self.allocate("cast operand of a tile", form, tile.format) }
-        });
+        let [input, weight] =
+            [(operands[0], tile.input), (operands[1], tile.weight)].map(|(operand, form)| {
+                if operand.dtype == tile.format {
+                    NONE
+                } else {
+                    self.allocate("cast operand of a tile", form, tile.format)
+                }
+            });
         [logits, input, weight]
     }
 
@@ -168,15 +196,23 @@ impl State {
     /// order of their mean logits (Cut Cross-Entropy, `sort_logit_avg` and `cce_backward_kernel`).
     pub(super) fn cut_back(&mut self, node: &Node, cut: HeadAndLoss) -> [Option<Grad>; 3] {
         let [a, b, _] = node.operands;
-        let sorted = [DType::Fp32, DType::Int64].map(|dtype| self.allocate("sorted mean logits", cut.words, dtype));
+        let sorted = [DType::Fp32, DType::Int64]
+            .map(|dtype| self.allocate("sorted mean logits", cut.words, dtype));
         let order = self.allocate("order of words", cut.words, DType::Fp32);
         for storage in sorted {
             self.release(storage);
         }
-        let made = [a, b].map(|operand| wants(operand).then(|| self.fresh((operand.form, operand.dtype), Order::Plain)));
+        let made = [a, b].map(|operand| {
+            wants(operand).then(|| self.fresh((operand.form, operand.dtype), Order::Plain))
+        });
         let [_, tokens, words] = cut.locks;
-        let locks = [(tokens, a), (words, b)]
-            .map(|(form, operand)| if wants(operand) { self.allocate("locks of a kernel", form, DType::Fp32) } else { NONE });
+        let locks = [(tokens, a), (words, b)].map(|(form, operand)| {
+            if wants(operand) {
+                self.allocate("locks of a kernel", form, DType::Fp32)
+            } else {
+                NONE
+            }
+        });
         for storage in [order, locks[0], locks[1]] {
             self.release(storage);
         }
@@ -186,13 +222,19 @@ impl State {
     /// Gradients of both operands, added up in fp32 and then cast.
     pub(super) fn tiles_back(&mut self, node: &Node, tile: Tile) -> [Option<Grad>; 3] {
         let [a, b, _] = node.operands;
-        let sums = [a, b].map(|operand| wants(operand).then(|| self.fresh((operand.form, DType::Fp32), Order::Plain)));
+        let sums = [a, b].map(|operand| {
+            wants(operand).then(|| self.fresh((operand.form, DType::Fp32), Order::Plain))
+        });
         let held = self.tile([a, b], tile);
         self.multiply_with_workspace(false);
         let made = [(a, sums[0]), (b, sums[1])].map(|(operand, sum)| {
-            sum.map(
-                |sum| if operand.dtype == DType::Fp32 { sum } else { self.fresh((operand.form, operand.dtype), Order::Plain) },
-            )
+            sum.map(|sum| {
+                if operand.dtype == DType::Fp32 {
+                    sum
+                } else {
+                    self.fresh((operand.form, operand.dtype), Order::Plain)
+                }
+            })
         });
         for (sum, made) in sums.into_iter().zip(&made) {
             let own = sum.filter(|sum| made.is_some_and(|made| made.storage != sum.storage));

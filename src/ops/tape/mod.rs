@@ -42,12 +42,14 @@ pub(crate) use flops::{Factors, LayerProduct};
 pub(crate) use losses::{HeadAndLoss, Tile};
 pub(crate) use order::Order;
 pub(crate) use primitives::{
-    ERF, EXPM1, GELU, LOG_SIGMOID, LOG_SOFTMAX, POWER, RELU, ROOT, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, SOFTPLUS, TANH,
+    ERF, EXPM1, GELU, LOG_SIGMOID, LOG_SOFTMAX, POWER, RELU, ROOT, RSQRT, SCALE, SIGMOID, SILU,
+    SOFTMAX, SOFTPLUS, TANH,
 };
 pub(crate) use recurrent::{EXP, LOG, RUNNING_SUM};
 pub(crate) use scratch::{Attends, EFFICIENT_ROWS, Scratch, partial_sums};
 pub(crate) use state::{
-    Arrival, Cut, Entry, Held, KINDS, Kind, NONE, OpName, Parameter, Segment, Shards, State, Storage, Totals, When,
+    Arrival, Cut, Entry, Held, KINDS, Kind, NONE, OpName, Parameter, Segment, Shards, State,
+    Storage, Totals, When,
 };
 pub(crate) use streams::Kept;
 pub(crate) use tuning::Packed;
@@ -119,7 +121,9 @@ impl Tape {
     /// `rows` with the columns of `like`: `[s]` and `[b, s, h]` give `[s, h]`.
     pub fn form_like(&self, rows: Form, like: Form) -> Form {
         let mut state = self.state.borrow_mut();
-        let last = |state: &State, form: Form| state.forms.get(usize::from(form)).and_then(|form| form.0.dims().last().copied());
+        let last = |state: &State, form: Form| {
+            state.forms.get(usize::from(form)).and_then(|form| form.0.dims().last().copied())
+        };
         let dims = [last(&state, rows), last(&state, like)].map(|dim| dim.unwrap_or(Dim("one", 1)));
         state.form(Shape::of(dims))
     }
@@ -132,7 +136,8 @@ impl Tape {
     /// The last dimension of a shape.
     pub fn last_dim(&self, form: Form) -> Dim {
         let state = self.state.borrow();
-        let found = state.forms.get(usize::from(form)).and_then(|form| form.0.dims().last().copied());
+        let found =
+            state.forms.get(usize::from(form)).and_then(|form| form.0.dims().last().copied());
         found.unwrap_or(Dim("one", 1))
     }
 
@@ -257,7 +262,12 @@ impl Tape {
     /// The first of the parameters from `from` on that blocks of several layers do not have together.
     pub fn own_parameters(&self, from: Param) -> Param {
         let state = self.state.borrow();
-        let shared = state.parameters.iter().skip(state::at(from)).take_while(|parameter| parameter.shared).count();
+        let shared = state
+            .parameters
+            .iter()
+            .skip(state::at(from))
+            .take_while(|parameter| parameter.shared)
+            .count();
         from.saturating_add(state::count(shared))
     }
 
@@ -302,8 +312,11 @@ impl Tape {
         let mut state = self.state.borrow_mut();
         state.kind = Kind::Gradient;
         for param in 0..state.parameters.len() {
-            let Some((form, dtype)) =
-                state.parameters.get(param).filter(|found| !found.idle).map(|found| (found.form, found.dtype))
+            let Some((form, dtype)) = state
+                .parameters
+                .get(param)
+                .filter(|found| !found.idle)
+                .map(|found| (found.form, found.dtype))
             else {
                 continue;
             };
@@ -326,7 +339,8 @@ impl Tape {
         let mut state = self.state.borrow_mut();
         for param in 0..state.parameters.len() {
             let Some(parameter) = state.parameters.get_mut(param) else { continue };
-            let gradients = [&mut parameter.gradient, &mut parameter.copy].map(|gradient| std::mem::replace(gradient, NONE));
+            let gradients = [&mut parameter.gradient, &mut parameter.copy]
+                .map(|gradient| std::mem::replace(gradient, NONE));
             for gradient in gradients {
                 state.release(gradient);
             }
@@ -343,7 +357,8 @@ impl Tape {
         let mut state = self.state.borrow_mut();
         let parameter = state.parameters.get_mut(state::at(param))?;
         let storage = std::mem::replace(&mut parameter.gradient, NONE);
-        let (form, dtype) = state.storages.get(state::at(storage)).map(|found| (found.form, found.dtype))?;
+        let (form, dtype) =
+            state.storages.get(state::at(storage)).map(|found| (found.form, found.dtype))?;
         Some(Var { tape: self, storage, form, dtype, node: NONE, order: Order::Plain })
     }
 
@@ -351,10 +366,16 @@ impl Tape {
     /// on. The log then has nothing of them.
     pub fn lift_parameters(&self) -> Vec<(u64, DType)> {
         let mut state = self.state.borrow_mut();
-        let learned: Vec<_> = state.parameters.iter().filter(|found| !found.idle).map(|found| found.storage).collect();
+        let learned: Vec<_> = state
+            .parameters
+            .iter()
+            .filter(|found| !found.idle)
+            .map(|found| found.storage)
+            .collect();
         let lift = |storage: u32| {
             let storage = state.storages.get_mut(state::at(storage))?;
-            let elements = std::mem::take(&mut storage.bytes).saturating_mul(8) / storage.dtype.bits().max(1);
+            let elements =
+                std::mem::take(&mut storage.bytes).saturating_mul(8) / storage.dtype.bits().max(1);
             Some((elements, storage.dtype))
         };
         learned.into_iter().filter_map(lift).collect()
@@ -364,8 +385,13 @@ impl Tape {
     pub fn release_gradients(&self, group: impl Fn(u16) -> bool) {
         let mut state = self.state.borrow_mut();
         for param in 0..state.parameters.len() {
-            let Some(parameter) = state.parameters.get_mut(param).filter(|found| group(found.layer)) else { continue };
-            let gradients = [&mut parameter.gradient, &mut parameter.copy].map(|gradient| std::mem::replace(gradient, NONE));
+            let Some(parameter) =
+                state.parameters.get_mut(param).filter(|found| group(found.layer))
+            else {
+                continue;
+            };
+            let gradients = [&mut parameter.gradient, &mut parameter.copy]
+                .map(|gradient| std::mem::replace(gradient, NONE));
             for gradient in gradients {
                 state.release(gradient);
             }
@@ -378,18 +404,25 @@ impl Tape {
         let mut state = self.state.borrow_mut();
         let before = std::mem::replace(&mut state.kind, Kind::Gradient);
         for param in 0..state.parameters.len() {
-            let Some(parameter) = state.parameters.get_mut(param).filter(|found| group(found.layer)) else { continue };
+            let Some(parameter) =
+                state.parameters.get_mut(param).filter(|found| group(found.layer))
+            else {
+                continue;
+            };
             let (gradient, copy, form) = (parameter.gradient, parameter.copy, parameter.form);
             let made_in = state.storages.get(state::at(gradient)).map(|gradient| gradient.dtype);
             if made_in.is_none() || (copy == NONE && made_in == Some(dtype)) {
                 // Nothing has come, or what has come is what is added to; it stays.
-                if let Some(parameter) = state.parameters.get_mut(param).filter(|_| made_in.is_some()) {
+                if let Some(parameter) =
+                    state.parameters.get_mut(param).filter(|_| made_in.is_some())
+                {
                     (parameter.gradient, parameter.copy) = (NONE, gradient);
                 }
                 state.turn_into_gradient(gradient);
                 continue;
             }
-            let sum = if copy == NONE { state.allocate("gradients added up", form, dtype) } else { copy };
+            let sum =
+                if copy == NONE { state.allocate("gradients added up", form, dtype) } else { copy };
             if let Some(parameter) = state.parameters.get_mut(param) {
                 (parameter.gradient, parameter.copy) = (NONE, sum);
             }
@@ -404,7 +437,9 @@ impl Tape {
         let before = std::mem::replace(&mut state.kind, Kind::Gradient);
         for param in 0..state.parameters.len() {
             let learned = state.parameters.get(param).filter(|found| !found.idle);
-            let Some((form, layer)) = learned.map(|found| (found.form, found.layer)) else { continue };
+            let Some((form, layer)) = learned.map(|found| (found.form, found.layer)) else {
+                continue;
+            };
             state.layer = layer;
             let sum = state.allocate("gradients added up", form, dtype);
             if let Some(parameter) = state.parameters.get_mut(param) {

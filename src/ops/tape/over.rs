@@ -28,7 +28,8 @@ impl Tape {
 
     /// A norm that saves its input and one fp32 number per row; its input's gradient takes the place of its output's (`rms_norm.py`).
     pub fn norm_in_place(&self, x: &Var<'_>, weight: Option<&Var<'_>>, rows: Form) -> Var<'_> {
-        let results = [("norm output", x.form(), x.dtype()), ("norm statistics", rows, DType::Fp32)];
+        let results =
+            [("norm output", x.form(), x.dtype()), ("norm statistics", rows, DType::Fp32)];
         let how = (x.order(), false, Attends::No, Writes::OverGradient);
         match weight {
             Some(weight) => self.hand_written(&[x, weight], &results, 0, how),
@@ -75,7 +76,10 @@ impl State {
         let [a, b, _] = node.operands;
         let sums = if wants(b) {
             let elements = self.elements(b.form);
-            self.take_scratch("sums of every multiprocessor", MULTIPROCESSORS.saturating_mul(elements).saturating_mul(WIDE))
+            self.take_scratch(
+                "sums of every multiprocessor",
+                MULTIPROCESSORS.saturating_mul(elements).saturating_mul(WIDE),
+            )
         } else {
             NONE
         };

@@ -1,7 +1,9 @@
 //! Parameters on a tape: their share on this rank, copies for blocks alike, and how modules read
 //! them.
 
-use super::state::{Cut, NONE, Parameter, Shards, State, Storage, Use, as_leaf, at, bytes_of, count};
+use super::state::{
+    Cut, NONE, Parameter, Shards, State, Storage, Use, as_leaf, at, bytes_of, count,
+};
 use super::{Form, Kind, Param};
 use crate::units::DType;
 
@@ -49,7 +51,12 @@ impl State {
         if matches!(shards.cut, Cut::Flat { .. }) {
             return (self.elements(form), self.elements(form));
         }
-        let rows = self.forms.get(usize::from(form)).and_then(|form| form.0.dims().next()).map_or(1, |dim| dim.1).max(1);
+        let rows = self
+            .forms
+            .get(usize::from(form))
+            .and_then(|form| form.0.dims().next())
+            .map_or(1, |dim| dim.1)
+            .max(1);
         let kept = rows.div_ceil(shards.ranks.max(1)).saturating_mul(self.elements(form) / rows);
         (kept, kept.saturating_mul(shards.ranks))
     }
@@ -59,15 +66,20 @@ impl State {
     pub fn deal_out_flat(&mut self, shards: Shards) {
         let Cut::Flat { head, align } = shards.cut else { return };
         let (align, ranks, bits) = (align.max(1), shards.ranks.max(1), shards.dtype.bits().max(1));
-        let group = |layer: u16| usize::from(head.filter(|head| *head != layer).map_or(0, |_| layer));
-        let width = |storage: Option<&Storage>| storage.map_or(bits, |storage| storage.dtype.bits());
+        let group =
+            |layer: u16| usize::from(head.filter(|head| *head != layer).map_or(0, |_| layer));
+        let width =
+            |storage: Option<&Storage>| storage.map_or(bits, |storage| storage.dtype.bits());
         let mut ends = vec![0_u64; usize::from(head.unwrap_or(1)).max(1)];
         let mut places = Vec::with_capacity(self.parameters.len());
         for parameter in &self.parameters {
             let place = ends.get(group(parameter.layer)).copied().unwrap_or(0);
             places.push(place);
             if let Some(end) = ends.get_mut(group(parameter.layer)).filter(|_| !parameter.beside) {
-                let length = self.elements(parameter.form).saturating_mul(width(self.storages.get(at(parameter.storage)))) / bits;
+                let length = self
+                    .elements(parameter.form)
+                    .saturating_mul(width(self.storages.get(at(parameter.storage))))
+                    / bits;
                 *end = place.saturating_add(length).div_ceil(align).saturating_mul(align);
             }
         }
@@ -78,7 +90,11 @@ impl State {
         let mut next = ends;
         for (parameter, place) in self.parameters.iter_mut().zip(places).rev() {
             let group = group(parameter.layer);
-            let Some((next, first)) = next.get_mut(group).zip(first.get(group)).filter(|_| !parameter.beside) else { continue };
+            let Some((next, first)) =
+                next.get_mut(group).zip(first.get(group)).filter(|_| !parameter.beside)
+            else {
+                continue;
+            };
             let Some(storage) = self.storages.get_mut(at(parameter.storage)) else { continue };
             let elements = |length: u64| length.saturating_mul(bits) / storage.dtype.bits().max(1);
             parameter.padded = elements(next.saturating_sub(place));
@@ -106,7 +122,11 @@ impl State {
         let end = self.parameters.get(at(to)).map_or(self.storages.len(), |next| at(next.storage));
         for param in from..to {
             let Some(mut again) = self.parameters.get(at(param)).cloned() else { continue };
-            let Some(Storage { name, form, dtype, op, .. }) = self.storages.get(at(again.storage)).cloned() else { continue };
+            let Some(Storage { name, form, dtype, op, .. }) =
+                self.storages.get(at(again.storage)).cloned()
+            else {
+                continue;
+            };
             self.op = op;
             again.storage = self.allocate_part(name, form, dtype, again.kept);
             again.read = if again.read == NONE { NONE } else { again.storage };
@@ -115,7 +135,8 @@ impl State {
         }
         self.kind = Kind::Buffer;
         for storage in first..end {
-            let found = self.storages.get(storage).filter(|found| found.kind == Kind::Buffer).cloned();
+            let found =
+                self.storages.get(storage).filter(|found| found.kind == Kind::Buffer).cloned();
             let Some(Storage { name, form, dtype, .. }) = found else { continue };
             self.allocate(name, form, dtype);
         }
@@ -139,7 +160,11 @@ impl State {
 
     /// Notes that a node of backward, whose log began there, needed its parameters.
     pub(super) fn note_node(&mut self, node: u32, from: usize) {
-        let Some(operands) = self.nodes.get(at(node)).filter(|_| self.uses.is_some()).map(|node| node.operands) else { return };
+        let Some(operands) =
+            self.nodes.get(at(node)).filter(|_| self.uses.is_some()).map(|node| node.operands)
+        else {
+            return;
+        };
         let (until, layer) = (Some(self.log.len()), self.layer);
         let params = operands.iter().filter_map(|operand| as_leaf(operand.node));
         if let Some(uses) = self.uses.as_mut() {
@@ -154,6 +179,8 @@ impl State {
 
     /// The storage that modules read of a parameter, its shape and its format.
     pub fn parameter_tensor(&self, param: Param) -> (u32, Form, DType) {
-        self.parameters.get(at(param)).map_or((NONE, 0, DType::Fp32), |found| (found.read, found.form, found.dtype))
+        self.parameters
+            .get(at(param))
+            .map_or((NONE, 0, DType::Fp32), |found| (found.read, found.form, found.dtype))
     }
 }

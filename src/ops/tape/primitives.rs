@@ -1,5 +1,8 @@
 //! The forward half of every primitive: what it allocates and what it saves.
-#![expect(clippy::needless_pass_by_value, reason = "an operand lives until its operator has run, as a temporary does in Python")]
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "an operand lives until its operator has run, as a temporary does in Python"
+)]
 
 use super::Order;
 use super::over::Writes;
@@ -67,7 +70,8 @@ pub(crate) const SOFTPLUS: Function = in_fp32(function("softplus", Save::Input, 
 /// `expm1(x)`: backward takes `result + 1`.
 pub(crate) const EXPM1: Function = in_fp32(function("exponential less 1", Save::Output, 1));
 /// `softmax(x)`.
-pub(crate) const SOFTMAX: Function = in_fp32(Function { rule: Rule::Softmax, ..function("probabilities", Save::Output, 0) });
+pub(crate) const SOFTMAX: Function =
+    in_fp32(Function { rule: Rule::Softmax, ..function("probabilities", Save::Output, 0) });
 /// `log_softmax(x)`.
 pub(crate) const LOG_SOFTMAX: Function = in_fp32(function("log-probabilities", Save::Output, 0));
 /// `x · constant`, `-x` and the like.
@@ -82,7 +86,13 @@ impl<'t> Var<'t> {
         Self { tape, storage, form, dtype, node, order: Order::Plain }
     }
 
-    pub(super) fn unary(self, rule: Rule, save: Save, name: &'static str, (form, dtype): (Form, DType)) -> Self {
+    pub(super) fn unary(
+        self,
+        rule: Rule,
+        save: Save,
+        name: &'static str,
+        (form, dtype): (Form, DType),
+    ) -> Self {
         let mut state = self.tape.state.borrow_mut();
         let node = state.node(rule, [self.operand(), Operand::NOTHING, Operand::NOTHING]);
         if save == Save::Input {
@@ -134,7 +144,12 @@ impl<'t> Var<'t> {
     /// `x.mean(-1)`, `x.sum(-1)`: backward spreads the gradient over the operand's shape again.
     pub fn reduce(self, to: Form) -> Self {
         let dtype = self.dtype;
-        self.unary(Rule::Unary { temporaries: 0, elementwise: false }, Save::Nothing, "reduced", (to, dtype))
+        self.unary(
+            Rule::Unary { temporaries: 0, elementwise: false },
+            Save::Nothing,
+            "reduced",
+            (to, dtype),
+        )
     }
 
     /// A contiguous part; backward writes it into zeros of the whole. The part is a view.
@@ -207,7 +222,14 @@ impl<'t> Var<'t> {
         self.unary(Rule::Pass, Save::Nothing, "repeated", (form, dtype))
     }
 
-    pub(super) fn binary(self, other: Self, rule: Rule, name: &'static str, form: Form, saves: [bool; 2]) -> Self {
+    pub(super) fn binary(
+        self,
+        other: Self,
+        rule: Rule,
+        name: &'static str,
+        form: Form,
+        saves: [bool; 2],
+    ) -> Self {
         let dtype = wider(self.dtype, other.dtype);
         let mut state = self.tape.state.borrow_mut();
         let node = state.node(rule, [self.operand(), other.operand(), Operand::NOTHING]);
@@ -254,7 +276,8 @@ impl<'t> Var<'t> {
         let narrow = if self.dtype.bits() < other.dtype.bits() { &self } else { &other };
         let wide = wider(self.dtype, other.dtype);
         // The CPU's kernel reads one format; the GPU's copies each tensor into its place as it is.
-        let _copy = (narrow.dtype != wide && !self.tape.is_cuda()).then(|| self.tape.constant("cast copy", narrow.form, wide));
+        let _copy = (narrow.dtype != wide && !self.tape.is_cuda())
+            .then(|| self.tape.constant("cast copy", narrow.form, wide));
         self.binary(other, Rule::Cat, "joined", form, [false; 2]).ordered(Order::Plain)
     }
 
@@ -339,7 +362,11 @@ impl<'t> Var<'t> {
         let tape = a.tape;
         let mut state = tape.state.borrow_mut();
         let node = state.node(rule, [a.operand(), b.operand(), Operand::NOTHING]);
-        state.count_attention(if matches!(rule, Rule::Matmul { transposed: true, .. }) { a.form } else { form });
+        state.count_attention(if matches!(rule, Rule::Matmul { transposed: true, .. }) {
+            a.form
+        } else {
+            form
+        });
         if b.node != NONE {
             state.save(node, a.storage);
         }
@@ -387,7 +414,8 @@ impl<'t> Var<'t> {
     /// [`Rule::Script`]); saves its operand.
     pub fn scripted(self, name: &'static str, forward: &[i8], backward: &'static [i8]) -> Self {
         let mut state = self.tape.state.borrow_mut();
-        let node = state.node(Rule::Script(backward), [self.operand(), Operand::NOTHING, Operand::NOTHING]);
+        let node = state
+            .node(Rule::Script(backward), [self.operand(), Operand::NOTHING, Operand::NOTHING]);
         let storage = state.play(forward, name, self.form, self.dtype);
         state.save(node, self.storage);
         drop(state);
@@ -406,7 +434,13 @@ impl Tape {
             return whole.cast_as(dtype, "cast weight");
         }
         let param = self.state.borrow().meant(param);
-        let known = self.state.borrow().casts.iter().find(|cast| cast.0 == param).map(|cast| (cast.1, cast.2));
+        let known = self
+            .state
+            .borrow()
+            .casts
+            .iter()
+            .find(|cast| cast.0 == param)
+            .map(|cast| (cast.1, cast.2));
         if let Some((storage, node)) = known {
             self.state.borrow_mut().hold(storage);
             return Var::made(self, storage, whole.form, dtype, node);
@@ -438,7 +472,10 @@ impl Tape {
     pub fn embedding(&self, ids: Var<'_>, weight: Param, form: Form) -> Var<'_> {
         let weight = self.read(weight);
         let mut state = self.state.borrow_mut();
-        let node = state.node(Rule::Embedding(ids.form), [weight.operand(), Operand::NOTHING, Operand::NOTHING]);
+        let node = state.node(
+            Rule::Embedding(ids.form),
+            [weight.operand(), Operand::NOTHING, Operand::NOTHING],
+        );
         state.save(node, ids.storage);
         let storage = state.allocate("embedded tokens", form, weight.dtype);
         drop(state);
@@ -471,7 +508,9 @@ impl Tape {
         let mut state = self.state.borrow_mut();
         let mut all = [Operand::NOTHING; 3];
         let (mut orders, mut sources) = ([Order::Plain; 3], [NONE; 3]);
-        for (((operand, place), kept), source) in operands.iter().zip(&mut all).zip(&mut orders).zip(&mut sources) {
+        for (((operand, place), kept), source) in
+            operands.iter().zip(&mut all).zip(&mut orders).zip(&mut sources)
+        {
             (*place, *kept, *source) = (operand.operand(), operand.order, operand.storage);
         }
         let sources = sources.get(..operands.len()).unwrap_or(&sources);
@@ -509,7 +548,8 @@ impl Tape {
                 state.release(*storage);
             }
         }
-        let (form, dtype) = results.get(main).map_or((0, DType::Fp32), |result| (result.1, result.2));
+        let (form, dtype) =
+            results.get(main).map_or((0, DType::Fp32), |result| (result.1, result.2));
         let storage = made.get(main).copied().unwrap_or(NONE);
         drop(state);
         Var::made(self, storage, form, dtype, node).ordered(order)

@@ -1,6 +1,9 @@
 //! Primitives of recurrences that run in chunks of tokens: padding, sums along tokens, triangular systems, products of many small
 //! matrices.
-#![expect(clippy::needless_pass_by_value, reason = "an operand lives until its operator has run, as a temporary does in Python")]
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "an operand lives until its operator has run, as a temporary does in Python"
+)]
 
 use super::flops::Factors;
 use super::primitives::{Function, Save, wider};
@@ -9,12 +12,20 @@ use super::{Form, Order, Param, Tape, Var};
 use crate::units::DType;
 
 /// `exp(x)`.
-pub(crate) const EXP: Function =
-    Function { name: "exponential", save: Save::Output, rule: Rule::Unary { temporaries: 0, elementwise: true }, in_fp32: true };
+pub(crate) const EXP: Function = Function {
+    name: "exponential",
+    save: Save::Output,
+    rule: Rule::Unary { temporaries: 0, elementwise: true },
+    in_fp32: true,
+};
 
 /// `log(x)`.
-pub(crate) const LOG: Function =
-    Function { name: "logarithm", save: Save::Input, rule: Rule::Unary { temporaries: 0, elementwise: true }, in_fp32: true };
+pub(crate) const LOG: Function = Function {
+    name: "logarithm",
+    save: Save::Input,
+    rule: Rule::Unary { temporaries: 0, elementwise: true },
+    in_fp32: true,
+};
 
 /// `x.cumsum(-1)`: backward turns the gradient round, sums along it, and turns it back.
 pub(crate) const RUNNING_SUM: Function = Function {
@@ -31,13 +42,19 @@ impl Var<'_> {
         let state = self.tape.state.borrow();
         let grows = state.elements(form) > state.elements(own);
         drop(state);
-        let padded = self.unary(Rule::Unary { temporaries: 0, elementwise: true }, Save::Nothing, "padded", (form, dtype));
+        let padded = self.unary(
+            Rule::Unary { temporaries: 0, elementwise: true },
+            Save::Nothing,
+            "padded",
+            (form, dtype),
+        );
         padded.ordered(if grows { Order::Plain } else { order })
     }
 
     /// `x · buffer`, which a module registered in that format.
     pub fn times_buffer(self, format: DType) -> Self {
-        let (tape, form, order, dtype) = (self.tape, self.form, self.order, wider(self.dtype, format));
+        let (tape, form, order, dtype) =
+            (self.tape, self.form, self.order, wider(self.dtype, format));
         let mut state = tape.state.borrow_mut();
         let node = state.node(Rule::Mul, [self.operand(), Operand::NOTHING, Operand::NOTHING]);
         let storage = state.allocate("product", form, dtype);
@@ -61,7 +78,8 @@ impl Var<'_> {
         let (tape, form, dtype) = (self.tape, other.form, other.dtype);
         let order = if columns { Order::Columns } else { Order::Plain };
         let mut state = tape.state.borrow_mut();
-        let node = state.node(Rule::Solve(order), [self.operand(), other.operand(), Operand::NOTHING]);
+        let node =
+            state.node(Rule::Solve(order), [self.operand(), other.operand(), Operand::NOTHING]);
         let storage = state.allocate("solution", form, dtype);
         state.save(node, self.storage);
         state.save(node, storage);
@@ -73,13 +91,21 @@ impl Var<'_> {
     /// those of weights are, since no product meets another token than those of its chunk.
     pub fn matrices(self, other: Self, form: Form, transposed: bool) -> Self {
         let depth = self.tape.last_dim(self.form).1;
-        self.multiplied_by(other, (form, depth), Rule::Matmul { batched: false, transposed, scaled: false })
+        self.multiplied_by(
+            other,
+            (form, depth),
+            Rule::Matmul { batched: false, transposed, scaled: false },
+        )
     }
 
     /// `baddbmm` outside autocast on a tensor that wants no gradient, with a constant factor: each gradient is scaled in a tensor of its own.
     pub fn scaled_matrices(self, other: Self, form: Form) -> Self {
         let depth = self.tape.last_dim(self.form).1;
-        self.multiplied_as_given(other, (form, depth), Rule::Matmul { batched: false, transposed: false, scaled: true })
+        self.multiplied_as_given(
+            other,
+            (form, depth),
+            Rule::Matmul { batched: false, transposed: false, scaled: true },
+        )
     }
 
     /// `baddbmm(bias, a, W)`: products with as many weights as there are matrices, each with a bias on its rows. Autocast casts biases anew,
@@ -104,7 +130,11 @@ impl Var<'_> {
     /// [`Self::matrices`] of the first's columns: `aᵀ @ b`, where memory holds the first so.
     pub fn matrices_of_columns(self, other: Self, form: Form) -> Self {
         let depth = self.tape.rows(self.form);
-        self.multiplied_by(other, (form, depth), Rule::Matmul { batched: false, transposed: false, scaled: false })
+        self.multiplied_by(
+            other,
+            (form, depth),
+            Rule::Matmul { batched: false, transposed: false, scaled: false },
+        )
     }
 
     fn multiplied_by(self, other: Self, (form, depth): (Form, u64), rule: Rule) -> Self {

@@ -74,7 +74,12 @@ impl State {
             let (start, mut peak, mut highest, mut event) = (totals, totals, sum, segment.begins);
             // The totals of the highest moment are noted once they begin to fall, and what was taken last before it.
             let (mut rises, mut last) = (false, None);
-            for (entry, place) in log.get(segment.begins..segment.ends).unwrap_or_default().iter().zip(segment.begins + 1..) {
+            for (entry, place) in log
+                .get(segment.begins..segment.ends)
+                .unwrap_or_default()
+                .iter()
+                .zip(segment.begins + 1..)
+            {
                 let (Entry::Taken(id) | Entry::Freed(id) | Entry::Turned(id)) = *entry;
                 let Some(storage) = storages.get_mut(at(id)) else { continue };
                 let (bytes, kind) = (N::of(storage.bytes), storage.kind as usize);
@@ -102,7 +107,11 @@ impl State {
             segment.recomputing = last.is_some_and(|storage| storage.born == Kind::Recomputed);
             segment.event = event;
             let peak = if rises { totals } else { peak };
-            held.push(Held { start: start.map(Into::into), peak: peak.map(Into::into), end: totals.map(Into::into) });
+            held.push(Held {
+                start: start.map(Into::into),
+                peak: peak.map(Into::into),
+                end: totals.map(Into::into),
+            });
         }
     }
 }

@@ -19,7 +19,8 @@ impl Var<'_> {
     pub fn gather(self, index: &Self, form: Form) -> Self {
         let tape = self.tape;
         let mut state = tape.state.borrow_mut();
-        let node = state.node(Rule::AtRows(index.form), [self.operand(), Operand::NOTHING, Operand::NOTHING]);
+        let node = state
+            .node(Rule::AtRows(index.form), [self.operand(), Operand::NOTHING, Operand::NOTHING]);
         state.save(node, index.storage);
         let storage = state.allocate("gathered", form, self.dtype);
         drop(state);
@@ -37,7 +38,12 @@ impl Var<'_> {
     /// `masked_fill(x, mask, number)`: saves the mask.
     pub fn filled(self, mask: &Self) -> Self {
         let (shape, order) = ((self.form, self.dtype), self.order);
-        let filled = self.unary(Rule::Unary { temporaries: 0, elementwise: true }, Save::Nothing, "filled", shape);
+        let filled = self.unary(
+            Rule::Unary { temporaries: 0, elementwise: true },
+            Save::Nothing,
+            "filled",
+            shape,
+        );
         filled.saves(mask);
         filled.ordered(order)
     }
@@ -47,9 +53,11 @@ impl Var<'_> {
         let tape = self.tape;
         let x = self.cast(weight.dtype);
         let mut state = tape.state.borrow_mut();
-        let node = state.node(Rule::Grouped(offsets.form), [x.operand(), weight.operand(), Operand::NOTHING]);
+        let node = state
+            .node(Rule::Grouped(offsets.form), [x.operand(), weight.operand(), Operand::NOTHING]);
         state.count_weights(form, weight.form);
-        let saved = [x.node != NONE, true, weight.node != NONE].into_iter().zip([weight, offsets, &x]);
+        let saved =
+            [x.node != NONE, true, weight.node != NONE].into_iter().zip([weight, offsets, &x]);
         for (_, saved) in saved.filter(|(wanted, _)| *wanted) {
             state.save(node, saved.storage);
         }
@@ -109,7 +117,8 @@ impl Var<'_> {
         let state = self.tape.state.borrow();
         let single = state.elements(self.form) == state.elements(to);
         drop(state);
-        let rule = if single { Rule::Pass } else { Rule::Unary { temporaries: 0, elementwise: false } };
+        let rule =
+            if single { Rule::Pass } else { Rule::Unary { temporaries: 0, elementwise: false } };
         let dtype = self.dtype;
         self.unary(rule, Save::Nothing, "sum of rows", (to, dtype))
     }

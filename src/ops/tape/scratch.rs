@@ -89,8 +89,10 @@ impl Tape {
         if state.scratch < Scratch::All {
             return;
         }
-        let work =
-            state.take_scratch("workspace of a scan", (32_u64 + 1).saturating_mul(8).next_multiple_of(ALIGNED) + 2 * ALIGNED - 1);
+        let work = state.take_scratch(
+            "workspace of a scan",
+            (32_u64 + 1).saturating_mul(8).next_multiple_of(ALIGNED) + 2 * ALIGNED - 1,
+        );
         state.release(work);
     }
 
@@ -152,7 +154,11 @@ impl State {
     ) -> [u32; 2] {
         let several = self.shape(grad.0).dims().nth(1).is_some_and(|heads| heads.1 > 1);
         [gradient, output].map(|order| {
-            if kind == Attends::Flash && several && order != Order::Swapped && self.scratch > Scratch::None {
+            if kind == Attends::Flash
+                && several
+                && order != Order::Swapped
+                && self.scratch > Scratch::None
+            {
                 let kind = std::mem::replace(&mut self.kind, Kind::Scratch);
                 let copy = self.allocate("copy in the order of attention", grad.0, grad.1);
                 self.kind = kind;
@@ -171,21 +177,30 @@ impl State {
         let (rows, width) = (self.last(q.form, 1), self.last(q.form, 0));
         let heads = self.elements(q.form) / rows.saturating_mul(width).max(1);
         if kind == Attends::Flash {
-            let rows = if self.scratch == Scratch::All { rows.next_multiple_of(FLASH_ROWS) } else { rows };
+            let rows =
+                if self.scratch == Scratch::All { rows.next_multiple_of(FLASH_ROWS) } else { rows };
             let width = width.next_multiple_of(if width <= 128 { 32 } else { 64 });
-            let sums = self.take_scratch("sums over output and its gradient", heads.saturating_mul(rows).saturating_mul(4));
+            let sums = self.take_scratch(
+                "sums over output and its gradient",
+                heads.saturating_mul(rows).saturating_mul(4),
+            );
             let accumulated = heads.saturating_mul(rows).saturating_mul(width).saturating_mul(4);
             let queries = self.take_scratch("gradient of queries in fp32", accumulated);
             let [keys, values] = self.of_every_head(q, [k, v], heads);
             return [sums, queries, keys, values];
         }
         let [keys, values] = self.of_every_head(q, [k, v], heads);
-        let output = heads.saturating_mul(rows).saturating_mul(self.last(v.form, 0)).saturating_mul(4);
+        let output =
+            heads.saturating_mul(rows).saturating_mul(self.last(v.form, 0)).saturating_mul(4);
         let product = self.take_scratch("output times its gradient", output);
         let statistics = heads.saturating_mul(rows).saturating_mul(4);
         let sums = self.take_scratch("sums over output and its gradient", statistics);
         let several = self.shape(q.form).dims().nth(1).is_some_and(|heads| heads.1 > 1);
-        let ordered = if several { self.take_scratch("sums in the order of heads", statistics) } else { NONE };
+        let ordered = if several {
+            self.take_scratch("sums in the order of heads", statistics)
+        } else {
+            NONE
+        };
         let held = if several { [ordered, sums] } else { [sums, NONE] };
         self.release(held[1]);
         self.release(product);
@@ -226,7 +241,8 @@ impl State {
         }
         let groups = self.elements(groups).saturating_mul(OF_A_GROUP);
         let groups = self.take_scratch("sizes of groups", groups);
-        let descriptors = self.take_scratch("descriptors of groups", MULTIPROCESSORS * OF_A_MULTIPROCESSOR);
+        let descriptors =
+            self.take_scratch("descriptors of groups", MULTIPROCESSORS * OF_A_MULTIPROCESSOR);
         self.release(groups);
         self.release(descriptors);
     }
@@ -241,7 +257,8 @@ impl State {
         let wrapped = self.take_scratch("places in range", bytes);
         let linear = self.take_scratch("places in memory", bytes);
         self.release(wrapped);
-        let rest = ["sorted places", "order of places", "places"].map(|name| self.take_scratch(name, bytes));
+        let rest = ["sorted places", "order of places", "places"]
+            .map(|name| self.take_scratch(name, bytes));
         let rows = self.elements(table) / self.last(table, 0).max(1);
         let sort = self.take_scratch("workspace of the sort", sort_bytes(count, rows));
         for held in [linear, sort].into_iter().chain(rest) {
@@ -279,7 +296,10 @@ impl State {
         let most = (tokens / TOKENS_OF_A_THREAD).saturating_add(different);
         let begins = self.take_scratch("where each part begins", most.saturating_mul(8));
         let columns = self.last(form, 0).next_multiple_of(32);
-        let sums = self.take_scratch("partial sums of the embedding", most.saturating_mul(columns).saturating_mul(4));
+        let sums = self.take_scratch(
+            "partial sums of the embedding",
+            most.saturating_mul(columns).saturating_mul(4),
+        );
         for held in [sums, begins, count, before, parts, number, offsets, places, sorted] {
             self.release(held);
         }
@@ -328,7 +348,9 @@ pub(crate) fn partial_sums(rows: u64, columns: u64) -> Option<(u64, u64)> {
     const FEWEST_VALUES: u64 = 16;
     let vector = [4, 2].into_iter().find(|width| columns.is_multiple_of(*width)).unwrap_or(1);
     let most = MOST_THREADS / vector;
-    let power = |count: u64| if count < most { count.max(1).checked_ilog2().map_or(1, |log| 1 << log) } else { most };
+    let power = |count: u64| {
+        if count < most { count.max(1).checked_ilog2().map_or(1, |log| 1 << log) } else { most }
+    };
     let (across, down) = (power(columns / vector), power(rows));
     let height = down.min(most / across.min(WARP));
     let width = across.min(most / height.max(1));
@@ -342,8 +364,13 @@ pub(crate) fn partial_sums(rows: u64, columns: u64) -> Option<(u64, u64)> {
     if values < MOST_VALUES || grid > target {
         return None;
     }
-    let blocks = target.div_ceil(grid).clamp(values.div_ceil(MOST_VALUES), values.div_ceil(FEWEST_VALUES));
-    let partial = 4_u64.saturating_mul(columns).saturating_mul(blocks).saturating_mul(width).saturating_mul(vector);
+    let blocks =
+        target.div_ceil(grid).clamp(values.div_ceil(MOST_VALUES), values.div_ceil(FEWEST_VALUES));
+    let partial = 4_u64
+        .saturating_mul(columns)
+        .saturating_mul(blocks)
+        .saturating_mul(width)
+        .saturating_mul(vector);
     (blocks > 0).then_some((partial, grid.saturating_mul(4)))
 }
 
@@ -365,9 +392,15 @@ mod tests {
         ] {
             assert_eq!(sort_bytes(tokens, rows), 16 * tokens + extra, "{tokens} {rows}");
         }
-        for (numbers, bytes) in
-            [(100, 1279), (12_288, 1279), (16_384, 1535), (32_768, 1791), (65_536, 2303), (128_256, 3327), (131_072, 3583)]
-        {
+        for (numbers, bytes) in [
+            (100, 1279),
+            (12_288, 1279),
+            (16_384, 1535),
+            (32_768, 1791),
+            (65_536, 2303),
+            (128_256, 3327),
+            (131_072, 3583),
+        ] {
             assert_eq!(scan_bytes(numbers, SCANNED), bytes, "{numbers}");
         }
         assert_eq!([65_536, 131_072].map(|tokens| scan_bytes(tokens, CHOSEN)), [1279, 1535]);

@@ -362,11 +362,16 @@ impl State {
         let is = |op: &OpName| std::ptr::eq(op.name, name);
         // Blocks go through their operations in the order of the first.
         let next = usize::from(self.op) + 1;
-        let known = if self.ops.get(next).is_some_and(is) { Some(next) } else { self.ops.iter().position(is) };
-        let found = known.or_else(|| self.ops.iter().position(|op| op.name == name)).unwrap_or_else(|| {
-            self.ops.push(OpName { name, source, forward: [0.0; FACTORS] });
-            self.ops.len() - 1
-        });
+        let known = if self.ops.get(next).is_some_and(is) {
+            Some(next)
+        } else {
+            self.ops.iter().position(is)
+        };
+        let found =
+            known.or_else(|| self.ops.iter().position(|op| op.name == name)).unwrap_or_else(|| {
+                self.ops.push(OpName { name, source, forward: [0.0; FACTORS] });
+                self.ops.len() - 1
+            });
         self.op = u16::try_from(found).unwrap_or(0);
     }
 
@@ -376,7 +381,13 @@ impl State {
     }
 
     /// Takes memory for so many elements of a tensor of that shape.
-    pub fn allocate_part(&mut self, name: &'static str, form: Form, dtype: DType, elements: u64) -> u32 {
+    pub fn allocate_part(
+        &mut self,
+        name: &'static str,
+        form: Form,
+        dtype: DType,
+        elements: u64,
+    ) -> u32 {
         if self.stopped {
             return NONE;
         }
@@ -444,7 +455,9 @@ impl State {
             return 0;
         }
         for operand in &operands {
-            if let Some(parameter) = as_leaf(operand.node).and_then(|param| self.parameters.get_mut(at(param))) {
+            if let Some(parameter) =
+                as_leaf(operand.node).and_then(|param| self.parameters.get_mut(at(param)))
+            {
                 parameter.uses += 1;
             }
         }
@@ -473,6 +486,8 @@ impl State {
 
     /// The name and source of an operation.
     pub fn op_name(&self, op: u16) -> (&'static str, Source) {
-        self.ops.get(usize::from(op)).map_or(("", sources::PYTORCH_AUTOGRAD), |op| (op.name, op.source))
+        self.ops
+            .get(usize::from(op))
+            .map_or(("", sources::PYTORCH_AUTOGRAD), |op| (op.name, op.source))
     }
 }

@@ -59,7 +59,13 @@ impl Var<'_> {
     /// The tensor, held until [`Tape::let_go`].
     pub fn kept(&self) -> Kept {
         self.tape.state.borrow_mut().hold(self.storage);
-        Kept { storage: self.storage, form: self.form, dtype: self.dtype, node: self.node, order: self.order }
+        Kept {
+            storage: self.storage,
+            form: self.form,
+            dtype: self.dtype,
+            node: self.node,
+            order: self.order,
+        }
     }
 
     /// `torch.stack`: backward sees each part of the gradient; `None` of nothing.

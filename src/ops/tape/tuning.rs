@@ -53,7 +53,10 @@ impl Var<'_> {
     pub fn parts_of(self, forms: &[Form]) -> Vec<Self> {
         let own = self.form;
         let whole = self.view_as(Rule::Split, own);
-        (0..).zip(forms).map(|(number, form)| whole.clone().view_as(Rule::Part(number), *form)).collect()
+        (0..)
+            .zip(forms)
+            .map(|(number, form)| whole.clone().view_as(Rule::Part(number), *form))
+            .collect()
     }
 
     /// Parts that lie beside each other: views, whose gradients backward joins again.
@@ -78,7 +81,11 @@ impl Var<'_> {
     /// `x / other`: saves the other, and itself where that wants a gradient.
     pub fn over(self, other: &Self) -> Self {
         let mut state = self.tape.state.borrow_mut();
-        let rule = if other.node == NONE { Rule::Unary { temporaries: 0, elementwise: true } } else { Rule::Div };
+        let rule = if other.node == NONE {
+            Rule::Unary { temporaries: 0, elementwise: true }
+        } else {
+            Rule::Div
+        };
         let node = state.node(rule, [self.operand(), other.operand(), Operand::NOTHING]);
         if other.node != NONE {
             state.save(node, self.storage);
@@ -127,7 +134,8 @@ impl<'t> Tape {
 impl Tape {
     /// A weight of four bits made whole.
     pub fn unpacked(&self, packed: Packed) -> Var<'_> {
-        let scales = packed.scales.map(|scales| self.constant("scales made whole", scales, DType::Fp32));
+        let scales =
+            packed.scales.map(|scales| self.constant("scales made whole", scales, DType::Fp32));
         let whole = self.constant("weight made whole", packed.whole, packed.dtype);
         drop(scales);
         whole
@@ -170,7 +178,9 @@ impl State {
             held.push(self.take_scratch("indices", half.saturating_mul(INDEX)));
             self.release(numbers);
         }
-        held.extend([(); 2].map(|()| self.take_scratch("values by index", half.saturating_mul(VALUE))));
+        held.extend(
+            [(); 2].map(|()| self.take_scratch("values by index", half.saturating_mul(VALUE))),
+        );
         let first = self.take_scratch("scales made whole", scales);
         held.push(self.take_scratch("scales with their mean", scales));
         self.release(first);

@@ -32,7 +32,8 @@ impl Tape {
             return;
         }
         let nodes = state.nodes.get(at(from.node)..).unwrap_or_default();
-        let places: Vec<(u32, u32)> = nodes.iter().map(|node| (node.frame, u32::from(node.saves))).collect();
+        let places: Vec<(u32, u32)> =
+            nodes.iter().map(|node| (node.frame, u32::from(node.saves))).collect();
         for (frame, saves) in places {
             if let Some(frame) = state.frames.get_mut(at(frame)) {
                 frame.saves = frame.saves.saturating_sub(saves);
@@ -47,7 +48,8 @@ impl Var<'_> {
     /// `maximum(a, b)`: saves both.
     pub fn maximum(self, other: &Self) -> Self {
         let form = self.form;
-        let made = self.clone().binary(other.clone(), Rule::Larger, "larger of two", form, [false; 2]);
+        let made =
+            self.clone().binary(other.clone(), Rule::Larger, "larger of two", form, [false; 2]);
         made.saves(&self);
         made.saves(other);
         made
@@ -56,7 +58,12 @@ impl Var<'_> {
     /// `abs(x)`: saves its operand; backward takes its sign.
     pub fn absolute(self) -> Self {
         let shape = (self.form, self.dtype);
-        self.unary(Rule::Unary { temporaries: 1, elementwise: true }, Save::Input, "absolute value", shape)
+        self.unary(
+            Rule::Unary { temporaries: 1, elementwise: true },
+            Save::Input,
+            "absolute value",
+            shape,
+        )
     }
 }
 

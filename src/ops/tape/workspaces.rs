@@ -33,7 +33,9 @@ impl Tape {
             state.kept_workspaces = [[true; 2]; 2];
             if state.keeps_workspaces && state.scratch > Scratch::None { 2 } else { 0 }
         };
-        (0..threads).map(|_| self.lump(KEPT_WORKSPACE, (Kind::Scratch, CUBLAS, DType::Int8))).collect()
+        (0..threads)
+            .map(|_| self.lump(KEPT_WORKSPACE, (Kind::Scratch, CUBLAS, DType::Int8)))
+            .collect()
     }
 }
 
@@ -47,16 +49,17 @@ impl State {
             return self.keep_workspace(adds_bias);
         }
         let known = self.workspaces[usize::from(adds_bias)];
-        let workspace = match self.storages.get(at(known)).filter(|storage| storage.born == Kind::Scratch) {
-            // One storage stands for those of all products of an operation.
-            Some(storage) if storage.taken_in == self.op && storage.layer == self.layer => {
-                self.log.push(Entry::Taken(known));
-                self.log.push(Entry::Freed(known));
-                return;
-            }
-            Some(storage) => self.take_scratch_of("workspace of cuBLAS", storage.form),
-            None => self.take_scratch("workspace of cuBLAS", bytes_of(adds_bias)),
-        };
+        let workspace =
+            match self.storages.get(at(known)).filter(|storage| storage.born == Kind::Scratch) {
+                // One storage stands for those of all products of an operation.
+                Some(storage) if storage.taken_in == self.op && storage.layer == self.layer => {
+                    self.log.push(Entry::Taken(known));
+                    self.log.push(Entry::Freed(known));
+                    return;
+                }
+                Some(storage) => self.take_scratch_of("workspace of cuBLAS", storage.form),
+                None => self.take_scratch("workspace of cuBLAS", bytes_of(adds_bias)),
+            };
         self.workspaces[usize::from(adds_bias)] = workspace;
         self.release(workspace);
     }

@@ -89,8 +89,11 @@ impl OptimizerSpec {
     ///
     /// Scales and factors are too small to count.
     pub fn state_bytes_per_parameter(&self, recipe: DType, share: impl Fn(Served) -> f64) -> f64 {
-        let whole = self.states.iter().filter(|state| matches!(state.values, StateValues::EveryElement));
-        whole.map(|state| to_f64(state.format.dtype(recipe).bits()) / 8.0 * share(state.serves)).sum()
+        let whole =
+            self.states.iter().filter(|state| matches!(state.values, StateValues::EveryElement));
+        whole
+            .map(|state| to_f64(state.format.dtype(recipe).bits()) / 8.0 * share(state.serves))
+            .sum()
     }
 }
 
@@ -117,7 +120,15 @@ pub struct UpdatedParameter {
 impl UpdatedParameter {
     /// Many parameters side by side in one vector.
     pub const fn vector(elements: u64) -> Self {
-        Self { elements, times: 1, dimensions: 1, matrix: None, in_block: true, is_embedding: false, own_format: None }
+        Self {
+            elements,
+            times: 1,
+            dimensions: 1,
+            matrix: None,
+            in_block: true,
+            is_embedding: false,
+            own_format: None,
+        }
     }
 
     /// Returns the format of an unquantised state, and of what a step makes of it: PyTorch's

@@ -65,7 +65,9 @@ impl StepTemporaries {
     ) -> Piece {
         let first = self.taken;
         if !self.singly {
-            let elements = parameters.map(|one| one.elements.saturating_mul(one.times)).fold(0, u64::saturating_add);
+            let elements = parameters
+                .map(|one| one.elements.saturating_mul(one.times))
+                .fold(0, u64::saturating_add);
             return self.take(name, elements, format);
         }
         for parameter in parameters {

@@ -133,7 +133,11 @@ impl Answer {
     /// Returns the cheapest layout of all, by the price of the whole training; `None` where none
     /// fits.
     pub fn cheapest(&self) -> Option<&Found> {
-        let priced = self.counts.iter().filter_map(|count| count.fastest.as_ref()).filter(|found| found.cost.is_some());
+        let priced = self
+            .counts
+            .iter()
+            .filter_map(|count| count.fastest.as_ref())
+            .filter(|found| found.cost.is_some());
         priced.min_by(|a, b| a.cost.unwrap_or(0.0).total_cmp(&b.cost.unwrap_or(0.0)))
     }
 
@@ -148,7 +152,9 @@ impl Answer {
             let measure = |found: &Found| found.days.zip(found.cost);
             let Some((days, cost)) = measure(found) else { continue };
             // The layouts on the front so far have fewer accelerators.
-            let beaten = |known: &&Found| measure(known).is_some_and(|known| known.0 <= days && known.1 <= cost);
+            let beaten = |known: &&Found| {
+                measure(known).is_some_and(|known| known.0 <= days && known.1 <= cost)
+            };
             if !front.iter().any(beaten) {
                 front.push(found);
             }
@@ -166,9 +172,12 @@ impl Answer {
         }
         let before = |gpus: u64| self.counts.iter().rev().find(|count| count.gpus < gpus);
         let Some(found) = self.smallest() else {
-            let nearest = self.counts.iter().filter_map(|count| Some((count.gpus, count.nearest.as_ref()?)));
+            let nearest =
+                self.counts.iter().filter_map(|count| Some((count.gpus, count.nearest.as_ref()?)));
             return match nearest.min_by_key(|(_, miss)| miss.short) {
-                Some((gpus, miss)) => format!("No layout fits. {}.", miss.words(gpus, capacity, unit)),
+                Some((gpus, miss)) => {
+                    format!("No layout fits. {}.", miss.words(gpus, capacity, unit))
+                }
                 None => match self.counts.iter().find_map(|count| count.rule.as_ref()) {
                     Some((_, rule)) => format!("No layout is legal: {rule}."),
                     None => "No layout has been looked at yet.".to_owned(),
@@ -177,11 +186,14 @@ impl Answer {
         };
         let scale = Scale::of(unit, found.memory, capacity);
         let (used, memory) = (scale.show(found.memory), scale.show(capacity));
-        let mut text = format!("{} can run it with {used} of {memory} {unit} each.", gpus(found.gpus));
+        let mut text =
+            format!("{} can run it with {used} of {memory} {unit} each.", gpus(found.gpus));
         if let Some(count) = before(found.gpus) {
             let clause = match (&count.nearest, &count.rule) {
                 (Some(miss), _) => miss.words(count.gpus, capacity, unit),
-                (None, Some((_, rule))) => format!("With {} no layout is legal: {rule}", gpus(count.gpus)),
+                (None, Some((_, rule))) => {
+                    format!("With {} no layout is legal: {rule}", gpus(count.gpus))
+                }
                 (None, None) => return text,
             };
             text = format!("{text} {clause}.");
@@ -195,7 +207,10 @@ impl Miss {
         let total = capacity + self.short;
         let missing = Scale::of(unit, total, capacity).gap(total, capacity);
         let kind = self.kind.name().to_ascii_lowercase();
-        format!("With {} the nearest miss is {missing} {unit} short on each, with {kind}", gpus(count))
+        format!(
+            "With {} the nearest miss is {missing} {unit} short on each, with {kind}",
+            gpus(count)
+        )
     }
 }
 

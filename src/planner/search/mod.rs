@@ -104,10 +104,15 @@ impl Search {
     pub fn watch(&mut self, choice: &Choice) {
         let outcome = match self.look(choice) {
             Outcome::Fits(found) => Ok(found),
-            Outcome::Forbidden(rule) => Err(WhyNot { reason: Reason::Rule(rule), count: 1, example: *choice, short: None }),
-            Outcome::TooLarge(miss) => {
-                Err(WhyNot { reason: Reason::Memory(miss.kind), count: 1, example: *choice, short: Some(miss.short) })
+            Outcome::Forbidden(rule) => {
+                Err(WhyNot { reason: Reason::Rule(rule), count: 1, example: *choice, short: None })
             }
+            Outcome::TooLarge(miss) => Err(WhyNot {
+                reason: Reason::Memory(miss.kind),
+                count: 1,
+                example: *choice,
+                short: Some(miss.short),
+            }),
         };
         self.watched.push(Watched { choice: *choice, outcome, faster: 0, leaner: 0 });
     }
@@ -118,7 +123,10 @@ impl Search {
         let until = self.considered.saturating_add(budget.max(1));
         while !self.finished && self.considered < until {
             match self.walk.next(&self.space) {
-                Some((_, true)) if self.space.ends_with_first && self.counts.last().is_some_and(|count| count.fitting > 0) => {
+                Some((_, true))
+                    if self.space.ends_with_first
+                        && self.counts.last().is_some_and(|count| count.fitting > 0) =>
+                {
                     self.finished = true;
                 }
                 Some((base, another)) => self.part(base, another),
@@ -170,7 +178,10 @@ impl Search {
             space: self.space.describe(),
             version: SPACE_VERSION,
             finished: self.finished,
-            refused: self.refused.clone().or_else(|| self.is_empty().then(|| NOTHING_LEFT.to_owned())),
+            refused: self
+                .refused
+                .clone()
+                .or_else(|| self.is_empty().then(|| NOTHING_LEFT.to_owned())),
             counts: self.counts.clone(),
             why_not,
             watched: self.watched.clone(),
@@ -235,7 +246,12 @@ impl Search {
     /// True if no larger micro-batch than that of the miss just found fits or misses by less; then
     /// `further` of them are counted with it. Where none fits, all are counted with the kind of the
     /// first miss, so that counts do not depend on what else is known.
-    fn is_too_much_from_here(&mut self, counted_as: &mut Option<MemoryKind>, miss: Miss, further: u64) -> bool {
+    fn is_too_much_from_here(
+        &mut self,
+        counted_as: &mut Option<MemoryKind>,
+        miss: Miss,
+        further: u64,
+    ) -> bool {
         let short = self.layouts.floor().saturating_sub(self.capacity());
         if short == Bytes::ZERO {
             return false;
@@ -251,7 +267,13 @@ impl Search {
     /// Weighs a layout that breaks no rule and was taken over before, and keeps it if it is the
     /// best of its number of accelerators so far. Returns the miss if the layout overflows; it is
     /// then counted with the kind of memory given in `counted_as`, or with its own.
-    fn weigh(&mut self, choice: &Choice, micro_batch: u64, counted_as: Option<MemoryKind>, bounds: &mut Bounds) -> Option<Miss> {
+    fn weigh(
+        &mut self,
+        choice: &Choice,
+        micro_batch: u64,
+        counted_as: Option<MemoryKind>,
+        bounds: &mut Bounds,
+    ) -> Option<Miss> {
         let memory = match self.measure() {
             Ok(memory) => memory,
             Err((kind, short)) => {
@@ -260,7 +282,8 @@ impl Search {
                 return Some(miss);
             }
         };
-        let leanest = self.counts.last()?.leanest.as_ref().is_none_or(|leanest| memory < leanest.memory);
+        let leanest =
+            self.counts.last()?.leanest.as_ref().is_none_or(|leanest| memory < leanest.memory);
         // The time of a layout that is surely slower than those that matter is not needed.
         let seconds = if leanest || !self.is_slow(bounds) { self.layouts.seconds() } else { None };
         let gpus = self.counts.last()?.gpus;
@@ -326,7 +349,8 @@ impl Search {
     fn is_no_nearer(&self, kind: MemoryKind, short: Bytes) -> bool {
         let known = self.overflows.get(kind.index()).and_then(|why| why.as_ref()?.short);
         let nearest = self.counts.last().and_then(|count| count.nearest);
-        known.is_some_and(|known| known <= short) && nearest.is_some_and(|nearest| nearest.short <= short)
+        known.is_some_and(|known| known <= short)
+            && nearest.is_some_and(|nearest| nearest.short <= short)
     }
 
     /// Counts layouts that break a rule.
@@ -388,7 +412,9 @@ impl Search {
         for micro_batch in group.micro_batches {
             self.choose_micro_batch(*micro_batch);
             match self.layouts.first_rule(Rules::Schedule) {
-                Some(rule) => self.reject(rule, length(&legal), &with_micro_batch(&first, *micro_batch)),
+                Some(rule) => {
+                    self.reject(rule, length(&legal), &with_micro_batch(&first, *micro_batch))
+                }
                 None => micro_batches.push(*micro_batch),
             }
         }
@@ -468,18 +494,31 @@ fn found(job: &Job, choice: &Choice, memory: Bytes, seconds: Option<f64>) -> Fou
 /// The reason why there is nothing to search, if there is one.
 fn refuse(job: &Job, space: &Space) -> Option<String> {
     if job.training().is_none() {
-        return Some("This search lays out training; a serving instance's count is found beside its curve.".to_owned());
+        return Some(
+            "This search lays out training; a serving instance's count is found beside its curve."
+                .to_owned(),
+        );
     }
     let most = space.counts.last().copied().unwrap_or(0);
     if space.counts.is_empty() || space.counts.first() == Some(&0) {
         return Some("0 GPUs hold nothing; allow at least 1.".to_owned());
     }
     if most > space::MOST_GPUS {
-        return Some(format!("{most} GPUs are more than the search goes through; allow at most {}.", space::MOST_GPUS));
+        return Some(format!(
+            "{most} GPUs are more than the search goes through; allow at most {}.",
+            space::MOST_GPUS
+        ));
     }
-    let empty = space.only.iter().zip(Degree::ALL).find(|(only, _)| only.as_ref().is_some_and(Vec::is_empty));
+    let empty = space
+        .only
+        .iter()
+        .zip(Degree::ALL)
+        .find(|(only, _)| only.as_ref().is_some_and(Vec::is_empty));
     if let Some((_, degree)) = empty {
-        return Some(format!("No value is allowed for the {} degree; allow at least one.", degree.name()));
+        return Some(format!(
+            "No value is allowed for the {} degree; allow at least one.",
+            degree.name()
+        ));
     }
     let axis = space.axes.iter().find(|axis| axis.edits.is_empty())?;
     Some(format!("No value is allowed for {}; allow at least one.", axis.name))

@@ -97,7 +97,10 @@ impl Search {
         Gathered {
             counts: self.counts.iter().map(count).collect(),
             broken: self.broken.iter().map(|(_, count, choice)| (*choice, *count)).collect(),
-            overflows: self.overflows.each_ref().map(|why| why.as_ref().map(|why| (why.example, why.count))),
+            overflows: self
+                .overflows
+                .each_ref()
+                .map(|why| why.as_ref().map(|why| (why.example, why.count))),
             watched: self.watched.iter().map(|watched| (watched.faster, watched.leaner)).collect(),
         }
     }
@@ -124,7 +127,8 @@ impl Search {
 
     fn take_in_count(&mut self, theirs: &Count) {
         let Some(at) = self.counts.iter().position(|own| own.gpus == theirs.gpus) else { return };
-        let [leanest, fastest] = [&theirs.leanest, &theirs.fastest].map(|choice| self.found_again(choice.as_ref()?));
+        let [leanest, fastest] =
+            [&theirs.leanest, &theirs.fastest].map(|choice| self.found_again(choice.as_ref()?));
         let nearest = theirs.nearest.as_ref().and_then(|choice| self.missed_again(choice));
         let rule = theirs.rule.as_ref().and_then(|choice| match self.look(choice) {
             Outcome::Forbidden(rule) => Some((*choice, rule)),
@@ -135,7 +139,8 @@ impl Search {
         own.considered += theirs.considered;
         own.legal += theirs.legal;
         own.fitting += theirs.fitting;
-        let leaner = |a: &Found, b: &Found| (a.memory, order(&a.choice)) < (b.memory, order(&b.choice));
+        let leaner =
+            |a: &Found, b: &Found| (a.memory, order(&a.choice)) < (b.memory, order(&b.choice));
         let faster = |a: &Found, b: &Found| {
             let before = |a: &Found, b: &Found| is_faster((a.seconds, a.memory), b);
             before(a, b) || (!before(b, a) && order(&a.choice) < order(&b.choice))
@@ -170,7 +175,14 @@ impl Search {
                     (why.example, why.short) = (*choice, Some(short));
                 }
             }
-            None => *known = Some(WhyNot { reason: Reason::Memory(kind), count: layouts, example: *choice, short: Some(short) }),
+            None => {
+                *known = Some(WhyNot {
+                    reason: Reason::Memory(kind),
+                    count: layouts,
+                    example: *choice,
+                    short: Some(short),
+                })
+            }
         }
     }
 

@@ -4,7 +4,9 @@
 use std::fmt::Write as _;
 use std::num::NonZeroU64;
 
-use crate::config::{Choice, DataSharding, Job, Offload, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute};
+use crate::config::{
+    Choice, DataSharding, Job, Offload, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute,
+};
 
 /// Changes when the space or its rules change, so that kept answers can be told apart.
 pub const SPACE_VERSION: u32 = 1;
@@ -183,11 +185,15 @@ const RECOMPUTATIONS: [Edit; 3] = [
     Edit::new("selective", |_, choice| recompute(choice, Recompute::Selective)),
     Edit::new("full", |_, choice| recompute(choice, Recompute::Full)),
 ];
-const SEQUENCE_PARALLEL: [Edit; 2] =
-    [Edit::new("off", |_, choice| sequence(choice, false)), Edit::new("on", |_, choice| sequence(choice, true))];
+const SEQUENCE_PARALLEL: [Edit; 2] = [
+    Edit::new("off", |_, choice| sequence(choice, false)),
+    Edit::new("on", |_, choice| sequence(choice, true)),
+];
 const SPLITS: [Edit; 3] = [
     Edit::new("even", |_, choice| split(choice, PipelineSplit::Even)),
-    Edit::new("embedding and loss as a layer each", |_, choice| split(choice, PipelineSplit::WithEnds)),
+    Edit::new("embedding and loss as a layer each", |_, choice| {
+        split(choice, PipelineSplit::WithEnds)
+    }),
     Edit::new("fewer on the first and last stage", shorten_ends),
 ];
 const SCHEDULES: [Edit; 5] = [
@@ -199,7 +205,9 @@ const SCHEDULES: [Edit; 5] = [
 ];
 const OFFLOADS: [Edit; 2] = [
     Edit::new("nothing", |_, choice| offload(choice, Offload::NONE)),
-    Edit::new("optimizer", |_, choice| offload(choice, Offload { optimizer: true, ..Offload::NONE })),
+    Edit::new("optimizer", |_, choice| {
+        offload(choice, Offload { optimizer: true, ..Offload::NONE })
+    }),
 ];
 const REPLICAS: [Edit; 4] = [
     Edit::new("1", |_, choice| replicate(choice, 1)),
@@ -326,12 +334,16 @@ impl Space {
         let mut text = match self.counts.as_slice() {
             [] => "no GPUs".to_owned(),
             [one] => format!("{one} GPUs"),
-            [first, .., last] => format!("{} counts from {first} to {last} GPUs", self.counts.len()),
+            [first, .., last] => {
+                format!("{} counts from {first} to {last} GPUs", self.counts.len())
+            }
         };
         for (degree, only) in Degree::ALL.into_iter().zip(&self.only) {
             let values = match only {
                 Some(values) => values.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
-                None if degree == Degree::ExpertTensor => "1 or the tensor-parallel degree".to_owned(),
+                None if degree == Degree::ExpertTensor => {
+                    "1 or the tensor-parallel degree".to_owned()
+                }
                 None => "every divisor".to_owned(),
             };
             let _ = write!(text, "; {}: {values}", degree.name());
@@ -357,6 +369,9 @@ pub(super) const MOST_GPUS: u64 = 1 << 20;
 
 /// The layout with every degree 1 and nothing chosen.
 pub(super) const fn plain() -> Choice {
-    let layout = ParallelLayout { expert_tensor_parallel_size: Some(NonZeroU64::MIN), ..ParallelLayout::SINGLE };
+    let layout = ParallelLayout {
+        expert_tensor_parallel_size: Some(NonZeroU64::MIN),
+        ..ParallelLayout::SINGLE
+    };
     Choice { layout, micro_batch_size: NonZeroU64::MIN, recompute: Recompute::None }
 }

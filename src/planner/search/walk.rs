@@ -38,7 +38,10 @@ impl Walk {
     /// are.
     pub fn progress(&self, space: &Space) -> (f64, f64) {
         let number = |n: usize| to_f64(u64::try_from(n).unwrap_or(u64::MAX));
-        (number(self.count) - number(self.parts.len()) / number(self.of.max(1)), number(space.counts.len()))
+        (
+            number(self.count) - number(self.parts.len()) / number(self.of.max(1)),
+            number(space.counts.len()),
+        )
     }
 }
 
@@ -106,21 +109,30 @@ pub(super) struct Group<'a> {
 impl<'a> Part<'a> {
     /// The tree below some degrees.
     pub fn of(space: &'a Space, job: &'a Job, base: Choice) -> Self {
-        let (last, axes) = space.axes.split_last().map_or((None, &[][..]), |(last, axes)| (Some(last), axes));
+        let (last, axes) =
+            space.axes.split_last().map_or((None, &[][..]), |(last, axes)| (Some(last), axes));
         let [chunks, expert, expert_tensor, micro_batch] = inner(space, job, &base);
-        let (lifting, others): (Vec<&Axis>, Vec<&Axis>) = axes.iter().partition(|axis| axis.lifts_rules);
+        let (lifting, others): (Vec<&Axis>, Vec<&Axis>) =
+            axes.iter().partition(|axis| axis.lifts_rules);
         let lifts = lifting.len();
-        let degrees = [(Degree::Chunks, chunks), (Degree::Expert, expert), (Degree::ExpertTensor, expert_tensor)];
+        let degrees = [
+            (Degree::Chunks, chunks),
+            (Degree::Expert, expert),
+            (Degree::ExpertTensor, expert_tensor),
+        ];
         let values = (lifting.into_iter().map(Values::Axis))
             .chain(degrees.into_iter().map(|(degree, values)| Values::Degree(degree, values)))
             .chain(others.into_iter().map(Values::Axis));
         // Rules are checked as soon as every setting that lifts them is chosen, and behind each
         // degree after that.
         let settles = |place: usize| (lifts.saturating_sub(1)..lifts + 3).contains(&place);
-        let mut levels: Vec<_> =
-            values.enumerate().map(|(place, values)| Level { values, under: 1, settles: settles(place) }).collect();
+        let mut levels: Vec<_> = values
+            .enumerate()
+            .map(|(place, values)| Level { values, under: 1, settles: settles(place) })
+            .collect();
         let mut part = Self { job, base, levels: Vec::new(), micro_batches: micro_batch, last };
-        let mut under = length(&part.micro_batches).saturating_mul(last.map_or(1, |axis| part.applying(axis)));
+        let mut under =
+            length(&part.micro_batches).saturating_mul(last.map_or(1, |axis| part.applying(axis)));
         for level in levels.iter_mut().rev() {
             level.under = under;
             let values = match &level.values {
@@ -145,7 +157,9 @@ impl<'a> Part<'a> {
 
     fn down(&self, levels: &[Level], choice: Choice, visitor: &mut impl Visitor) {
         let Some((level, below)) = levels.split_first() else {
-            let choices = self.last.map_or_else(|| vec![choice], |last| edited(last, self.job, choice).collect());
+            let choices = self
+                .last
+                .map_or_else(|| vec![choice], |last| edited(last, self.job, choice).collect());
             return visitor.group(&Group { choices, micro_batches: &self.micro_batches });
         };
         let mut show = |choice: Choice| {
@@ -176,8 +190,11 @@ fn inner(space: &Space, job: &Job, base: &Choice) -> [Vec<u64>; 4] {
     let share = if batch.is_multiple_of(layout.d()) { batch / layout.d() } else { 1 };
     let layers = job.model().num_hidden_layers;
     // Layers of a stage for each way to deal them out, for the stages between the ends.
-    let stages = [layers, layers.saturating_add(2)].into_iter().filter(|all| layout.p() > 1 && all.is_multiple_of(layout.p()));
-    let mut chunks: Vec<u64> = stages.flat_map(|all| divisors(all / layout.p())).chain([1]).collect();
+    let stages = [layers, layers.saturating_add(2)]
+        .into_iter()
+        .filter(|all| layout.p() > 1 && all.is_multiple_of(layout.p()));
+    let mut chunks: Vec<u64> =
+        stages.flat_map(|all| divisors(all / layout.p())).chain([1]).collect();
     chunks.sort_unstable();
     chunks.dedup();
     let mut split = vec![1];

@@ -11,7 +11,8 @@ pub(super) const FIRST: &str = "v1";
 
 /// The key of a field in a link: of the architecture the name in `config.json`, unless every size is said by hand.
 pub(super) fn key(field: &Field, by_hand: bool) -> String {
-    let is_named = field.default.is_of_model() && !by_hand || matches!(field.default, FieldDefault::OfFile);
+    let is_named =
+        field.default.is_of_model() && !by_hand || matches!(field.default, FieldDefault::OfFile);
     if is_named { named(field) } else { field.key.to_owned() }
 }
 
@@ -21,7 +22,9 @@ fn named(field: &Field) -> String {
 
 /// The field of a key in links of the newest version.
 pub(super) fn field(key: &str) -> Option<&'static Field> {
-    field_of_key(key).or_else(|| fields().iter().find(|field| field.default.is_of_model() && named(field) == key))
+    field_of_key(key).or_else(|| {
+        fields().iter().find(|field| field.default.is_of_model() && named(field) == key)
+    })
 }
 
 /// The field of a key in links of version 1, which had no keys of files.
@@ -35,8 +38,11 @@ pub(super) fn from_first<'a>(parts: &[(&'a str, &'a str)]) -> Vec<(String, &'a s
         let kind = |field: &Field| field.id == FieldId::ModelType && value != EMPTY;
         field_of_first(key).is_some_and(|field| field.default.is_of_model() || kind(field))
     };
-    let is_by_hand =
-        |prefix: &str| parts.iter().any(|(key, value)| key.strip_prefix(prefix).is_some_and(|key| says_sizes(key, value)));
+    let is_by_hand = |prefix: &str| {
+        parts
+            .iter()
+            .any(|(key, value)| key.strip_prefix(prefix).is_some_and(|key| says_sizes(key, value)))
+    };
     let sizes = scenario::field(FieldId::Sizes).key;
     let by_hand = [""].into_iter().chain(OTHERS).filter(|prefix| is_by_hand(prefix));
     let by_hand = by_hand.map(|prefix| (format!("{prefix}{sizes}"), "1"));

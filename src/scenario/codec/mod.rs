@@ -106,36 +106,49 @@ pub fn decode(link: &str) -> Decoded {
     let fragment = match wire::fragment(link) {
         Ok(fragment) => fragment,
         Err(length) => {
-            return failed(&format!("This link has {length} characters, more than the {LONGEST} that links of this page have."));
+            return failed(&format!(
+                "This link has {length} characters, more than the {LONGEST} that links of this page have."
+            ));
         }
     };
     if fragment.is_empty() {
         return Decoded::default();
     }
-    let mut parts = fragment.split('&').filter(|part| !part.is_empty() && !has_key(part, &PAGE_KEYS) && !is_of_lesson(part));
+    let mut parts = fragment
+        .split('&')
+        .filter(|part| !part.is_empty() && !has_key(part, &PAGE_KEYS) && !is_of_lesson(part));
     let version = parts.next().unwrap_or_default();
-    let mut parts: Vec<(&str, &str)> = parts.map(|part| part.split_once('=').unwrap_or((part, ""))).collect();
+    let mut parts: Vec<(&str, &str)> =
+        parts.map(|part| part.split_once('=').unwrap_or((part, ""))).collect();
     if version != VERSION && version != ladder::FIRST {
-        let is_version =
-            version.strip_prefix('v').is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
+        let is_version = version
+            .strip_prefix('v')
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
         return failed(&if is_version {
             format!(
                 "This link has version {}, and this page knows versions up to {VERSION}: reload the page to get its newest form.",
                 text::quoted(version)
             )
         } else {
-            format!("“{}” is not a link of this page: those start with {VERSION}.", text::quoted(&fragment))
+            format!(
+                "“{}” is not a link of this page: those start with {VERSION}.",
+                text::quoted(&fragment)
+            )
         });
     }
     let stated = parts.iter().find(|(key, _)| *key == CHECK).map(|(_, stated)| *stated);
-    let altered = stated.is_some_and(|stated| stated != wire::check_sum(version, parts.iter().filter(|(key, _)| *key != CHECK)));
+    let altered = stated.is_some_and(|stated| {
+        stated != wire::check_sum(version, parts.iter().filter(|(key, _)| *key != CHECK))
+    });
     if !altered {
         return read_version(version, &parts);
     }
     // Cut off within a key, which then reads as another field's, or right behind it.
     parts.pop_if(|(_, value)| value.is_empty());
     if !parts.iter().any(|(key, value)| is_readable(version, key, value)) {
-        return failed("Nothing of this link can be read: it was changed by hand or cut off. Ask for it again.");
+        return failed(
+            "Nothing of this link can be read: it was changed by hand or cut off. Ask for it again.",
+        );
     }
     let mut decoded = read_version(version, &parts);
     decoded.altered = true;
@@ -150,11 +163,13 @@ const ALTERED: &str = "This link was changed by hand or cut off: its check sum d
 fn is_readable(version: &str, key: &str, value: &str) -> bool {
     let key = OTHERS.iter().find_map(|prefix| key.strip_prefix(prefix)).unwrap_or(key);
     let field = if version == VERSION { ladder::field(key) } else { ladder::field_of_first(key) };
-    field.is_some_and(
-        |field| {
-            if is_start(field.id) { unlisted_word(value) != UNNAMED } else { read_value(field.id, value).is_ok() }
-        },
-    )
+    field.is_some_and(|field| {
+        if is_start(field.id) {
+            unlisted_word(value) != UNNAMED
+        } else {
+            read_value(field.id, value).is_ok()
+        }
+    })
 }
 
 /// Keys that say how the page shows itself: `embed=1` inside another page.
@@ -217,8 +232,10 @@ fn write(first: &Scenario, others: &[Scenario], extras: Extras) -> String {
         let mut changed = changes(first, other, prefix, extras);
         if changed.is_empty() {
             // Two equal scenarios are still a comparison.
-            changed
-                .push((format!("{prefix}{}", field(FieldId::Mode).key), write_value(FieldId::Mode, &other.get(FieldId::Mode))));
+            changed.push((
+                format!("{prefix}{}", field(FieldId::Mode).key),
+                write_value(FieldId::Mode, &other.get(FieldId::Mode)),
+            ));
         }
         // Two scenarios that have little in common are shorter side by side than as differences.
         let mut afresh = vec![(format!("{prefix}{AFRESH}"), "1".to_owned())];
@@ -256,7 +273,12 @@ fn length(parts: &[(String, String)]) -> usize {
 const NAMES: [FieldId; 2] = [FieldId::Name, FieldId::ModelName];
 
 /// Everything to set, in order, to turn `base` into `target`.
-fn changes(base: &Scenario, target: &Scenario, prefix: &str, extras: Extras) -> Vec<(String, String)> {
+fn changes(
+    base: &Scenario,
+    target: &Scenario,
+    prefix: &str,
+    extras: Extras,
+) -> Vec<(String, String)> {
     let mut parts = Vec::new();
     let by_hand = !target.reads_keys();
     // Whoever reads the link starts from stated values: what follows here is stated too.
@@ -282,7 +304,10 @@ fn changes(base: &Scenario, target: &Scenario, prefix: &str, extras: Extras) -> 
             parts.push((format!("{prefix}{}", ladder::key(field, by_hand)), UNSET.to_owned()));
             base.unset_key(field.id);
         } else if differs && (extras.names || !NAMES.contains(&field.id)) {
-            parts.push((format!("{prefix}{}", ladder::key(field, by_hand)), write_value(field.id, &value)));
+            parts.push((
+                format!("{prefix}{}", ladder::key(field, by_hand)),
+                write_value(field.id, &value),
+            ));
             // The value may decide what a later field starts from, as experts do for adapters.
             if field.default.is_of_model() {
                 base.state_key(field.id, value);
@@ -350,21 +375,29 @@ fn read_version(version: &str, parts: &[(&str, &str)]) -> Decoded {
 fn read(parts: &[(&str, &str)]) -> Decoded {
     let mut notices = Vec::new();
     let is_others = |key: &str| OTHERS.iter().any(|prefix| key.starts_with(prefix));
-    let first: Vec<(&str, &str)> = parts.iter().copied().filter(|(key, _)| *key != CHECK && !is_others(key)).collect();
+    let first: Vec<(&str, &str)> =
+        parts.iter().copied().filter(|(key, _)| *key != CHECK && !is_others(key)).collect();
     let start = Scenario::default();
     let scenario = read_side(&start, &first, &mut notices);
     let mut compare = Vec::new();
     for prefix in OTHERS {
-        let of_it: Vec<(&str, &str)> =
-            parts.iter().filter_map(|(key, value)| Some((key.strip_prefix(prefix)?, *value))).collect();
+        let of_it: Vec<(&str, &str)> = parts
+            .iter()
+            .filter_map(|(key, value)| Some((key.strip_prefix(prefix)?, *value)))
+            .collect();
         if of_it.is_empty() {
             continue;
         }
         let base = if of_it.iter().any(|(key, _)| *key == AFRESH) { &start } else { &scenario };
-        let of_it: Vec<(&str, &str)> = of_it.into_iter().filter(|(key, _)| *key != AFRESH).collect();
+        let of_it: Vec<(&str, &str)> =
+            of_it.into_iter().filter(|(key, _)| *key != AFRESH).collect();
         let mut told = Vec::new();
         let other = read_side(base, &of_it, &mut told);
-        told.extend([FieldId::Model, FieldId::Accelerator].into_iter().filter_map(|id| not_listed(&other, &scenario, id)));
+        told.extend(
+            [FieldId::Model, FieldId::Accelerator]
+                .into_iter()
+                .filter_map(|id| not_listed(&other, &scenario, id)),
+        );
         compare.push(other);
         let place = if compare.len() == 1 { "second" } else { "third or fourth" };
         notices.extend(told.into_iter().map(|notice| format!("In the {place} scenario: {notice}")));
@@ -401,7 +434,9 @@ fn read_side(start: &Scenario, parts: &[(&str, &str)], notices: &mut Vec<String>
             continue;
         }
         match read_value(*id, value) {
-            Ok(value) if field(*id).default.is_of_model() && scenario.reads_keys() => scenario.state_key(*id, value),
+            Ok(value) if field(*id).default.is_of_model() && scenario.reads_keys() => {
+                scenario.state_key(*id, value)
+            }
             Ok(value) => scenario.set(*id, value),
             Err(sentence) => notices.push(format!("{sentence} The link's value is left out.")),
         }
@@ -418,7 +453,11 @@ fn read_start(scenario: &mut Scenario, id: FieldId, value: &str, notices: &mut V
     if let Some((row, name)) = found
         && !row.eq_ignore_ascii_case(value)
     {
-        notices.push(format!("The {} “{}” is listed here as {name}.", start_name(id), text::quoted(value)));
+        notices.push(format!(
+            "The {} “{}” is listed here as {name}.",
+            start_name(id),
+            text::quoted(value)
+        ));
     }
     scenario.start_from(id, found.map_or(&word, |(row, _)| row));
 }
@@ -457,7 +496,8 @@ pub(super) fn read_value(id: FieldId, value: &str) -> Result<Value, String> {
 
 /// Keeps a part that this version does not know, so that sharing the scenario again does not lose it, and says so.
 fn keep_unknown(scenario: &mut Scenario, key: &str, value: &str, notices: &mut Vec<String>) {
-    let part = text::quoted(&if value.is_empty() { key.to_owned() } else { format!("{key}={value}") });
+    let part =
+        text::quoted(&if value.is_empty() { key.to_owned() } else { format!("{key}={value}") });
     let plain = |text: &str| {
         let last = text.bytes().last();
         text.len() <= LONGEST_UNKNOWN
@@ -470,8 +510,11 @@ fn keep_unknown(scenario: &mut Scenario, key: &str, value: &str, notices: &mut V
         scenario.unknown.retain(|(known, _)| known != key);
         scenario.unknown.push((key.to_owned(), value.to_owned()));
         sort_short(&mut scenario.unknown, |a, b| a.0 < b.0);
-        notices.push(format!("This version does not know the link's part “{part}”; it is kept for the next link."));
+        notices.push(format!(
+            "This version does not know the link's part “{part}”; it is kept for the next link."
+        ));
     } else {
-        notices.push(format!("This version does not know the link's part “{part}”; it is left out."));
+        notices
+            .push(format!("This version does not know the link's part “{part}”; it is left out."));
     }
 }

@@ -21,7 +21,8 @@ pub(super) fn fragment(link: &str) -> Result<String, usize> {
     }
     let text = text.replace("&amp;", "&");
     let text = text.split_once('#').map_or(text.as_str(), |(_, fragment)| fragment);
-    let text: String = text.chars().filter(|character| !matches!(character, '\r' | '\n' | '\t')).collect();
+    let text: String =
+        text.chars().filter(|character| !matches!(character, '\r' | '\n' | '\t')).collect();
     let text = text.trim_matches(|character: char| !is_of_a_word(character));
     if text.len() > LONGEST { Err(text.chars().count()) } else { Ok(text.to_owned()) }
 }
@@ -32,7 +33,9 @@ fn percent_decoded(text: &str) -> String {
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {
         let code = match tail {
-            [high, low, ..] if *first == b'%' => hex(*high).zip(hex(*low)).map(|(high, low)| 16 * high + low),
+            [high, low, ..] if *first == b'%' => {
+                hex(*high).zip(hex(*low)).map(|(high, low)| 16 * high + low)
+            }
             _ => None,
         };
         bytes.push(code.unwrap_or(*first));
@@ -102,8 +105,10 @@ pub(super) fn unescape(text: &str) -> String {
 /// The characters whose codes stand before the next `z`, and what follows it.
 fn codes(text: &str) -> Option<(String, &str)> {
     let (codes, after) = text.split_once('z')?;
-    let decoded: Option<String> =
-        codes.split('-').map(|code| u32::from_str_radix(code, 16).ok().and_then(char::from_u32)).collect();
+    let decoded: Option<String> = codes
+        .split('-')
+        .map(|code| u32::from_str_radix(code, 16).ok().and_then(char::from_u32))
+        .collect();
     Some((decoded?, after))
 }
 
@@ -139,7 +144,12 @@ impl Fnv {
         let mut rest = self.0 ^ (self.0 >> 32);
         let mut letters = String::new();
         for _ in 0..3 {
-            letters.push(u32::try_from(rest % 36).ok().and_then(|digit| char::from_digit(digit, 36)).unwrap_or('0'));
+            letters.push(
+                u32::try_from(rest % 36)
+                    .ok()
+                    .and_then(|digit| char::from_digit(digit, 36))
+                    .unwrap_or('0'),
+            );
             rest /= 36;
         }
         letters

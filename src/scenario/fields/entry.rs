@@ -29,7 +29,13 @@ pub(super) struct Entry {
 impl Entry {
     /// An entry of the group *Model* for every mode, in sight, without a default. Its help is the comment above it, which begins with a
     /// blank.
-    pub(super) const fn new(id: FieldId, help: &'static str, key: &'static str, name: &'static str, label: &'static str) -> Self {
+    pub(super) const fn new(
+        id: FieldId,
+        help: &'static str,
+        key: &'static str,
+        name: &'static str,
+        label: &'static str,
+    ) -> Self {
         let field = Field {
             id,
             key,
@@ -54,7 +60,12 @@ impl Entry {
     /// The input takes a whole number. One press of an arrow key doubles or halves it, unless a
     /// step is stated.
     pub(super) const fn whole(self, range: RangeInclusive<u64>) -> Self {
-        self.kind(FieldKind::Integer { min: *range.start(), max: *range.end(), step_hint: 0, optional: false })
+        self.kind(FieldKind::Integer {
+            min: *range.start(),
+            max: *range.end(),
+            step_hint: 0,
+            optional: false,
+        })
     }
 
     /// The input takes a length in tokens, where `4k` means 4096.
@@ -109,7 +120,11 @@ impl Entry {
     pub(super) const fn memory_share(mut self) -> Self {
         let Share { flag, label, help, default, .. } = Engine::share_of_key(self.field.key);
         (self.field.name, self.field.label, self.help) = (flag, label, help);
-        self.number(0.01..=1.0).group(Group::Reserve).serve().folded().default(FieldDefault::Decimal(*default))
+        self.number(0.01..=1.0)
+            .group(Group::Reserve)
+            .serve()
+            .folded()
+            .default(FieldDefault::Decimal(*default))
     }
 
     pub(super) const fn unit(mut self, unit: &'static str) -> Self {
@@ -127,7 +142,9 @@ impl Entry {
 
     /// The number can be left empty.
     pub(super) const fn optional(mut self) -> Self {
-        if let FieldKind::Integer { optional, .. } | FieldKind::Decimal { optional, .. } = &mut self.field.kind {
+        if let FieldKind::Integer { optional, .. } | FieldKind::Decimal { optional, .. } =
+            &mut self.field.kind
+        {
             *optional = true;
         }
         self
@@ -187,7 +204,12 @@ impl Entry {
 
     /// The input says whether linear layers of that kind have adapters.
     pub(super) const fn adapter(self) -> Self {
-        self.flag().help(ADAPTER).group(Group::Run).tune().folded().default(FieldDefault::Flag(true))
+        self.flag()
+            .help(ADAPTER)
+            .group(Group::Run)
+            .tune()
+            .folded()
+            .default(FieldDefault::Flag(true))
     }
 
     const fn applies(mut self, applies: Applies) -> Self {

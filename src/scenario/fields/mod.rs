@@ -298,7 +298,10 @@ pub fn help(id: FieldId) -> &'static str {
 /// Returns one sentence about an option of a choice: its effect on memory. Empty where the input
 /// has no such option.
 pub fn option_help(id: FieldId, value: &str) -> &'static str {
-    table::EXPLAINED[id as usize].iter().find(|option| option.choice.value == value).map_or("", |option| option.help)
+    table::EXPLAINED[id as usize]
+        .iter()
+        .find(|option| option.choice.value == value)
+        .map_or("", |option| option.help)
 }
 
 /// Returns the field with that key, as the form and links of version 1 name it; `None` where no
@@ -316,7 +319,13 @@ pub fn field_of_key(key: &str) -> Option<&'static Field> {
 pub fn reference() -> String {
     let row = |field: &Field| {
         let takes = range_text(field.id);
-        format!("| `{}` | `{}` | {} | {takes} | {} |\n", field.key, field.name, field.label, help(field.id))
+        format!(
+            "| `{}` | `{}` | {} | {takes} | {} |\n",
+            field.key,
+            field.name,
+            field.label,
+            help(field.id)
+        )
     };
     let head = "| key | name | input | takes | what it does |\n|---|---|---|---|---|\n";
     std::iter::once(head.to_owned()).chain(fields().iter().map(row)).collect()

@@ -27,7 +27,9 @@ pub fn parse(id: FieldId, typed: &str) -> Result<Value, String> {
     let field = field(id);
     let is_named = |(_, name): &(&str, &str)| name.eq_ignore_ascii_case(typed.trim());
     match field.kind {
-        FieldKind::Integer { optional: true, .. } | FieldKind::Decimal { optional: true, .. } if is_left_empty(typed) => {
+        FieldKind::Integer { optional: true, .. } | FieldKind::Decimal { optional: true, .. }
+            if is_left_empty(typed) =>
+        {
             Ok(Value::Empty)
         }
         FieldKind::Integer { min, max, .. } => number::integer(typed, field.kilo, field.unit)
@@ -38,9 +40,9 @@ pub fn parse(id: FieldId, typed: &str) -> Result<Value, String> {
             .and_then(|value| in_range(field, typed, value, min, max).map(Value::Decimal)),
         FieldKind::Choice(options) => parse_choice(field, options, typed),
         FieldKind::Flag => parse_flag(field, typed),
-        FieldKind::Layers => layers::read(typed)
-            .map(Value::Layers)
-            .ok_or_else(|| format!("{} takes {}, not “{}”.", field.label, range_text(id), text::quoted(typed))),
+        FieldKind::Layers => layers::read(typed).map(Value::Layers).ok_or_else(|| {
+            format!("{} takes {}, not “{}”.", field.label, range_text(id), text::quoted(typed))
+        }),
         FieldKind::Model => listed(id, typed)
             .row()
             .or_else(|| catalog::models().iter().map(|row| (row.id, row.name)).find(is_named))
@@ -57,7 +59,13 @@ pub fn parse(id: FieldId, typed: &str) -> Result<Value, String> {
     }
 }
 
-fn in_range<T: PartialOrd + Copy>(field: &Field, typed: &str, value: T, min: T, max: T) -> Result<T, String> {
+fn in_range<T: PartialOrd + Copy>(
+    field: &Field,
+    typed: &str,
+    value: T,
+    min: T,
+    max: T,
+) -> Result<T, String> {
     if value < min {
         Err(too_far(field, typed, "small"))
     } else if value > max {
@@ -69,7 +77,10 @@ fn in_range<T: PartialOrd + Copy>(field: &Field, typed: &str, value: T, min: T, 
 
 #[cold]
 fn not_listed(typed: &str, list: &str, part: &str) -> String {
-    format!("“{}” is not in the list of {list}: choose one, or start from any and change its {part}.", text::quoted(typed))
+    format!(
+        "“{}” is not in the list of {list}: choose one, or start from any and change its {part}.",
+        text::quoted(typed)
+    )
 }
 
 #[cold]
@@ -77,7 +88,10 @@ fn parse_text(field: &Field, typed: &str, max_len: usize) -> Result<Value, Strin
     let name = text::clean(typed);
     let length = name.chars().count();
     if length > max_len {
-        return Err(format!("{} can have at most {max_len} characters; this one has {length}.", field.label));
+        return Err(format!(
+            "{} can have at most {max_len} characters; this one has {length}.",
+            field.label
+        ));
     }
     Ok(Value::Text(name))
 }
@@ -87,17 +101,28 @@ pub fn range_text(id: FieldId) -> String {
     let field = field(id);
     let unit = unit_after(field.unit);
     let (text, optional) = match field.kind {
-        FieldKind::Integer { min, max, optional, .. } => {
-            (format!("a whole number from {} to {}{unit}", grouped(to_f64(min), 0), grouped(to_f64(max), 0)), optional)
+        FieldKind::Integer { min, max, optional, .. } => (
+            format!(
+                "a whole number from {} to {}{unit}",
+                grouped(to_f64(min), 0),
+                grouped(to_f64(max), 0)
+            ),
+            optional,
+        ),
+        FieldKind::Decimal { min, max, optional } => {
+            (format!("a number from {} to {}{unit}", short(min), short(max)), optional)
         }
-        FieldKind::Decimal { min, max, optional } => (format!("a number from {} to {}{unit}", short(min), short(max)), optional),
         FieldKind::Choice(options) => (format!("one of {}", list(options)), false),
         FieldKind::Flag => ("yes or no".to_owned(), false),
-        FieldKind::Layers => ("none, all, all-but-every-6, from-3 or a list such as 0-2.5".to_owned(), false),
+        FieldKind::Layers => {
+            ("none, all, all-but-every-6, from-3 or a list such as 0-2.5".to_owned(), false)
+        }
         FieldKind::Model => ("a model of the list".to_owned(), false),
         FieldKind::Accelerator => ("a GPU of the list".to_owned(), false),
         FieldKind::Text { max_len } => (format!("a text of at most {max_len} characters"), false),
-        FieldKind::Words { .. } => ("a word for each layer, such as 5 sliding_attention, full_attention".to_owned(), false),
+        FieldKind::Words { .. } => {
+            ("a word for each layer, such as 5 sliding_attention, full_attention".to_owned(), false)
+        }
         FieldKind::Keys { .. } => ("names of keys".to_owned(), false),
     };
     if optional { format!("{text}, or nothing") } else { text }
@@ -115,15 +140,20 @@ pub fn show(id: FieldId, value: &Value) -> String {
         }
         Value::Decimal(number) => short(*number),
         Value::Choice(word) => match field(id).kind {
-            FieldKind::Choice(options) => {
-                options.iter().find(|option| option.value == *word).map_or(*word, |option| option.label).to_owned()
-            }
+            FieldKind::Choice(options) => options
+                .iter()
+                .find(|option| option.value == *word)
+                .map_or(*word, |option| option.label)
+                .to_owned(),
             _ => (*word).to_owned(),
         },
         Value::Flag(yes) => if *yes { "yes" } else { "no" }.to_owned(),
         Value::Text(text) => match field(id).kind {
-            FieldKind::Model => catalog::model_of_id(text).map_or_else(|| text.clone(), |row| row.name.to_owned()),
-            FieldKind::Accelerator => catalog::accelerator_of_id(text).map_or_else(|| text.clone(), |row| row.name.to_owned()),
+            FieldKind::Model => {
+                catalog::model_of_id(text).map_or_else(|| text.clone(), |row| row.name.to_owned())
+            }
+            FieldKind::Accelerator => catalog::accelerator_of_id(text)
+                .map_or_else(|| text.clone(), |row| row.name.to_owned()),
             _ => text.clone(),
         },
         Value::Layers(set) => layers::word(set),
@@ -143,9 +173,18 @@ fn parse_choice(field: &Field, options: &[Choice], typed: &str) -> Result<Value,
     let wanted = typed.trim();
     options
         .iter()
-        .find(|option| option.value.eq_ignore_ascii_case(wanted) || option.label.eq_ignore_ascii_case(wanted))
+        .find(|option| {
+            option.value.eq_ignore_ascii_case(wanted) || option.label.eq_ignore_ascii_case(wanted)
+        })
         .map(|option| Value::Choice(option.value))
-        .ok_or_else(|| format!("{} takes one of {}, not “{}”.", field.label, list(options), text::quoted(typed)))
+        .ok_or_else(|| {
+            format!(
+                "{} takes one of {}, not “{}”.",
+                field.label,
+                list(options),
+                text::quoted(typed)
+            )
+        })
 }
 
 #[cold]
@@ -167,16 +206,27 @@ fn sentence(field: &Field, typed: &str, problem: Problem) -> String {
     let range = range_text(field.id);
     match problem {
         Problem::Empty => format!("{} is empty: enter {range}.", field.label),
-        Problem::NotANumber => format!("“{}” does not read as a number: {} takes {range}.", text::quoted(typed), field.label),
+        Problem::NotANumber => format!(
+            "“{}” does not read as a number: {} takes {range}.",
+            text::quoted(typed),
+            field.label
+        ),
         Problem::Negative => too_far(field, typed, "small"),
-        Problem::NotWhole => format!("{} takes {range}; “{}” is not whole.", field.label, text::quoted(typed)),
+        Problem::NotWhole => {
+            format!("{} takes {range}; “{}” is not whole.", field.label, text::quoted(typed))
+        }
         Problem::TooLarge => too_far(field, typed, "large"),
     }
 }
 
 #[cold]
 fn too_far(field: &Field, typed: &str, how: &str) -> String {
-    format!("{} takes {}; “{}” is too {how}.", field.label, range_text(field.id), text::quoted(typed))
+    format!(
+        "{} takes {}; “{}” is too {how}.",
+        field.label,
+        range_text(field.id),
+        text::quoted(typed)
+    )
 }
 
 fn unit_after(unit: &str) -> String {
@@ -193,5 +243,9 @@ fn short(value: f64) -> String {
         return value.to_string();
     }
     let text = grouped(value, 4);
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
 }

@@ -31,7 +31,10 @@ pub(super) fn read(source: &Source, set: &Values) -> KeysNow {
         file.insert(field(*id).name.to_owned(), to_json(*id, value, layers));
     }
     let read = import::config_of_keys(model_type, &file);
-    KeysNow { asked: read.asked.iter().filter_map(asked_value).collect(), config: read.config.map_err(|error| unread(&error)) }
+    KeysNow {
+        asked: read.asked.iter().filter_map(asked_value).collect(),
+        config: read.config.map_err(|error| unread(&error)),
+    }
 }
 
 /// The kind of a file, and what it states before anything is changed.
@@ -47,7 +50,11 @@ fn start(source: &Source) -> Option<(&str, Vec<(FieldId, Value)>)> {
 }
 
 fn unread(error: &ImportError) -> Unread {
-    Unread { message: error.without_way_out(), about: error.keys().filter_map(key_of_name).collect(), waits: false }
+    Unread {
+        message: error.without_way_out(),
+        about: error.keys().filter_map(key_of_name).collect(),
+        waits: false,
+    }
 }
 
 /// One key of a row's file: `hidden_size=4096`.
@@ -59,7 +66,10 @@ fn stated_key(part: &str) -> Option<(FieldId, Value)> {
 
 /// The input for that key of a file.
 pub(super) fn key_of_name(name: &str) -> Option<FieldId> {
-    fields().iter().find(|field| field.name == name && field.default.is_of_model()).map(|field| field.id)
+    fields()
+        .iter()
+        .find(|field| field.name == name && field.default.is_of_model())
+        .map(|field| field.id)
 }
 
 /// The input for a key that a reader looked at, with its value; `None` where no input can hold it.
@@ -80,12 +90,18 @@ fn to_json(id: FieldId, value: &Value, layers: usize) -> import::Value {
         Value::Choice(word) => Json::Text(word.replace('-', "_")),
         Value::Flag(yes) => Json::Bool(*yes),
         Value::Text(text) => match field(id).kind {
-            FieldKind::Words { .. } => Json::List(import::read_words(text, layers).into_iter().map(Json::Text).collect()),
+            FieldKind::Words { .. } => {
+                Json::List(import::read_words(text, layers).into_iter().map(Json::Text).collect())
+            }
             _ => Json::Text(text.clone()),
         },
         Value::Layers(set) => {
             // A tower has layers of its own.
-            let layers = if field(id).name.starts_with(crate::models::VISION) { MOST_LAYERS } else { layers };
+            let layers = if field(id).name.starts_with(crate::models::VISION) {
+                MOST_LAYERS
+            } else {
+                layers
+            };
             let has = |at: &usize| set.contains(u64::try_from(*at).unwrap_or(u64::MAX));
             let yes_or_no = |at: usize| Json::Whole(u64::from(has(&at)));
             if import::YES_OR_NO.contains(&field(id).name) {
@@ -102,14 +118,23 @@ fn to_json(id: FieldId, value: &Value, layers: usize) -> import::Value {
 fn from_json(id: FieldId, value: &import::Value) -> Option<Value> {
     use import::Value as Json;
     Some(match (field(id).kind, value) {
-        (FieldKind::Integer { optional: true, .. } | FieldKind::Decimal { optional: true, .. }, Json::Null) => Value::Empty,
+        (
+            FieldKind::Integer { optional: true, .. } | FieldKind::Decimal { optional: true, .. },
+            Json::Null,
+        ) => Value::Empty,
         // Counted from the end: as far as there are layers.
-        (FieldKind::Integer { optional: true, .. }, Json::OtherNumber(last)) if last == "-1" => Value::Empty,
-        (FieldKind::Integer { optional: true, .. }, Json::Whole(0)) if import::NONE_BY_0.contains(&field(id).name) => {
+        (FieldKind::Integer { optional: true, .. }, Json::OtherNumber(last)) if last == "-1" => {
+            Value::Empty
+        }
+        (FieldKind::Integer { optional: true, .. }, Json::Whole(0))
+            if import::NONE_BY_0.contains(&field(id).name) =>
+        {
             Value::Empty
         }
         (FieldKind::Integer { .. }, Json::Whole(number)) => Value::Integer(*number),
-        (FieldKind::Decimal { .. }, Json::Whole(number)) => Value::Decimal(crate::units::to_f64(*number)),
+        (FieldKind::Decimal { .. }, Json::Whole(number)) => {
+            Value::Decimal(crate::units::to_f64(*number))
+        }
         (FieldKind::Decimal { .. }, Json::OtherNumber(text)) => Value::Decimal(text.parse().ok()?),
         (FieldKind::Flag, Json::Bool(yes)) => Value::Flag(*yes),
         (FieldKind::Flag, Json::Whole(yes @ (0 | 1))) => Value::Flag(*yes == 1),
@@ -138,7 +163,11 @@ const MOST_LAYERS: usize = 1024;
 fn layers_of(numbers: &[u64], yes_or_no: bool) -> Option<Value> {
     let place = |number: u64| usize::try_from(number).ok().filter(|place| *place < MOST_LAYERS);
     let places: Option<Vec<usize>> = if yes_or_no {
-        Some((0..numbers.len()).filter(|at| numbers.get(*at).is_some_and(|number| *number != 0)).collect())
+        Some(
+            (0..numbers.len())
+                .filter(|at| numbers.get(*at).is_some_and(|number| *number != 0))
+                .collect(),
+        )
     } else {
         numbers.iter().map(|number| place(*number)).collect()
     };

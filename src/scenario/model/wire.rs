@@ -4,7 +4,9 @@
 //! reads, and then either `shape` with every size of the architecture, or `unread` with the inputs at fault and a sentence.
 
 use super::super::fields::EMPTY;
-use super::super::{FieldId, FieldKind, Value, codec, field, field_of_key, fields, number_and_unit};
+use super::super::{
+    FieldId, FieldKind, Value, codec, field, field_of_key, fields, number_and_unit,
+};
 use super::{KeysNow, Source, Unread, Values};
 use crate::catalog;
 use crate::config::{self, Encoder, ModelConfig, SharedBlocks, Task, Tower};
@@ -65,7 +67,8 @@ pub(super) fn read_answer(text: &str) -> Option<KeysNow> {
 
 /// Every size of an architecture.
 fn sizes(config: &ModelConfig) -> String {
-    let of: Vec<(FieldId, Value)> = fields().iter().filter_map(|field| Some((field.id, field.of_model(config)?))).collect();
+    let of: Vec<(FieldId, Value)> =
+        fields().iter().filter_map(|field| Some((field.id, field.of_model(config)?))).collect();
     let sizes = values(of.iter().map(|(id, value)| (id, value)));
     let sizes = match config.encoder {
         Some(encoder) => format!("{sizes}&{ENCODER}={}", words_of_encoder(encoder)),
@@ -92,7 +95,11 @@ fn sizes(config: &ModelConfig) -> String {
         Some(compressed) => format!("{sizes}&{COMPRESSED}={}", words_of_compressed(compressed)),
         None => sizes,
     };
-    let sizes = if config.cache.is_empty() { sizes } else { format!("{sizes}&{CACHE}={}", words_of_cache(&config.cache)) };
+    let sizes = if config.cache.is_empty() {
+        sizes
+    } else {
+        format!("{sizes}&{CACHE}={}", words_of_cache(&config.cache))
+    };
     match config.shared {
         Some(SharedBlocks { count, adapter_rank, adapts_attention }) => {
             format!("{sizes}&{SHARED}={count}.{adapter_rank}.{}", u64::from(adapts_attention))
@@ -114,7 +121,10 @@ const CACHE: &str = "cache";
 /// in fp32.
 fn words_of_cache(cache: &config::CacheParts) -> String {
     let words = |part: &config::CachePart| {
-        let place = config::CachePartKind::ALL.iter().position(|kind| *kind == part.part).unwrap_or_default();
+        let place = config::CachePartKind::ALL
+            .iter()
+            .position(|kind| *kind == part.part)
+            .unwrap_or_default();
         let config::CachePart { layers, heads, width, every, most, wide, .. } = part;
         format!("{place}.{layers}.{heads}.{width}.{every}.{most}.{}", u64::from(*wide))
     };
@@ -123,7 +133,8 @@ fn words_of_cache(cache: &config::CacheParts) -> String {
 
 #[cfg(any(target_arch = "wasm32", test))]
 fn read_cache(text: &str) -> config::CacheParts {
-    let Some(words) = text.split('&').find_map(|pair| pair.strip_prefix(CACHE)?.strip_prefix('=')) else {
+    let Some(words) = text.split('&').find_map(|pair| pair.strip_prefix(CACHE)?.strip_prefix('='))
+    else {
         return config::CacheParts::NONE;
     };
     let part = |words: &str| {
@@ -132,7 +143,15 @@ fn read_cache(text: &str) -> config::CacheParts {
         let mut sizes = sizes.split('.').map(str::parse::<u64>);
         let mut next = || sizes.next()?.ok();
         let (layers, heads, width, every) = (next()?, next()?, next()?, next()?);
-        Some(config::CachePart { part, layers, heads, width, every, most: next()?, wide: next()? > 0 })
+        Some(config::CachePart {
+            part,
+            layers,
+            heads,
+            width,
+            every,
+            most: next()?,
+            wide: next()? > 0,
+        })
     };
     config::CacheParts(words.split('_').filter_map(part).collect())
 }
@@ -142,8 +161,19 @@ const COMPRESSED: &str = "compressed";
 
 /// Its sizes in a line, and a digit for each layer: how it compresses keys, and 3 more where its experts are read off a table.
 fn words_of_compressed(of: &config::Compressed) -> String {
-    let first = [of.q_lora_rank, of.o_groups, of.o_lora_rank, of.index_n_heads, of.index_head_dim, of.index_topk];
-    let sizes = first.into_iter().chain([of.hc_mult, of.hc_sinkhorn_iters]).chain(of.rates).map(|size| size.to_string());
+    let first = [
+        of.q_lora_rank,
+        of.o_groups,
+        of.o_lora_rank,
+        of.index_n_heads,
+        of.index_head_dim,
+        of.index_topk,
+    ];
+    let sizes = first
+        .into_iter()
+        .chain([of.hc_mult, of.hc_sinkhorn_iters])
+        .chain(of.rates)
+        .map(|size| size.to_string());
     let digit = |layer: &config::CompressedLayer| {
         let way = match layer.compresses {
             config::Compresses::Nothing => 0,
@@ -158,7 +188,8 @@ fn words_of_compressed(of: &config::Compressed) -> String {
 
 #[cfg(any(target_arch = "wasm32", test))]
 fn read_compressed(text: &str) -> Option<config::Compressed> {
-    let words = text.split('&').find_map(|pair| pair.strip_prefix(COMPRESSED)?.strip_prefix('='))?;
+    let words =
+        text.split('&').find_map(|pair| pair.strip_prefix(COMPRESSED)?.strip_prefix('='))?;
     let (sizes, layers) = words.rsplit_once('.')?;
     let mut sizes = sizes.split('.').map(str::parse::<u64>);
     let mut next = || sizes.next()?.ok();
@@ -201,11 +232,25 @@ const SOURCE: &str = "source";
 
 /// Sizes of an encoder beside a decoder in a line.
 fn words_of_source(source: config::Source) -> String {
-    let config::Source { layers, hidden_size, num_attention_heads, num_key_value_heads, head_dim, .. } = source;
+    let config::Source {
+        layers,
+        hidden_size,
+        num_attention_heads,
+        num_key_value_heads,
+        head_dim,
+        ..
+    } = source;
     let first = [layers, hidden_size, num_attention_heads, num_key_value_heads, head_dim];
     let words = [source.vocab_size, source.idle_vocab_size];
-    let last = [source.intermediate_size, source.position_rows, words[0], words[1], u64::from(source.unscaled_output)];
-    let all: Vec<String> = first.into_iter().chain(last).chain(source.own).map(|size| size.to_string()).collect();
+    let last = [
+        source.intermediate_size,
+        source.position_rows,
+        words[0],
+        words[1],
+        u64::from(source.unscaled_output),
+    ];
+    let all: Vec<String> =
+        first.into_iter().chain(last).chain(source.own).map(|size| size.to_string()).collect();
     all.join(".")
 }
 
@@ -322,7 +367,8 @@ fn shape(text: &str) -> ModelConfig {
 }
 
 fn values<'a>(values: impl Iterator<Item = (&'a FieldId, &'a Value)>) -> String {
-    let pairs: Vec<String> = values.map(|(id, value)| format!("{}={}", field(*id).key, text(*id, value))).collect();
+    let pairs: Vec<String> =
+        values.map(|(id, value)| format!("{}={}", field(*id).key, text(*id, value))).collect();
     pairs.join("&")
 }
 
@@ -345,7 +391,9 @@ fn text(id: FieldId, value: &Value) -> String {
 fn value(id: FieldId, text: &str) -> Option<Value> {
     match field(id).kind {
         FieldKind::Integer { .. } if text != EMPTY => text.parse().ok().map(Value::Integer),
-        FieldKind::Decimal { .. } if text != EMPTY => number_and_unit(text).map(|(number, _)| Value::Decimal(number)),
+        FieldKind::Decimal { .. } if text != EMPTY => {
+            number_and_unit(text).map(|(number, _)| Value::Decimal(number))
+        }
         _ => codec::read_value(id, text).ok(),
     }
 }

@@ -12,7 +12,8 @@ impl Scenario {
         let of_model = |error: &FieldError| field(error.field).default.is_of_model();
         let mut values = architecture_fields().filter_map(|field| self.check_value(field.id));
         let rules = [check_heads, check_positions, check_experts, hybrid::check_layers];
-        let wrong = values.next().is_some() || rules.iter().filter_map(|rule| rule(self)).any(|error| of_model(&error));
+        let wrong = values.next().is_some()
+            || rules.iter().filter_map(|rule| rule(self)).any(|error| of_model(&error));
         (!wrong && self.unread_keys().is_none()).then(|| self.model_config())
     }
 
@@ -23,11 +24,21 @@ impl Scenario {
             return None;
         }
         let unread = self.keys_now().config.as_ref().err()?;
-        let changed = unread.about.iter().copied().find(|id| self.is_set(*id)).or_else(|| self.set_of_model().next());
-        let start = changed.map(|id| (id, self.start(id))).filter(|(_, start)| *start != Value::Empty);
+        let changed = unread
+            .about
+            .iter()
+            .copied()
+            .find(|id| self.is_set(*id))
+            .or_else(|| self.set_of_model().next());
+        let start =
+            changed.map(|id| (id, self.start(id))).filter(|(_, start)| *start != Value::Empty);
         let way_out = start.filter(|_| !self.waits_for_keys());
         let way_out = way_out.map(|(id, start)| (format!("Use {}", show(id, &start)), start));
-        Some(FieldError { field: changed.unwrap_or(FieldId::Model), message: unread.message.clone(), way_out })
+        Some(FieldError {
+            field: changed.unwrap_or(FieldId::Model),
+            message: unread.message.clone(),
+            way_out,
+        })
     }
 
     /// The architecture with all changes, unchecked. Keys that cannot be read give that of the model without changes.
@@ -114,7 +125,8 @@ impl Scenario {
         Some(Moe {
             num_experts: size(FieldId::NumExperts)?,
             num_experts_per_tok: size(FieldId::ExpertsPerToken).unwrap_or(1),
-            moe_intermediate_size: size(FieldId::ExpertWidth).unwrap_or_else(|| self.integer(FieldId::IntermediateSize)),
+            moe_intermediate_size: size(FieldId::ExpertWidth)
+                .unwrap_or_else(|| self.integer(FieldId::IntermediateSize)),
             shared_expert_intermediate_size: size(FieldId::SharedExpertWidth).unwrap_or(0),
             shared_expert_gate: self.flag(FieldId::SharedExpertGate),
             layers: self.layers(FieldId::ExpertLayers),
@@ -128,7 +140,8 @@ impl Scenario {
 
     /// Latent attention, if keys and values are compressed; heads left empty have the model's own head width.
     fn latent(&self) -> Option<Mla> {
-        let width = |id| self.optional_integer(id).unwrap_or_else(|| self.integer(FieldId::HeadDim));
+        let width =
+            |id| self.optional_integer(id).unwrap_or_else(|| self.integer(FieldId::HeadDim));
         Some(Mla {
             kv_lora_rank: self.optional_integer(FieldId::KvLoraRank)?,
             q_lora_rank: self.optional_integer(FieldId::QLoraRank),

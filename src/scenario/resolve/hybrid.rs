@@ -108,8 +108,7 @@ impl Scenario {
 }
 
 /// A model of which nothing but parameters is known.
-const COUNTED: &str =
-    "Of this model the parameters are counted alone: what serving it takes is not modelled here, and neither is training it.";
+const COUNTED: &str = "Of this model the parameters are counted alone: what serving it takes is not modelled here, and neither is training it.";
 
 /// Layers that keep a state, lack attention, share keys or have heads of their own are only served here, but for families whose modules
 /// are known to train them. Encoders are only trained.

@@ -38,7 +38,10 @@ impl Scenario {
             },
             r: self.integer(FieldId::Rank),
             target_modules: chosen.fold(Targets::NONE, |all, (_, targets)| all.and(*targets)),
-            modules_to_save: SavedModules { embedding: self.flag(FieldId::SaveEmbedding), head: self.flag(FieldId::SaveHead) },
+            modules_to_save: SavedModules {
+                embedding: self.flag(FieldId::SaveEmbedding),
+                head: self.flag(FieldId::SaveHead),
+            },
             adapter_dtype: (word(FieldId::AdapterDType) == "fp32").then_some(DType::Fp32),
             num_virtual_tokens: self.integer(FieldId::VirtualTokens),
             dropout: self.decimal(FieldId::LoraDropout).is_some_and(|share| share > 0.0),
@@ -58,24 +61,34 @@ impl Scenario {
             reference: full
                 && self.flag(FieldId::Reference)
                 && matches!(objective, Objective::Preference | Objective::Ppo | Objective::Grpo),
-            rollout: if objective.generates() { self.word(FieldId::Rollout) } else { Rollout::Apart },
+            rollout: if objective.generates() {
+                self.word(FieldId::Rollout)
+            } else {
+                Rollout::Apart
+            },
             rollout_sequences: self.integer(FieldId::RolloutSequences),
         }
     }
 
     /// How long the texts are, if that is said.
     pub(super) fn texts(&self) -> Option<Texts> {
-        self.optional_integer(FieldId::TextTokens).map(|mean| Texts { mean, packed: self.flag(FieldId::Packing) })
+        self.optional_integer(FieldId::TextTokens)
+            .map(|mean| Texts { mean, packed: self.flag(FieldId::Packing) })
     }
 }
 
 /// A text cannot be longer than its sequence.
 pub(super) fn check_texts(scenario: &Scenario) -> Option<FieldError> {
-    let mean = scenario.optional_integer(FieldId::TextTokens).filter(|_| scenario.mode() == Mode::Tune)?;
+    let mean =
+        scenario.optional_integer(FieldId::TextTokens).filter(|_| scenario.mode() == Mode::Tune)?;
     let most = scenario.integer(FieldId::SeqLength);
     (mean > most).then(|| FieldError {
         field: FieldId::TextTokens,
-        message: format!("A mean of {} tokens is more than the sequence of {}.", count(mean), count(most)),
+        message: format!(
+            "A mean of {} tokens is more than the sequence of {}.",
+            count(mean),
+            count(most)
+        ),
         way_out: Some((format!("Use {} tokens", count(most)), Value::Integer(most))),
     })
 }

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::sharding::{CarriedOutBy, FrameworkRule};
 
-pub use options::{LossFusion, MegatronOptions, RecomputeMethod, RecomputeModules, TokenDispatcher};
+pub use options::{
+    LossFusion, MegatronOptions, RecomputeMethod, RecomputeModules, TokenDispatcher,
+};
 
 /// Everything that Headroom knows of a software stack.
 #[derive(Debug)]
@@ -216,7 +218,12 @@ impl LossKernel {
             Self::InChunks { tokens: most } => Some(most.min(tokens)),
             Self::InEvenChunks => {
                 let factor = vocab_size.div_ceil(hidden_size.max(1)).max(1);
-                Some(tokens.div_ceil(factor).checked_next_power_of_two().map_or(tokens, |chunk| chunk.min(tokens)))
+                Some(
+                    tokens
+                        .div_ceil(factor)
+                        .checked_next_power_of_two()
+                        .map_or(tokens, |chunk| chunk.min(tokens)),
+                )
             }
         }
     }

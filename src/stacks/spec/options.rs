@@ -46,7 +46,10 @@ pub enum RecomputeMethod {
 
 /// Modules that selective recomputation recomputes (`recompute_modules`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[allow(clippy::struct_excessive_bools, reason = "Megatron-LM's list of modules, each there or not")]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "Megatron-LM's list of modules, each there or not"
+)]
 pub struct RecomputeModules {
     /// Attention's scores, probabilities and output (`core_attn`).
     pub core_attn: bool,

@@ -124,7 +124,8 @@ impl StageVerb {
 
     /// The word in the markup.
     pub fn write(self) -> String {
-        let word = Self::WORDS.iter().find(|(verb, _)| *verb == self).map(|(_, word)| (*word).to_owned());
+        let word =
+            Self::WORDS.iter().find(|(verb, _)| *verb == self).map(|(_, word)| (*word).to_owned());
         match self {
             Self::Go(number) => number.to_string(),
             _ => word.unwrap_or_default(),

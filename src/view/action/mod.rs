@@ -294,7 +294,8 @@ impl Action {
 
 impl SavedVerb {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Open, Self::Compare, Self::Rename, Self::Duplicate, Self::Delete];
+    pub const ALL: [Self; 5] =
+        [Self::Open, Self::Compare, Self::Rename, Self::Duplicate, Self::Delete];
 
     const fn word(self) -> &'static str {
         match self {
@@ -408,32 +409,50 @@ impl Render for PlanVerb {
 #[cfg(test)]
 mod tests {
     use super::{
-        Action, FitsList, FitsOrder, Line, PlanVerb, SavedVerb, Section, Sent, Settled, StageVerb, StepChange, TeachVerb,
-        TeachView,
+        Action, FitsList, FitsOrder, Line, PlanVerb, SavedVerb, Section, Sent, Settled, StageVerb,
+        StepChange, TeachVerb, TeachView,
     };
     use crate::planner::Axis;
     use crate::scenario::fields;
     use crate::view::ui::Dialog;
 
     /// Texts that a link, an id or a name may be.
-    const TEXTS: [&str; 5] = ["x", "own-1", "why/gpus/runnable", "v2&m=gpt2&name=a:b.c d", "ledger/KV cache: “x”"];
+    const TEXTS: [&str; 5] =
+        ["x", "own-1", "why/gpus/runnable", "v2&m=gpt2&name=a:b.c d", "ledger/KV cache: “x”"];
 
     fn ids() -> impl Iterator<Item = String> {
         TEXTS.into_iter().map(str::to_owned)
     }
 
     fn stage() -> Vec<StageVerb> {
-        StageVerb::WORDS.iter().map(|(verb, _)| *verb).chain([1, 9, 1000].map(StageVerb::Go)).collect()
+        StageVerb::WORDS
+            .iter()
+            .map(|(verb, _)| *verb)
+            .chain([1, 9, 1000].map(StageVerb::Go))
+            .collect()
     }
 
     fn teach() -> Vec<TeachVerb> {
         use TeachVerb as T;
-        let mut all = vec![T::Show, T::Predict, T::Reveal, T::Sheet, T::Task(0), T::Task(7), T::Code, T::New, T::Import];
+        let mut all = vec![
+            T::Show,
+            T::Predict,
+            T::Reveal,
+            T::Sheet,
+            T::Task(0),
+            T::Task(7),
+            T::Code,
+            T::New,
+            T::Import,
+        ];
         all.extend([TeachView::List, TeachView::Sheet].map(T::View));
         for id in ids() {
             let views = [TeachView::Keep, TeachView::Edit, TeachView::Handout, TeachView::Answers];
             all.extend(views.map(|view| T::View(view(id.clone()))));
-            all.extend([T::Copy, T::Record, T::File, T::Save, T::Delete, T::DeleteForGood].map(|verb| verb(id.clone())));
+            all.extend(
+                [T::Copy, T::Record, T::File, T::Save, T::Delete, T::DeleteForGood]
+                    .map(|verb| verb(id.clone())),
+            );
             all.extend(StepChange::ALL.map(|change| T::Step(change, id.clone(), 3)));
         }
         all
@@ -441,28 +460,63 @@ mod tests {
 
     fn actions() -> Vec<Action> {
         use Action as A;
-        let mut all = vec![A::Skip, A::SwitchTheme, A::Undo, A::Redo, A::CloseDialog, A::GoToRed(None), A::UseUsers, A::Pin];
-        all.extend([A::Unpin(None), A::Print, A::UsePasted, A::CountAsGeneric, A::OpenTeach, A::PrintHandout]);
+        let mut all = vec![
+            A::Skip,
+            A::SwitchTheme,
+            A::Undo,
+            A::Redo,
+            A::CloseDialog,
+            A::GoToRed(None),
+            A::UseUsers,
+            A::Pin,
+        ];
+        all.extend([
+            A::Unpin(None),
+            A::Print,
+            A::UsePasted,
+            A::CountAsGeneric,
+            A::OpenTeach,
+            A::PrintHandout,
+        ]);
         all.extend([A::ExportSaved, A::BringBack]);
         all.extend([Dialog::Share, Dialog::Paste, Dialog::Save].map(A::OpenDialog));
-        all.extend([Axis::SeqLength, Axis::Gpus].into_iter().flat_map(|axis| [A::ShowCurve(axis), A::Hear(axis)]));
+        all.extend(
+            [Axis::SeqLength, Axis::Gpus]
+                .into_iter()
+                .flat_map(|axis| [A::ShowCurve(axis), A::Hear(axis)]),
+        );
         all.extend([true, false].map(A::LogAxis));
         all.extend(Line::ALL.map(A::SwitchLine));
         all.extend(Section::ALL.map(A::GoTo));
         for number in [0_u32, 1, 77] {
             let at = usize::try_from(number).unwrap_or_default();
-            all.extend([A::Fix(at), A::Grow(at), A::Unpin(Some(at)), A::Swap(at), A::CloseNotice(number.into())]);
+            all.extend([
+                A::Fix(at),
+                A::Grow(at),
+                A::Unpin(Some(at)),
+                A::Swap(at),
+                A::CloseNotice(number.into()),
+            ]);
         }
         for field in fields() {
-            all.extend([A::Clear(field.id), A::Repair(field.id), A::GoToRed(Some(field.id)), A::Set(field.id, "a:b".to_owned())]);
+            all.extend([
+                A::Clear(field.id),
+                A::Repair(field.id),
+                A::GoToRed(Some(field.id)),
+                A::Set(field.id, "a:b".to_owned()),
+            ]);
         }
         for text in ids() {
-            all.extend([A::Toggle, A::Copy, A::TakeAlong, A::Take, A::Beside].map(|action| action(text.clone())));
+            all.extend(
+                [A::Toggle, A::Copy, A::TakeAlong, A::Take, A::Beside]
+                    .map(|action| action(text.clone())),
+            );
             all.extend(SavedVerb::ALL.map(|verb| A::Saved(verb, text.clone())));
             all.push(A::Present(text, 12));
         }
         let ways = ["", "awq"].into_iter();
-        let lists = ways.flat_map(|way| FitsOrder::ALL.map(|order| FitsList { order, way: way.to_owned() }));
+        let lists = ways
+            .flat_map(|way| FitsOrder::ALL.map(|order| FitsList { order, way: way.to_owned() }));
         all.extend(lists.map(A::ListFits));
         all.extend(PlanVerb::ALL.map(A::Plan));
         all.extend(stage().into_iter().map(A::Stage));
@@ -475,7 +529,8 @@ mod tests {
         for action in actions() {
             assert_eq!(Action::read(&action.write()).as_ref(), Some(&action), "{}", action.write());
         }
-        for sent in teach().into_iter().map(Sent::Teach).chain(stage().into_iter().map(Sent::Stage)) {
+        for sent in teach().into_iter().map(Sent::Teach).chain(stage().into_iter().map(Sent::Stage))
+        {
             assert_eq!(Sent::read(&sent.write()).as_ref(), Some(&sent), "{}", sent.write());
         }
         let settled = [Settled::ImportSaved, Settled::TeachFile, Settled::PasteFile].into_iter();
@@ -486,17 +541,25 @@ mod tests {
 
     #[test]
     fn two_actions_are_two_texts() {
-        let texts: std::collections::BTreeSet<String> = actions().iter().map(Action::write).collect();
+        let texts: std::collections::BTreeSet<String> =
+            actions().iter().map(Action::write).collect();
         assert_eq!(texts.len(), actions().len());
     }
 
     #[test]
     fn nothing_else_is_read() {
         let wrong = [
-            "", "x", "undoo", "dialog:x", "set:zz:1", "set:s", "fix:", "fix:x", "axis:x", "line:x", "go:x", "grow:", "log:1",
-            "plan:x", "step:x",
+            "", "x", "undoo", "dialog:x", "set:zz:1", "set:s", "fix:", "fix:x", "axis:x", "line:x",
+            "go:x", "grow:", "log:1", "plan:x", "step:x",
         ];
-        for text in wrong.into_iter().chain(["teach:x", "teach:view:x", "saved-open:", "present:x", "fits:x ", "take:"]) {
+        for text in wrong.into_iter().chain([
+            "teach:x",
+            "teach:view:x",
+            "saved-open:",
+            "present:x",
+            "fits:x ",
+            "take:",
+        ]) {
             assert_eq!(Action::read(text), None, "{text}");
         }
     }

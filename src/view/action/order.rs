@@ -43,7 +43,9 @@ impl Order {
             Self::File(id, file) => format!("file {id} {file}"),
             Self::Say(text) => format!("say {text}"),
             Self::Problem(text) => format!("problem {text}"),
-            Self::Step(StoryStep { link, look, live }) => format!("step {link} {look} {}", live.replace(' ', ",")),
+            Self::Step(StoryStep { link, look, live }) => {
+                format!("step {link} {look} {}", live.replace(' ', ","))
+            }
         }
     }
 
@@ -78,8 +80,13 @@ mod tests {
     fn what_is_written_is_read() {
         let text = || "A sentence: with “marks” and blanks.".to_owned();
         let (story, sheet) = (|| "story:own-1".to_owned(), || "sheet:algebra".to_owned());
-        let step =
-            |live: &str| Order::Step(StoryStep { link: "v2&m=gpt2".to_owned(), look: "stack".to_owned(), live: live.to_owned() });
+        let step = |live: &str| {
+            Order::Step(StoryStep {
+                link: "v2&m=gpt2".to_owned(),
+                look: "stack".to_owned(),
+                live: live.to_owned(),
+            })
+        };
         let orders = [
             Order::Store(story(), "{\"a b\": 1}".to_owned()),
             Order::Progress(sheet(), "1 2 3".to_owned()),

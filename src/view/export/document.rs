@@ -18,7 +18,8 @@ pub(super) fn markdown(luggage: &Luggage) -> Result<String, String> {
     let report = Report::of(scenario, &job, None).with_device(scenario, &job);
     let mut out = Document::default();
     let name = scenario.name();
-    let title = if name.is_empty() { about(scenario) } else { format!("{name}: {}", about(scenario)) };
+    let title =
+        if name.is_empty() { about(scenario) } else { format!("{name}: {}", about(scenario)) };
     out.line(&format!("# {}", escaped(&title)));
     out.line(&format!("**{}** {}", report.headline(), report.margin()));
     // Names of keys are the only text from outside in a remark, and have no mark that Markdown knows.
@@ -29,7 +30,10 @@ pub(super) fn markdown(luggage: &Luggage) -> Result<String, String> {
         out.line(&sentence);
     }
     out.line("## Where the memory goes");
-    out.table(&["Peak memory of the most loaded GPU", report.unit.name(), "share"], report.ledger().iter().map(ledger_row));
+    out.table(
+        &["Peak memory of the most loaded GPU", report.unit.name(), "share"],
+        report.ledger().iter().map(ledger_row),
+    );
     out.line(&report.peak());
     device(&mut out, &report);
     out.line("## How many GPUs");
@@ -46,7 +50,9 @@ pub(super) fn markdown(luggage: &Luggage) -> Result<String, String> {
     );
     out.line("---");
     out.line(&format!("Link: {}", luggage.link()));
-    out.line(format!("Headroom {} {}", env!("CARGO_PKG_VERSION"), escaped(&luggage.when)).trim_end());
+    out.line(
+        format!("Headroom {} {}", env!("CARGO_PKG_VERSION"), escaped(&luggage.when)).trim_end(),
+    );
     Ok(out.0.trim_end().to_owned() + "\n")
 }
 
@@ -80,11 +86,15 @@ fn time(out: &mut Document, report: &Report) {
     }
     let terms = report.terms();
     if !terms.is_empty() {
-        let row = |term: &crate::view::timing::Term| vec![escaped(term.label), term.time.clone(), per_cent(term.share)];
+        let row = |term: &crate::view::timing::Term| {
+            vec![escaped(term.label), term.time.clone(), per_cent(term.share)]
+        };
         out.table(&["One step", "time", "share"], terms.iter().map(row));
     }
     if !report.facts.is_empty() {
-        let row = |(name, value, note): &crate::view::timing::Fact| vec![escaped(name), escaped(value), escaped(note)];
+        let row = |(name, value, note): &crate::view::timing::Fact| {
+            vec![escaped(name), escaped(value), escaped(note)]
+        };
         out.table(&["What follows", "value", "note"], report.facts.iter().map(row));
     }
     for remark in report.caveats() {

@@ -113,7 +113,8 @@ fn no_answer() -> String {
 /// The inputs with keys, labels and units, and the link that holds them all.
 fn inputs(luggage: &Luggage) -> String {
     let scenario = |(letter, scenario): (&'static str, &Scenario)| {
-        let remarks: Vec<String> = remarks(scenario).into_iter().map(|remark| remark.text).collect();
+        let remarks: Vec<String> =
+            remarks(scenario).into_iter().map(|remark| remark.text).collect();
         object!({
             "letter": letter, "about": about(scenario), "name": scenario.name(), "remarks": remarks, "inputs": fields_of(scenario),
         })
@@ -178,7 +179,8 @@ mod tests {
         }
     }
 
-    const FOUR: &str = "v1&m=llama3-8b&n=8&name=a.7c-3czb.3ez&b.n=16&c.new=1&c.m=llama3-70b&d.do=serve";
+    const FOUR: &str =
+        "v1&m=llama3-8b&n=8&name=a.7c-3czb.3ez&b.n=16&c.new=1&c.m=llama3-70b&d.do=serve";
 
     #[test]
     fn every_form_is_found_by_its_word() {
@@ -200,7 +202,9 @@ mod tests {
         }
         let expected: Vec<(String, u64)> = luggage
             .lettered()
-            .map(|(letter, scenario)| (letter.to_owned(), estimate(&scenario.resolve().unwrap()).total().0))
+            .map(|(letter, scenario)| {
+                (letter.to_owned(), estimate(&scenario.resolve().unwrap()).total().0)
+            })
             .collect();
         assert_eq!(sums.into_iter().collect::<Vec<_>>(), expected);
     }
@@ -211,8 +215,16 @@ mod tests {
         let text = file(Form::Curves, &luggage).unwrap();
         for (letter, scenario) in luggage.lettered() {
             let total = estimate(&scenario.resolve().unwrap()).total().0;
-            let own = |row: &csv::StringRecord| row[0] == *letter && row[1].starts_with("gpus") && row[10].parse() == Ok(total);
-            assert!(csv::Reader::from_reader(text.as_bytes()).records().map(Result::unwrap).any(|row| own(&row)), "{letter}");
+            let own = |row: &csv::StringRecord| {
+                row[0] == *letter && row[1].starts_with("gpus") && row[10].parse() == Ok(total)
+            };
+            assert!(
+                csv::Reader::from_reader(text.as_bytes())
+                    .records()
+                    .map(Result::unwrap)
+                    .any(|row| own(&row)),
+                "{letter}"
+            );
         }
     }
 
@@ -242,8 +254,13 @@ mod tests {
         let text = file(Form::Answer, &luggage).unwrap();
         let job = luggage.scenario.resolve().unwrap();
         let report = crate::view::report::Report::of(&luggage.scenario, &job, None);
-        for part in [&report.headline(), &report.margin(), &report.counts(), "| What differs | A | B | C | D |", &luggage.link()]
-        {
+        for part in [
+            &report.headline(),
+            &report.margin(),
+            &report.counts(),
+            "| What differs | A | B | C | D |",
+            &luggage.link(),
+        ] {
             assert!(text.contains(part), "{part} is missing");
         }
         assert!(text.starts_with("# a\\|\\<b\\>: Training Llama 3 8B"), "{}", &text[..60]);

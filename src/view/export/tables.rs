@@ -23,7 +23,8 @@ pub(super) fn answers(luggage: &Luggage) -> Result<Answers, String> {
 /// A table of texts.
 fn table(head: &[String], mut rows: impl Iterator<Item = Vec<String>>) -> Result<String, String> {
     let mut writer = Writer::from_writer(Vec::new());
-    let written = writer.write_record(head).and_then(|()| rows.try_for_each(|row| writer.write_record(row)));
+    let written =
+        writer.write_record(head).and_then(|()| rows.try_for_each(|row| writer.write_record(row)));
     let bytes = written.ok().and_then(|()| writer.into_inner().ok()).unwrap_or_default();
     String::from_utf8(bytes).map_err(|_| no_answer())
 }
@@ -38,13 +39,31 @@ pub(super) fn curves(luggage: &Luggage) -> Result<String, String> {
     let (seq, gpus) = (seq_curve(&answers, luggage.log), curve_gpus(&answers.job));
     let compared = Compared::of(&answers.others, luggage.log, &[]);
     let mut curves = vec![("A", &seq), ("A", &gpus)];
-    curves.extend(compared.iter().flat_map(|compared| [(compared.letter, &compared.seq), (compared.letter, &compared.gpus)]));
-    let kinds = MemoryKind::ALL.into_iter().map(|kind| format!("{}_bytes", kind.name().to_ascii_lowercase().replace(' ', "_")));
+    curves.extend(compared.iter().flat_map(|compared| {
+        [(compared.letter, &compared.seq), (compared.letter, &compared.gpus)]
+    }));
+    let kinds = MemoryKind::ALL
+        .into_iter()
+        .map(|kind| format!("{}_bytes", kind.name().to_ascii_lowercase().replace(' ', "_")));
     let mut head = words(&["scenario", "axis", "x"]);
     head.extend(kinds);
-    head.extend(words(&["total_bytes", "capacity_bytes", "can_run", "why_not", "about", "remarks"]));
-    let told = |letter: &str| luggage.lettered().find(|(known, _)| *known == letter).map(|(_, scenario)| told(scenario));
-    table(&head, curves.into_iter().flat_map(|(letter, curve)| points(letter, curve, told(letter).unwrap_or_default())))
+    head.extend(words(&[
+        "total_bytes",
+        "capacity_bytes",
+        "can_run",
+        "why_not",
+        "about",
+        "remarks",
+    ]));
+    let told = |letter: &str| {
+        luggage.lettered().find(|(known, _)| *known == letter).map(|(_, scenario)| told(scenario))
+    };
+    table(
+        &head,
+        curves
+            .into_iter()
+            .flat_map(|(letter, curve)| points(letter, curve, told(letter).unwrap_or_default())),
+    )
 }
 
 /// The scenario in words, and the parts of the model that are not in its answer: the last two columns of every row.
@@ -62,7 +81,11 @@ fn points(letter: &str, curve: &Curve, told: [String; 2]) -> impl Iterator<Item 
     curve.points.iter().map(move |point| {
         let mut row = vec![letter.to_owned(), axis.to_owned(), point.x.to_string()];
         row.extend(point.by_kind.iter().map(|bytes| bytes.0.to_string()));
-        row.extend([point.total.0.to_string(), curve.capacity.0.to_string(), point.blocked.is_none().to_string()]);
+        row.extend([
+            point.total.0.to_string(),
+            curve.capacity.0.to_string(),
+            point.blocked.is_none().to_string(),
+        ]);
         row.push(point.blocked.as_ref().map(ToString::to_string).unwrap_or_default());
         row.extend(told.clone());
         row
@@ -74,10 +97,22 @@ pub(super) fn ledger(luggage: &Luggage) -> Result<String, String> {
     if luggage.scenario.resolve().is_err() {
         return Err(no_answer());
     }
-    let head = words(&["scenario", "kind", "line", "bytes", "certainty", "source", "note", "about", "remarks"]);
+    let head = words(&[
+        "scenario",
+        "kind",
+        "line",
+        "bytes",
+        "certainty",
+        "source",
+        "note",
+        "about",
+        "remarks",
+    ]);
     let rows = luggage
         .lettered()
-        .filter_map(|(letter, scenario)| Some((letter, told(scenario), estimate(&scenario.resolve().ok()?))))
+        .filter_map(|(letter, scenario)| {
+            Some((letter, told(scenario), estimate(&scenario.resolve().ok()?)))
+        })
         .flat_map(|(letter, told, estimate)| {
             let row = |line: &crate::estimator::LineItem| {
                 let texts = [letter, line.kind.name(), line.label];

@@ -1,7 +1,9 @@
 //! An input with everything around it: label, help, error.
 
 use super::input::input;
-use crate::scenario::{Choice, FOLLOWING, Field, FieldId, FieldKind, Mode, Scenario, Value, range_text, show};
+use crate::scenario::{
+    Choice, FOLLOWING, Field, FieldId, FieldKind, Mode, Scenario, Value, range_text, show,
+};
 use crate::stacks::Stack;
 use crate::view::action::Action;
 use crate::view::answers::Answers;
@@ -20,7 +22,12 @@ struct Problem {
 
 /// The problem of that field: text that cannot be read, or a value that does not go with the others. That something is being fetched is
 /// nothing to correct.
-fn problem_of(id: FieldId, scenario: &Scenario, answers: &Answers, drafts: &Drafts) -> Option<Problem> {
+fn problem_of(
+    id: FieldId,
+    scenario: &Scenario,
+    answers: &Answers,
+    drafts: &Drafts,
+) -> Option<Problem> {
     if let Some(unread) = drafts.unread_of(id) {
         let value = scenario.get(id);
         return Some(Problem {
@@ -33,7 +40,12 @@ fn problem_of(id: FieldId, scenario: &Scenario, answers: &Answers, drafts: &Draf
 }
 
 /// The error of a field whose input stands elsewhere; `None` where nothing is wrong with it.
-pub fn told(field: &Field, scenario: &Scenario, answers: &Answers, drafts: &Drafts) -> Option<Html> {
+pub fn told(
+    field: &Field,
+    scenario: &Scenario,
+    answers: &Answers,
+    drafts: &Drafts,
+) -> Option<Html> {
     problem_of(field.id, scenario, answers, drafts).map(|problem| error(field, &problem))
 }
 
@@ -43,7 +55,14 @@ fn described_by(field: &Field, problem: bool) -> String {
 }
 
 /// Label, help button, the input, help and error. The first field of a group, whose heading stands for its label, is wide.
-pub fn frame(field: &Field, wide: bool, scenario: &Scenario, answers: &Answers, drafts: &Drafts, opened: &Opened) -> Html {
+pub fn frame(
+    field: &Field,
+    wide: bool,
+    scenario: &Scenario,
+    answers: &Answers,
+    drafts: &Drafts,
+    opened: &Opened,
+) -> Html {
     let problem = problem_of(field.id, scenario, answers, drafts);
     let open = opened.is_open(&help_name(field));
     let label = match field.kind {
@@ -90,7 +109,9 @@ fn help_name(field: &Field) -> String {
 /// The option that is chosen.
 fn chosen(field: &Field, scenario: &Scenario) -> Option<&'static Choice> {
     match (field.kind, scenario.get(field.id)) {
-        (FieldKind::Choice(options), Value::Choice(word)) => options.iter().find(|option| option.value == word),
+        (FieldKind::Choice(options), Value::Choice(word)) => {
+            options.iter().find(|option| option.value == word)
+        }
         _ => None,
     }
 }
@@ -98,8 +119,11 @@ fn chosen(field: &Field, scenario: &Scenario) -> Option<&'static Choice> {
 /// The help of the chosen software stack, always in sight: it decides more than any other choice. A
 /// model without modules of its own is marked.
 fn says(field: &Field, scenario: &Scenario) -> Option<Html> {
-    let stack = chosen(field, scenario).filter(|_| field.id == FieldId::Stack).and_then(|stack| Stack::named(stack.value))?;
-    let generic = scenario.get(FieldId::Family) == Value::Choice("generic") && stack.runs_modules_of_family;
+    let stack = chosen(field, scenario)
+        .filter(|_| field.id == FieldId::Stack)
+        .and_then(|stack| Stack::named(stack.value))?;
+    let generic =
+        scenario.get(FieldId::Family) == Value::Choice("generic") && stack.runs_modules_of_family;
     Some(html! {
         p class="field__says" data-testid="stack-says" {
             (stack.help)
@@ -138,7 +162,11 @@ fn following(field: &Field, open: bool, scenario: &Scenario) -> Option<Html> {
             button type="button" class="link" data-do=(Action::Clear(field.id)) { "Let it follow" }
         }
     });
-    let how = if back.is_some() { "Set by hand: it does not follow the model and the users." } else { FOLLOWS };
+    let how = if back.is_some() {
+        "Set by hand: it does not follow the model and the users."
+    } else {
+        FOLLOWS
+    };
     Some(html! {
         p class="field__changed" {
             (how)
@@ -203,8 +231,12 @@ mod tests {
         scenario.set(FieldId::Mode, Value::choice(Mode::Serve));
         let answers = answers("v1&do=serve&m=llama3-8b&n=1");
         let gpus = field(FieldId::Gpus);
-        let ui = Ui { opened: Opened { open: vec![super::help_name(gpus)], ..Opened::default() }, ..Ui::default() };
-        let words = |scenario: &Scenario, ui: &Ui| text(&frame(gpus, false, scenario, &answers, ui));
+        let ui = Ui {
+            opened: Opened { open: vec![super::help_name(gpus)], ..Opened::default() },
+            ..Ui::default()
+        };
+        let words =
+            |scenario: &Scenario, ui: &Ui| text(&frame(gpus, false, scenario, &answers, ui));
         assert!(
             words(&scenario, &ui).contains("Until you set it, it follows")
                 && !words(&scenario, &Ui::default()).contains("it follows")
@@ -232,10 +264,25 @@ mod tests {
         scenario.set(FieldId::SequenceParallel, Value::Flag(true));
         let now = |id: FieldId| {
             let frame = frame(field(id), false, &scenario, &answers(LINK), &Ui::default());
-            frame.as_str().split("data-now=\"").nth(1).and_then(|rest| rest.split('"').next()).map(str::to_owned)
+            frame
+                .as_str()
+                .split("data-now=\"")
+                .nth(1)
+                .and_then(|rest| rest.split('"').next())
+                .map(str::to_owned)
         };
-        let said = [FieldId::Gpus, FieldId::Optimizer, FieldId::SequenceParallel, FieldId::FinalNorm, FieldId::Model].map(now);
-        assert_eq!(said.map(|text| text.expect("a value")), ["8", "adamw", "true", "true", "Llama 3 8B"]);
+        let said = [
+            FieldId::Gpus,
+            FieldId::Optimizer,
+            FieldId::SequenceParallel,
+            FieldId::FinalNorm,
+            FieldId::Model,
+        ]
+        .map(now);
+        assert_eq!(
+            said.map(|text| text.expect("a value")),
+            ["8", "adamw", "true", "true", "Llama 3 8B"]
+        );
     }
 
     #[test]
@@ -264,23 +311,45 @@ mod tests {
     #[test]
     fn the_stack_says_what_it_means_and_marks_a_generic_decoder() {
         let says = |link: &str, id: FieldId| {
-            let frame = frame(field(id), false, &decode(link).scenario, &answers(link), &Ui::default());
-            let said = frame.as_str().split("data-testid=\"stack-says\">").nth(1).and_then(|rest| rest.split("</p>").next());
+            let frame =
+                frame(field(id), false, &decode(link).scenario, &answers(link), &Ui::default());
+            let said = frame
+                .as_str()
+                .split("data-testid=\"stack-says\">")
+                .nth(1)
+                .and_then(|rest| rest.split("</p>").next());
             said.unwrap_or_default().to_owned()
         };
-        let (known, generic) = ("v1&m=llama3-8b&n=8&ker=eager&fam=llama", "v1&m=llama3-8b&n=8&ker=eager&fam=generic");
-        assert!(says(known, FieldId::Stack).starts_with("transformers"), "{}", says(known, FieldId::Stack));
+        let (known, generic) =
+            ("v1&m=llama3-8b&n=8&ker=eager&fam=llama", "v1&m=llama3-8b&n=8&ker=eager&fam=generic");
+        assert!(
+            says(known, FieldId::Stack).starts_with("transformers"),
+            "{}",
+            says(known, FieldId::Stack)
+        );
         assert!(!says(known, FieldId::Stack).contains("tag--assumed"));
-        assert!(says(generic, FieldId::Stack).contains("tag--assumed"), "{}", says(generic, FieldId::Stack));
-        assert!(!says("v1&m=llama3-8b&n=8&ker=fused&fam=generic", FieldId::Stack).contains("tag--assumed"));
+        assert!(
+            says(generic, FieldId::Stack).contains("tag--assumed"),
+            "{}",
+            says(generic, FieldId::Stack)
+        );
+        assert!(
+            !says("v1&m=llama3-8b&n=8&ker=fused&fam=generic", FieldId::Stack)
+                .contains("tag--assumed")
+        );
         assert_eq!(says(known, FieldId::Attention), "");
     }
 
     #[test]
     fn a_problem_comes_with_its_way_out() {
         let (scenario, good) = (decode(LINK).scenario, answers(LINK));
-        let unread = Unread { field: FieldId::SeqLength, text: "x".to_owned(), message: "“x” is no number.".to_owned() };
-        let ui = Ui { drafts: Drafts { unread: vec![unread], ..Drafts::default() }, ..Ui::default() };
+        let unread = Unread {
+            field: FieldId::SeqLength,
+            text: "x".to_owned(),
+            message: "“x” is no number.".to_owned(),
+        };
+        let ui =
+            Ui { drafts: Drafts { unread: vec![unread], ..Drafts::default() }, ..Ui::default() };
         let broken = frame(field(FieldId::SeqLength), false, &scenario, &good, &ui);
         assert!(text(&broken).contains("“x” is no number. Back to"), "{}", text(&broken));
         assert_eq!((count(&broken, "field--invalid"), count(&broken, "repair:s")), (1, 1));

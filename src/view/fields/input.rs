@@ -38,19 +38,32 @@ pub const fn control(kind: FieldKind) -> Control {
 }
 
 /// The input; `described` names the texts that describe it, `problem` says whether its value needs a look.
-pub fn input(field: &Field, scenario: &Scenario, drafts: &Drafts, described: &str, problem: bool) -> Html {
+pub fn input(
+    field: &Field,
+    scenario: &Scenario,
+    drafts: &Drafts,
+    described: &str,
+    problem: bool,
+) -> Html {
     match control(field.kind) {
         Control::Select(options) => select(field, options, scenario, described, problem),
         Control::Tick => toggle(field, scenario, described),
         Control::Search => searched(field, scenario, drafts, described),
-        Control::Text => typed(field, scenario, &drafts.text_of(field.id, scenario), described, problem),
+        Control::Text => {
+            typed(field, scenario, &drafts.text_of(field.id, scenario), described, problem)
+        }
     }
 }
 
 /// A number, or a short text. What cannot be read stays visible with its message; the scenario keeps the last valid value.
 fn typed(field: &Field, scenario: &Scenario, text: &str, described: &str, problem: bool) -> Html {
-    let number =
-        !matches!(field.kind, FieldKind::Text { .. } | FieldKind::Words { .. } | FieldKind::Keys { .. } | FieldKind::Layers);
+    let number = !matches!(
+        field.kind,
+        FieldKind::Text { .. }
+            | FieldKind::Words { .. }
+            | FieldKind::Keys { .. }
+            | FieldKind::Layers
+    );
     let hint = Some(hint(field, scenario)).filter(|hint| !hint.is_empty());
     html! {
         div class={ "field__box" (if field.unit.is_empty() { "" } else { " field__box--unit" }) } {
@@ -69,12 +82,21 @@ pub fn hint(field: &Field, scenario: &Scenario) -> String {
 }
 
 /// One of a few choices.
-fn select(field: &Field, options: &[Choice], scenario: &Scenario, described: &str, problem: bool) -> Html {
+fn select(
+    field: &Field,
+    options: &[Choice],
+    scenario: &Scenario,
+    described: &str,
+    problem: bool,
+) -> Html {
     let chosen = match scenario.get(field.id) {
         Value::Choice(word) => word,
         _ => "",
     };
-    let list: Html = options.iter().map(|option| html! { option value=(option.value) { (option.label) } }).collect();
+    let list: Html = options
+        .iter()
+        .map(|option| html! { option value=(option.value) { (option.label) } })
+        .collect();
     html! {
         div class="field__box field__box--select" {
             select id={ "f-" (field.key) } class="field__input" autocomplete="off"

@@ -77,7 +77,10 @@ impl Picker {
     pub fn open(field: &Field, scenario: &Scenario) -> Self {
         let chosen = chosen(field, scenario);
         let whole = Self { field: field.id, search: None, at: None };
-        let at = whole.entries(field.kind).iter().position(|entry| Some(entry.word()) == chosen.as_deref());
+        let at = whole
+            .entries(field.kind)
+            .iter()
+            .position(|entry| Some(entry.word()) == chosen.as_deref());
         Self { at, ..whole }
     }
 
@@ -112,14 +115,19 @@ impl Picker {
             FieldKind::Model => &[Way::Paste, Way::Sizes],
             _ => &[Way::Memory],
         };
-        (found, rows.into_iter().map(Entry::Row).chain(ways.iter().copied().map(Entry::Way)).collect())
+        (
+            found,
+            rows.into_iter().map(Entry::Row).chain(ways.iter().copied().map(Entry::Way)).collect(),
+        )
     }
 
     /// True if any row was found, and the rows to show.
     fn rows(&self, kind: FieldKind) -> (bool, Vec<&'static Row>) {
         let list = list(kind);
         let typed = self.search.as_deref().unwrap_or_default();
-        let at = |positions: Vec<usize>| positions.into_iter().filter_map(|at| list.rows.get(at)).collect();
+        let at = |positions: Vec<usize>| {
+            positions.into_iter().filter_map(|at| list.rows.get(at)).collect()
+        };
         match list.found(typed) {
             Found::Rows(positions) => (true, together(at(positions))),
             Found::Nearest(positions) => (false, at(positions)),
@@ -146,7 +154,8 @@ impl Picker {
     /// that was changed by hand.
     pub fn taken(&self, field: &Field, scenario: &Scenario) -> Option<&'static str> {
         let entry = self.entries(field.kind).get(self.at?).copied()?;
-        let unchanged = self.search.is_none() && Some(entry.word()) == chosen(field, scenario).as_deref();
+        let unchanged =
+            self.search.is_none() && Some(entry.word()) == chosen(field, scenario).as_deref();
         (!unchanged).then(|| entry.word())
     }
 }
@@ -174,7 +183,11 @@ pub fn option_id(field: &Field, index: usize) -> String {
 }
 
 /// The text in the input, the id of the marked entry, and the entries under their headings.
-pub fn shown(field: &Field, picker: Option<&Picker>, scenario: &Scenario) -> (String, Option<String>, Html) {
+pub fn shown(
+    field: &Field,
+    picker: Option<&Picker>,
+    scenario: &Scenario,
+) -> (String, Option<String>, Html) {
     let Some(picker) = picker else { return (chosen_name(field, scenario), None, Html::new()) };
     let text = picker.search.clone().unwrap_or_else(|| chosen_name(field, scenario));
     let (finds, entries) = picker.found(field.kind);
@@ -186,7 +199,12 @@ pub fn shown(field: &Field, picker: Option<&Picker>, scenario: &Scenario) -> (St
             Entry::Row(_) => "No match. The nearest:",
             Entry::Way(_) => "Or:",
         };
-        let option = option(field, (index, entry), picker.at == Some(index), Some(entry.word()) == chosen.as_deref());
+        let option = option(
+            field,
+            (index, entry),
+            picker.at == Some(index),
+            Some(entry.word()) == chosen.as_deref(),
+        );
         match groups.last_mut() {
             Some((last, options)) if *last == heading => options.push(option),
             _ => groups.push((heading, vec![option])),
@@ -285,7 +303,9 @@ mod tests {
     #[test]
     fn rows_of_a_group_stand_together_under_one_heading() {
         for id in [FieldId::Model, FieldId::Accelerator] {
-            for picker in [Picker::open(field(id), &Scenario::default()), typed(id, "a"), typed(id, "3")] {
+            for picker in
+                [Picker::open(field(id), &Scenario::default()), typed(id, "a"), typed(id, "3")]
+            {
                 let mut seen: Vec<&str> = Vec::new();
                 for entry in picker.entries(field(id).kind) {
                     let Entry::Row(row) = entry else { continue };
@@ -316,7 +336,10 @@ mod tests {
             assert!(next.taken(field(id), &scenario).is_some_and(|word| word != chosen), "{link}");
             let (_, marked, list) = shown(field(id), Some(&picker), &scenario);
             assert_eq!(marked, Some(format!("o-{}-{at}", field(id).key)));
-            assert_eq!((count(&list, "aria-selected=\"true\""), count(&list, "picker__option--chosen")), (1, 1));
+            assert_eq!(
+                (count(&list, "aria-selected=\"true\""), count(&list, "picker__option--chosen")),
+                (1, 1)
+            );
         }
         // Who types its name means the row itself, without the changes by hand.
         let scenario = decode("v1&m=mistral-7b&l=16").scenario;
@@ -331,11 +354,17 @@ mod tests {
         let model = field(FieldId::Model);
         for link in ["v1&m=qwen3-30b-a3b&mt=mimo-v2-flash&l=50", "v1&m=llama3-7"] {
             let scenario = decode(link).scenario;
-            for picker in [Picker::open(model, &scenario), Picker::search(model, String::new(), &scenario)] {
+            for picker in
+                [Picker::open(model, &scenario), Picker::search(model, String::new(), &scenario)]
+            {
                 assert_eq!((picker.at, picker.taken(model, &scenario)), (None, None), "{link}");
                 let (_, marked, list) = shown(model, Some(&picker), &scenario);
                 assert_eq!(
-                    (marked, count(&list, "picker__option--chosen"), count(&list, "aria-selected=\"true\"")),
+                    (
+                        marked,
+                        count(&list, "picker__option--chosen"),
+                        count(&list, "aria-selected=\"true\"")
+                    ),
                     (None, 0, 0)
                 );
                 assert_eq!(picker.moved("ArrowDown", model.kind), Some(0));
@@ -350,7 +379,10 @@ mod tests {
         let last = picker.entries(gpu.kind).len() - 1;
         let to = |picker: &Picker, key: &str| picker.moved(key, gpu.kind);
         let keys = ["ArrowDown", "ArrowUp", "PageDown", "PageUp", "Home", "End"];
-        assert_eq!(keys.map(|key| to(&picker, key)), [Some(21), Some(19), Some(28), Some(12), Some(0), Some(last)]);
+        assert_eq!(
+            keys.map(|key| to(&picker, key)),
+            [Some(21), Some(19), Some(28), Some(12), Some(0), Some(last)]
+        );
         assert_eq!(to(&Picker { at: Some(last), ..picker.clone() }, "PageDown"), Some(last));
         assert_eq!(to(&Picker { at: Some(3), ..picker.clone() }, "PageUp"), Some(0));
         assert_eq!((to(&picker, "a"), to(&picker, "ArrowLeft")), (None, None));
@@ -362,7 +394,8 @@ mod tests {
         let model = field(FieldId::Model);
         let (name, marked, list) = shown(model, None, &scenario);
         assert_eq!((name.as_str(), marked, list.is_empty()), ("Llama 3 8B", None, true));
-        let (typed, marked, list) = shown(model, Some(&typed(FieldId::Model, "mistral")), &scenario);
+        let (typed, marked, list) =
+            shown(model, Some(&typed(FieldId::Model, "mistral")), &scenario);
         assert_eq!((typed.as_str(), marked.as_deref()), ("mistral", Some("o-m-0")));
         assert_eq!(count(&list, "aria-selected=\"true\""), 1);
     }
@@ -370,9 +403,14 @@ mod tests {
     #[test]
     fn an_entry_says_its_size_and_what_is_not_verified() {
         let scenario = decode("v1&gpu=rtx3060").scenario;
-        let said = |id: FieldId, search: &str| text(&shown(field(id), Some(&typed(id, search)), &scenario).2);
+        let said = |id: FieldId, search: &str| {
+            text(&shown(field(id), Some(&typed(id, search)), &scenario).2)
+        };
         let model = said(FieldId::Model, "llama 3 8b");
-        assert!(model.contains("Llama 3 8B, chosen, 8.03 B parameters, 8k tokens of context"), "{model}");
+        assert!(
+            model.contains("Llama 3 8B, chosen, 8.03 B parameters, 8k tokens of context"),
+            "{model}"
+        );
         let gpu = said(FieldId::Accelerator, "rtx 3060");
         assert!(
             gpu.starts_with("NVIDIA GeForce RTX 30RTX 3060 12GB, chosen, 12.0 GiB of memory, 360 GB/s of bandwidth"),
@@ -384,7 +422,10 @@ mod tests {
 
     #[test]
     fn where_nothing_is_found_the_nearest_rows_and_the_ways_on_stand() {
-        for (id, ways) in [(FieldId::Model, &[Way::Paste, Way::Sizes][..]), (FieldId::Accelerator, &[Way::Memory][..])] {
+        for (id, ways) in [
+            (FieldId::Model, &[Way::Paste, Way::Sizes][..]),
+            (FieldId::Accelerator, &[Way::Memory][..]),
+        ] {
             let picker = typed(id, "xyzzy 9");
             let entries = picker.entries(field(id).kind);
             let (rows, last) = entries.split_at(3);
@@ -393,11 +434,18 @@ mod tests {
             assert!(last.iter().all(|entry| Way::of(entry.word()).map(Entry::Way) == Some(*entry)));
             // Enter alone takes none of them; an arrow leads to the first.
             let (_, marked, list) = shown(field(id), Some(&picker), &Scenario::default());
-            assert_eq!((picker.at, marked, picker.taken(field(id), &Scenario::default())), (None, None, None));
-            assert!(text(&list).starts_with("No match. The nearest:") && count(&list, "role=\"option\"") == 3 + ways.len());
+            assert_eq!(
+                (picker.at, marked, picker.taken(field(id), &Scenario::default())),
+                (None, None, None)
+            );
+            assert!(
+                text(&list).starts_with("No match. The nearest:")
+                    && count(&list, "role=\"option\"") == 3 + ways.len()
+            );
             assert_eq!(picker.moved("ArrowDown", field(id).kind), Some(0));
         }
-        let near = typed(FieldId::Accelerator, "rtx 3061").entries(field(FieldId::Accelerator).kind);
+        let near =
+            typed(FieldId::Accelerator, "rtx 3061").entries(field(FieldId::Accelerator).kind);
         assert_eq!(near.first().map(|entry| entry.word()), Some("rtx3060"));
     }
 
@@ -408,7 +456,11 @@ mod tests {
             assert!(all.iter().all(|word| Way::of(word).is_none()));
             assert_eq!(
                 all.len(),
-                if id == FieldId::Model { crate::catalog::models().len() } else { crate::catalog::accelerators().len() }
+                if id == FieldId::Model {
+                    crate::catalog::models().len()
+                } else {
+                    crate::catalog::accelerators().len()
+                }
             );
         }
     }

@@ -46,7 +46,10 @@ impl Row {
             Amount::Counted(model) => has_parts_of(model).then(|| billions(parameters_of(model))),
             Amount::Memory(memory) => Some(MemoryUnit::Gib.show(memory)),
         };
-        self.size.get().or_else(|| text().map(|text| self.size.get_or_init(|| text))).map_or("", String::as_str)
+        self.size
+            .get()
+            .or_else(|| text().map(|text| self.size.get_or_init(|| text)))
+            .map_or("", String::as_str)
     }
 }
 
@@ -94,7 +97,8 @@ fn found_of(told: Option<&str>) -> Found {
 /// The answer to a search: whether rows were found, and their positions.
 pub fn answer(finder: &Finder, typed: &str) -> String {
     let found = finder.find(typed);
-    let (word, positions) = if found.is_empty() { ("near", finder.nearest(typed, NEAR)) } else { (FOUND, found) };
+    let (word, positions) =
+        if found.is_empty() { ("near", finder.nearest(typed, NEAR)) } else { (FOUND, found) };
     positions.into_iter().fold(word.to_owned(), |told, at| format!("{told} {at}"))
 }
 
@@ -159,7 +163,11 @@ fn context(tokens: u64) -> String {
 
 /// Bytes per second as `936 GB/s` or `3.35 TB/s`.
 fn bandwidth(bytes: f64) -> String {
-    if bytes < 1e12 { format!("{:.0} GB/s", bytes / 1e9) } else { format!("{:.2} TB/s", bytes / 1e12) }
+    if bytes < 1e12 {
+        format!("{:.0} GB/s", bytes / 1e9)
+    } else {
+        format!("{:.2} TB/s", bytes / 1e12)
+    }
 }
 
 #[cfg(test)]
@@ -170,29 +178,52 @@ mod tests {
     #[test]
     fn a_search_says_what_it_found_and_that_it_cannot_say_yet() {
         let told = |typed: &str| found_of(Some(&answer(Finder::of_accelerators(), typed)));
-        assert!(matches!(told("3060 12gb"), Found::Rows(rows) if accelerators().rows[rows[0]].id == "rtx3060"));
+        assert!(
+            matches!(told("3060 12gb"), Found::Rows(rows) if accelerators().rows[rows[0]].id == "rtx3060")
+        );
         assert!(matches!(told("voodoo 2"), Found::Nearest(rows) if rows.len() == 3));
         assert_eq!(found_of(None), Found::NotYet);
-        assert_eq!(accelerators().found(" "), Found::Rows((0..accelerators().rows.len()).collect()));
+        assert_eq!(
+            accelerators().found(" "),
+            Found::Rows((0..accelerators().rows.len()).collect())
+        );
     }
 
     #[test]
     fn every_row_has_a_size_and_most_have_more() {
         for list in [models(), accelerators()] {
             for row in &list.rows {
-                assert!(row.size().starts_with(|letter: char| letter.is_ascii_digit()), "{}: {}", row.id, row.size());
+                assert!(
+                    row.size().starts_with(|letter: char| letter.is_ascii_digit()),
+                    "{}: {}",
+                    row.id,
+                    row.size()
+                );
                 assert!(!row.group.is_empty() && !row.more.is_empty(), "{}", row.id);
             }
         }
-        let row = |id: &str| models().rows.iter().chain(&accelerators().rows).find(|row| row.id == id).expect("a row");
+        let row = |id: &str| {
+            models()
+                .rows
+                .iter()
+                .chain(&accelerators().rows)
+                .find(|row| row.id == id)
+                .expect("a row")
+        };
         assert_eq!((row("llama3-8b").size(), row("llama3-8b").more.as_str()), ("8.03 B", "8k"));
         assert_eq!((row("rtx3060").size(), row("rtx3060").more.as_str()), ("12.0 GiB", "360 GB/s"));
-        assert_eq!((row("rtx3060").group.as_str(), row("m3-max-64").size()), ("NVIDIA GeForce RTX 30", "48.0 GiB"));
+        assert_eq!(
+            (row("rtx3060").group.as_str(), row("m3-max-64").size()),
+            ("NVIDIA GeForce RTX 30", "48.0 GiB")
+        );
     }
 
     #[test]
     fn contexts_and_bandwidths_are_short() {
-        assert_eq!([131_072, 8192, 1_048_576, 1_000_000, 40_960, 512].map(context), ["128k", "8k", "1M", "1M", "40k", "512"]);
+        assert_eq!(
+            [131_072, 8192, 1_048_576, 1_000_000, 40_960, 512].map(context),
+            ["128k", "8k", "1M", "1M", "40k", "512"]
+        );
         assert_eq!([936e9, 3.35e12, 2e12].map(bandwidth), ["936 GB/s", "3.35 TB/s", "2.00 TB/s"]);
     }
 }

@@ -16,7 +16,9 @@ use crate::view::words::{Scale, accelerator_name, kinds, margin, percent};
 pub fn stack(answers: &Answers, look: &ChartsLook, opened: &Opened) -> Html {
     let later = look.at_step.then(|| moment(answers)).flatten();
     let (view, kinds) = match &later {
-        Some(moment) => (BarView { id: "stack", rows: vec![moment.row(answers)] }, moment.kinds.clone()),
+        Some(moment) => {
+            (BarView { id: "stack", rows: vec![moment.row(answers)] }, moment.kinds.clone())
+        }
         None => (bar_view(answers), kinds(&answers.estimate, answers.scale)),
     };
     let spoken = later.as_ref().map_or_else(|| spoken(answers), |moment| moment.spoken(answers));
@@ -61,9 +63,15 @@ impl Moment {
 
     /// The bar in words.
     fn spoken(&self, answers: &Answers) -> String {
-        let part = |(kind, rounded): &(MemoryKind, u64)| format!("{} {}", kind.name(), answers.scale.number(*rounded));
+        let part = |(kind, rounded): &(MemoryKind, u64)| {
+            format!("{} {}", kind.name(), answers.scale.number(*rounded))
+        };
         let parts: Vec<String> = self.kinds.iter().map(part).collect();
-        format!("Memory of one GPU when the optimizer steps, in {}: {}.", answers.unit, parts.join("; "))
+        format!(
+            "Memory of one GPU when the optimizer steps, in {}: {}.",
+            answers.unit,
+            parts.join("; ")
+        )
     }
 }
 
@@ -98,17 +106,28 @@ pub fn swatch(id: &str, kind: MemoryKind) -> Html {
 
 /// An id for the swatch of a kind in the bar's legend.
 const fn swatch_id(kind: MemoryKind) -> &'static str {
-    ["legend-p", "legend-g", "legend-o", "legend-a", "legend-k", "legend-t", "legend-f"][kind.index()]
+    ["legend-p", "legend-g", "legend-o", "legend-a", "legend-k", "legend-t", "legend-f"]
+        [kind.index()]
 }
 
 /// One row, and one for each scenario that it is compared with.
 fn bar_view(answers: &Answers) -> BarView {
     let alone = answers.others.is_empty();
-    let all: Vec<&Scenario> =
-        std::iter::once(&answers.scenario).chain(answers.others.iter().map(|other| &other.scenario)).collect();
+    let all: Vec<&Scenario> = std::iter::once(&answers.scenario)
+        .chain(answers.others.iter().map(|other| &other.scenario))
+        .collect();
     let labels = if alone { vec![String::new()] } else { labels(&all) };
-    let mut names = ["A"].iter().chain(&LETTERS).zip(labels).map(|(letter, label)| format!("{letter}: {label}"));
-    let mut rows = vec![row(&answers.estimate, &answers.scenario, answers.scale, names.next().unwrap_or_default())];
+    let mut names = ["A"]
+        .iter()
+        .chain(&LETTERS)
+        .zip(labels)
+        .map(|(letter, label)| format!("{letter}: {label}"));
+    let mut rows = vec![row(
+        &answers.estimate,
+        &answers.scenario,
+        answers.scale,
+        names.next().unwrap_or_default(),
+    )];
     for (name, other) in names.zip(&answers.others) {
         let Some((_, estimate)) = &other.answer else { continue };
         let scale = Scale::of(answers.unit, estimate.total(), estimate.capacity);
@@ -128,7 +147,11 @@ fn row(estimate: &Estimate, scenario: &Scenario, scale: Scale, name: String) -> 
         name,
         segments: segments(&kinds(estimate, scale), scale),
         capacity: amount(scale.round(estimate.capacity), scale),
-        capacity_text: format!("{} {unit} on {}", scale.show(estimate.capacity), accelerator_name(scenario)),
+        capacity_text: format!(
+            "{} {unit} on {}",
+            scale.show(estimate.capacity),
+            accelerator_name(scenario)
+        ),
         margin_text: format!("{number} {unit} {word}"),
     }
 }
@@ -140,7 +163,11 @@ fn segments(kinds: &[(MemoryKind, u64)], scale: Scale) -> Vec<Segment> {
         Segment {
             kind_index: kind.index(),
             name: name.to_owned(),
-            tip: format!("{name}: {value} {}, {} of what is used", scale.unit, percent(Bytes(*rounded), Bytes(all))),
+            tip: format!(
+                "{name}: {value} {}, {} of what is used",
+                scale.unit,
+                percent(Bytes(*rounded), Bytes(all))
+            ),
             value_text: value,
             value: amount(*rounded, scale),
             action: unfold(&path(*kind)).write(),
@@ -160,10 +187,20 @@ fn spoken(answers: &Answers) -> String {
     let parts: Vec<String> = kinds(estimate, scale)
         .into_iter()
         .map(|(kind, rounded)| {
-            format!("{} {}, {}", kind.name(), scale.number(rounded), percent(estimate.ledger.of(kind), estimate.total()))
+            format!(
+                "{} {}, {}",
+                kind.name(),
+                scale.number(rounded),
+                percent(estimate.ledger.of(kind), estimate.total())
+            )
         })
         .collect();
-    format!("Memory of one GPU in {}: {}; capacity {}.", answers.unit, parts.join("; "), scale.show(estimate.capacity))
+    format!(
+        "Memory of one GPU in {}: {}; capacity {}.",
+        answers.unit,
+        parts.join("; "),
+        scale.show(estimate.capacity)
+    )
 }
 
 #[cfg(test)]
@@ -189,17 +226,28 @@ mod tests {
         let mut opened = Opened::default();
         opened.toggle("why/bar/Weights");
         let open = stack(&answers, &ChartsLook::default(), &opened);
-        assert_eq!((count(&open, "data-why=\"bar/Weights\""), count(&open, "aria-expanded=\"true\"")), (1, 1));
+        assert_eq!(
+            (count(&open, "data-why=\"bar/Weights\""), count(&open, "aria-expanded=\"true\"")),
+            (1, 1)
+        );
     }
 
     #[test]
     fn the_bar_of_the_optimizer_s_moment_shows_whole_states() {
         // By division: 16 bytes for each of 6 738 415 616 parameters, of which the fullest moment has only a part of the gradients.
-        let of = |at_step| text(&folded(&answers("v1&m=llama2-7b&gpu=b200&n=1&z=none&s=512&gb=1&u=gb"), at_step));
+        let of = |at_step| {
+            text(&folded(&answers("v1&m=llama2-7b&gpu=b200&n=1&z=none&s=512&gb=1&u=gb"), at_step))
+        };
         let (peak, states) = (of(false), of(true));
-        assert!(peak.contains("Gradients 13.2") && !peak.contains("When the optimizer steps"), "{peak}");
+        assert!(
+            peak.contains("Gradients 13.2") && !peak.contains("When the optimizer steps"),
+            "{peak}"
+        );
         assert!(states.contains("Weights 13.5") && states.contains("Gradients 13.5"), "{states}");
-        assert!(states.contains("Optimizer states 80.9") && states.contains("When the optimizer steps"), "{states}");
+        assert!(
+            states.contains("Optimizer states 80.9") && states.contains("When the optimizer steps"),
+            "{states}"
+        );
         // Nothing is known moment by moment about a server: the fullest moment stays.
         let serving = answers("v1&do=serve&m=llama3-8b&n=1");
         assert_eq!(folded(&serving, true), folded(&serving, false));
@@ -214,7 +262,8 @@ mod tests {
         let both = folded(&answers, false);
         assert_eq!(count(&both, "chart-text-name"), 4);
         assert!(
-            both.as_str().contains("A: Llama 3 8B, 8 × H100 SXM5") && both.as_str().contains("D: Llama 3 8B, 16 × H100 SXM5")
+            both.as_str().contains("A: Llama 3 8B, 8 × H100 SXM5")
+                && both.as_str().contains("D: Llama 3 8B, 16 × H100 SXM5")
         );
         assert_eq!(count(&both, "stack__item"), count(&alone, "stack__item"));
     }

@@ -40,7 +40,8 @@ pub fn compare(said: &Snapshot, answers: &Answers) -> Html {
 fn table_of(said: &Snapshot, answers: &Answers) -> Html {
     let word = answers.standing.word().unwrap_or_default();
     let (answered, shown) = (encode(&answers.scenario), encode_all(&said.scenario, &said.compare));
-    later::ask(later::COMPARE, &format!("{word} {answered} {shown}")).map_or_else(slot::fetching, Html::made)
+    later::ask(later::COMPARE, &format!("{word} {answered} {shown}"))
+        .map_or_else(slot::fetching, Html::made)
 }
 
 /// Answers the question of `table_of`.
@@ -59,10 +60,13 @@ pub fn answer(asked: &str) -> Option<String> {
 
 /// The table of differences: inputs first, then results.
 fn differences(said: &Snapshot, answers: &Answers) -> Html {
-    let all: Vec<&Scenario> = std::iter::once(&said.scenario).chain(answers.others.iter().map(|other| &other.scenario)).collect();
+    let all: Vec<&Scenario> = std::iter::once(&said.scenario)
+        .chain(answers.others.iter().map(|other| &other.scenario))
+        .collect();
     let labels = labels(&all);
     let label = |at: usize| labels.get(at).map(String::as_str).unwrap_or_default();
-    let one = |(at, (letter, other)): (usize, (&&str, &Other))| head(at, letter, label(at + 1), other);
+    let one =
+        |(at, (letter, other)): (usize, (&&str, &Other))| head(at, letter, label(at + 1), other);
     let lines = lines(&said.scenario, answers);
     let none = said.compare.iter().all(|other| said.scenario.differences(other).is_empty());
     html! {
@@ -151,7 +155,10 @@ mod tests {
     use crate::view::panels::tests::{count, text};
 
     fn table(a: &str, others: &[&str]) -> Html {
-        let said = Snapshot { scenario: decode(a).scenario, compare: others.iter().map(|link| decode(link).scenario).collect() };
+        let said = Snapshot {
+            scenario: decode(a).scenario,
+            compare: others.iter().map(|link| decode(link).scenario).collect(),
+        };
         compare(&said, &Answers::of(&said, None).0)
     }
 
@@ -173,7 +180,10 @@ mod tests {
 
     #[test]
     fn gpus_for_the_users_are_compared_where_some_are_stated() {
-        let both = text(&table("v1&do=serve&m=llama3-8b&n=1&usr=10", &["v1&do=serve&m=llama3-8b&n=1&usr=100"]));
+        let both = text(&table(
+            "v1&do=serve&m=llama3-8b&n=1&usr=10",
+            &["v1&do=serve&m=llama3-8b&n=1&usr=100"],
+        ));
         assert!(both.contains("GPUs that carry the users12"), "{both}");
         let (first, second) = ("v1&do=serve&m=llama3-8b&n=1", "v1&do=serve&m=llama3-8b&n=2");
         assert!(!text(&table(first, &[second])).contains("carry the users"));
@@ -181,17 +191,32 @@ mod tests {
 
     #[test]
     fn printed_differences_are_those_of_the_printed_values() {
-        let four =
-            table("v1&m=llama3-8b&n=8", &["v1&m=llama3-8b&n=16", "v1&m=llama3-70b&n=64&rc=full", "v1&do=serve&m=llama3-8b"]);
-        let amount = |words: &str| words.split(' ').next().unwrap_or_default().parse::<f64>().unwrap_or(0.0);
+        let four = table(
+            "v1&m=llama3-8b&n=8",
+            &["v1&m=llama3-8b&n=16", "v1&m=llama3-70b&n=64&rc=full", "v1&do=serve&m=llama3-8b"],
+        );
+        let amount =
+            |words: &str| words.split(' ').next().unwrap_or_default().parse::<f64>().unwrap_or(0.0);
         let mut checked = 0;
-        for row in four.as_str().split("<tr").filter(|row| row.contains("compare__more") && !row.contains('×')) {
-            let cells: Vec<&str> =
-                row.split("<td class=\"num\">").skip(1).filter_map(|cell| cell.split("</td>").next()).collect();
+        for row in four
+            .as_str()
+            .split("<tr")
+            .filter(|row| row.contains("compare__more") && !row.contains('×'))
+        {
+            let cells: Vec<&str> = row
+                .split("<td class=\"num\">")
+                .skip(1)
+                .filter_map(|cell| cell.split("</td>").next())
+                .collect();
             let mine = amount(cells[0]);
             for cell in cells.iter().skip(1) {
-                let more = cell.split("compare__more\">").nth(1).and_then(|rest| rest.split('<').next()).unwrap_or("0");
-                let more: f64 = more.replace('−', "-").replace(['+', '\u{202f}'], "").parse().unwrap();
+                let more = cell
+                    .split("compare__more\">")
+                    .nth(1)
+                    .and_then(|rest| rest.split('<').next())
+                    .unwrap_or("0");
+                let more: f64 =
+                    more.replace('−', "-").replace(['+', '\u{202f}'], "").parse().unwrap();
                 assert!((amount(cell) - mine - more).abs() < 0.051, "{row}");
                 checked += 1;
             }
@@ -202,7 +227,13 @@ mod tests {
     #[test]
     fn what_fits_units_and_differences_are_said() {
         let words = text(&table("v1&m=llama3-8b&n=8", &["v1&m=llama3-70b&n=8&s=4096&price=4"]));
-        for said in ["Fits", "Does not fit", "Sequence length8192 tokens4096 tokens", "Cost of the run$", " ×"] {
+        for said in [
+            "Fits",
+            "Does not fit",
+            "Sequence length8192 tokens4096 tokens",
+            "Cost of the run$",
+            " ×",
+        ] {
             assert!(words.contains(said), "{said}: {words}");
         }
     }
@@ -210,6 +241,9 @@ mod tests {
     #[test]
     fn an_other_that_cannot_be_resolved_says_so() {
         let words = text(&table("v1&m=llama3-8b&n=8", &["v1&m=llama3-8b&n=8&tp=3"]));
-        assert!(words.contains("B, keptLlama 3 8B, tensor parallel 3It has an input that needs a look"), "{words}");
+        assert!(
+            words.contains("B, keptLlama 3 8B, tensor parallel 3It has an input that needs a look"),
+            "{words}"
+        );
     }
 }

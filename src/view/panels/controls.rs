@@ -73,7 +73,9 @@ impl FormPlace {
     /// The place of a field; none where its input stands outside the form.
     pub fn of(id: FieldId) -> Option<Self> {
         let asked = field(id);
-        let at = |places: &[(&str, &[Group])]| places.iter().position(|(_, groups)| groups.contains(&asked.group));
+        let at = |places: &[(&str, &[Group])]| {
+            places.iter().position(|(_, groups)| groups.contains(&asked.group))
+        };
         match id {
             FieldId::Mode => Some(Self::Mode),
             _ if ELSEWHERE.contains(&id) => None,
@@ -89,21 +91,30 @@ impl FormPlace {
 }
 
 /// The fields of some groups that count, in sight or folded. Of the architecture these are the keys that the model's family reads.
-fn listed(groups: &'static [Group], folded: bool, scenario: &Scenario) -> impl Iterator<Item = &'static Field> {
-    scenario
-        .counting_fields()
-        .filter(move |field| groups.contains(&field.group) && is_folded(field) == folded && !ELSEWHERE.contains(&field.id))
+fn listed(
+    groups: &'static [Group],
+    folded: bool,
+    scenario: &Scenario,
+) -> impl Iterator<Item = &'static Field> {
+    scenario.counting_fields().filter(move |field| {
+        groups.contains(&field.group)
+            && is_folded(field) == folded
+            && !ELSEWHERE.contains(&field.id)
+    })
 }
 
 /// True if a field is folded away: the table says so, or few people change it often.
 fn is_folded(field: &Field) -> bool {
-    field.folded || field.group == Group::Cost || matches!(field.id, FieldId::Attention | FieldId::PipelineParallel)
+    field.folded
+        || field.group == Group::Cost
+        || matches!(field.id, FieldId::Attention | FieldId::PipelineParallel)
 }
 
 /// The fold that a field stands in; none where it is in sight.
 pub fn fold_of(id: FieldId) -> Option<String> {
     let asked = field(id);
-    let at = FOLDS.iter().position(|(_, groups)| groups.contains(&asked.group) && is_folded(asked))?;
+    let at =
+        FOLDS.iter().position(|(_, groups)| groups.contains(&asked.group) && is_folded(asked))?;
     Some(format!("fold-{at}"))
 }
 
@@ -155,7 +166,13 @@ pub fn mode_switch(scenario: &Scenario, answers: &Answers, drafts: &Drafts) -> H
 }
 
 /// One heading and the fields in sight under it.
-pub fn section(index: usize, scenario: &Scenario, answers: &Answers, drafts: &Drafts, opened: &Opened) -> Html {
+pub fn section(
+    index: usize,
+    scenario: &Scenario,
+    answers: &Answers,
+    drafts: &Drafts,
+    opened: &Opened,
+) -> Html {
     let (name, groups) = SECTIONS.get(index).copied().unwrap_or_default();
     let asked = |field: &&Field| field.id != FieldId::ModelName || scenario.may_be_named();
     html! {
@@ -173,10 +190,17 @@ pub fn section(index: usize, scenario: &Scenario, answers: &Answers, drafts: &Dr
 }
 
 /// Fields behind one line. The inputs are made when first opened: most people never open most folds.
-pub fn fold(index: usize, scenario: &Scenario, answers: &Answers, drafts: &Drafts, opened: &Opened) -> Html {
+pub fn fold(
+    index: usize,
+    scenario: &Scenario,
+    answers: &Answers,
+    drafts: &Drafts,
+    opened: &Opened,
+) -> Html {
     let (name, groups) = FOLDS.get(index).copied().unwrap_or_default();
     let folded = |id: FieldId| listed(groups, true, scenario).any(|field| field.id == id);
-    let bad = answers.problems.iter().any(|problem| folded(problem.field)) || drafts.unread.iter().any(|text| folded(text.field));
+    let bad = answers.problems.iter().any(|problem| folded(problem.field))
+        || drafts.unread.iter().any(|text| folded(text.field));
     let part = format!("fold-{index}");
     let unfolds = bad && !opened.is_shut(&part);
     html! {
@@ -201,8 +225,12 @@ pub fn fold(index: usize, scenario: &Scenario, answers: &Answers, drafts: &Draft
 
 /// How a fold stands, in a few words: what was set by hand first, then its first fields.
 fn summary(scenario: &Scenario, groups: &'static [Group]) -> String {
-    let mut shown: Vec<&Field> = listed(groups, true, scenario).filter(|field| scenario.is_set(field.id)).collect();
-    shown.extend(listed(groups, true, scenario).filter(|field| !scenario.is_set(field.id) && !is_unasked(scenario, field)));
+    let mut shown: Vec<&Field> =
+        listed(groups, true, scenario).filter(|field| scenario.is_set(field.id)).collect();
+    shown.extend(
+        listed(groups, true, scenario)
+            .filter(|field| !scenario.is_set(field.id) && !is_unasked(scenario, field)),
+    );
     let parts: Vec<String> = shown.into_iter().take(3).map(|field| part(scenario, field)).collect();
     parts.join(", ")
 }
@@ -254,7 +282,8 @@ mod tests {
             let (scenario, answers) = (decode(link).scenario, answers(link));
             let open = (0..FOLDS.len()).map(|index| format!("fold-{index}")).collect();
             let ui = Ui { opened: Opened { open, ..Opened::default() }, ..Ui::default() };
-            let sections = (0..SECTIONS.len()).map(|index| section(index, &scenario, &answers, &ui));
+            let sections =
+                (0..SECTIONS.len()).map(|index| section(index, &scenario, &answers, &ui));
             let folds = (0..FOLDS.len()).map(|index| fold(index, &scenario, &answers, &ui));
             let all = sections.chain(folds).collect();
             for field in scenario.counting_fields() {
@@ -285,7 +314,8 @@ mod tests {
     fn who_finds_no_row_is_led_to_the_fold_with_its_sizes() {
         let named = |id: FieldId| {
             let fold = fold_of(id).expect("it is folded away");
-            let index: usize = fold.strip_prefix("fold-").and_then(|index| index.parse().ok()).expect("a number");
+            let index: usize =
+                fold.strip_prefix("fold-").and_then(|index| index.parse().ok()).expect("a number");
             FOLDS.get(index).map(|(name, _)| *name)
         };
         assert_eq!(named(FieldId::HiddenSize), Some("Architecture"));
@@ -317,7 +347,10 @@ mod tests {
             assert_eq!(parse(FieldId::Mode, word), Ok(Value::choice(mode)));
             let link = format!("v1&m=llama3-8b&n=8&do={word}");
             let shown = mode_switch(&decode(&link).scenario, &answers(&link), &Ui::default());
-            assert_eq!(count(&shown, &format!("aria-pressed=\"true\" data-do=\"set:do:{word}\"")), 1);
+            assert_eq!(
+                count(&shown, &format!("aria-pressed=\"true\" data-do=\"set:do:{word}\"")),
+                1
+            );
             assert_eq!(count(&shown, "error-do"), 0);
         }
     }
@@ -326,7 +359,11 @@ mod tests {
     fn a_mode_that_a_model_does_not_have_is_named_with_a_way_out() {
         let link = "v1&m=llama3-8b&fam=generic&n=8&mx=mamba";
         let shown = mode_switch(&decode(link).scenario, &answers(link), &Ui::default());
-        assert!(text(&shown).contains("not modelled here; serving is. Serve it"), "{}", text(&shown));
+        assert!(
+            text(&shown).contains("not modelled here; serving is. Serve it"),
+            "{}",
+            text(&shown)
+        );
         assert_eq!(count(&shown, "data-do=\"repair:do\""), 1);
     }
 
@@ -343,9 +380,11 @@ mod tests {
             let id = answers.problems.first().expect("a problem").field;
             assert_eq!((place_of(id).as_str(), fold_of(id).as_deref()), (key, folded), "{link}");
             let ui = Ui::default();
-            let sections = (0..SECTIONS.len()).map(|index| section(index, &scenario, &answers, &ui));
+            let sections =
+                (0..SECTIONS.len()).map(|index| section(index, &scenario, &answers, &ui));
             let folds = (0..FOLDS.len()).map(|index| fold(index, &scenario, &answers, &ui));
-            let form: Html = sections.chain(folds).chain([mode_switch(&scenario, &answers, &ui)]).collect();
+            let form: Html =
+                sections.chain(folds).chain([mode_switch(&scenario, &answers, &ui)]).collect();
             assert_eq!(count(&form, &format!("id=\"{key}\"")), 1, "{link}");
         }
     }

@@ -17,9 +17,17 @@ pub fn cost(answers: &Answers, opened: &Opened) -> Html {
     let heading = if answers.estimate.compute.is_some() { "Model and run" } else { "The model" };
     let facts: Html = facts(&answers.job, &answers.estimate, answers.unit)
         .iter()
-        .map(|(name, value)| timing::line(opened, name, value, if *name == LEARN { beside_experts(&answers.job) } else { "" }))
+        .map(|(name, value)| {
+            timing::line(
+                opened,
+                name,
+                value,
+                if *name == LEARN { beside_experts(&answers.job) } else { "" },
+            )
+        })
         .collect();
-    let facts = [facts, of_serving(answers, opened), on_paper(answers)].into_iter().collect::<Html>();
+    let facts =
+        [facts, of_serving(answers, opened), on_paper(answers)].into_iter().collect::<Html>();
     html! {
         div data-own="cost" {
             div class="section__head" { h2 { (heading) } }
@@ -33,7 +41,9 @@ const LEARN: &str = "Parameters that learn";
 /// Where adapters stand in a model with experts.
 fn beside_experts(job: &Job) -> &'static str {
     // Under Megatron-LM experts have adapters too.
-    let adapts = job.training().is_some_and(|run| run.tuning.method.adapts_linears() && !run.stack.has_own_schedule());
+    let adapts = job
+        .training()
+        .is_some_and(|run| run.tuning.method.adapts_linears() && !run.stack.has_own_schedule());
     if adapts && job.model().moe.is_some() {
         "adapters stand beside attention alone: those on experts are not modelled"
     } else {
@@ -55,11 +65,16 @@ fn of_serving(answers: &Answers, opened: &Opened) -> Html {
             dd class="screen number" { (value) }
         }
     });
-    cache.iter().map(|(name, value, note)| timing::line(opened, name, value, note)).chain(on_screen).collect()
+    cache
+        .iter()
+        .map(|(name, value, note)| timing::line(opened, name, value, note))
+        .chain(on_screen)
+        .collect()
 }
 
 /// Names of the time's figures that paper shows: it has no room for the section below.
-const ON_PAPER: [&str; 5] = ["One step", "Utilisation: model (MFU)", "The run", "GPU-hours", "Cost of the run"];
+const ON_PAPER: [&str; 5] =
+    ["One step", "Utilisation: model (MFU)", "The run", "GPU-hours", "Cost of the run"];
 
 fn on_paper(answers: &Answers) -> Html {
     timing::facts(&answers.job, answers.timing())
@@ -86,7 +101,10 @@ pub fn facts(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Vec<Fact> {
     }
     if job.training().is_some() {
         facts.push(("Micro-batch on each GPU", whole(job.micro_batch_size())));
-        facts.push(("Gradient accumulation", format!("{} steps", whole(job.gradient_accumulation_steps()))));
+        facts.push((
+            "Gradient accumulation",
+            format!("{} steps", whole(job.gradient_accumulation_steps())),
+        ));
     }
     if let Some(bytes) = estimate.kv_cache_per_token {
         facts.push(("KV cache of one token", unit.show(bytes)));
@@ -121,16 +139,26 @@ mod tests {
 
     #[test]
     fn serving_has_no_compute_but_a_cache() {
-        assert!(text(&cost(&answers("v1&m=llama3-8b&n=8"), &Opened::default())).contains("Compute of the run"));
+        assert!(
+            text(&cost(&answers("v1&m=llama3-8b&n=8"), &Opened::default()))
+                .contains("Compute of the run")
+        );
         let serving = text(&cost(&answers("v1&do=serve&m=llama3-8b&n=1"), &Opened::default()));
-        assert!(serving.contains("KV cache of one token") && !serving.contains("Compute of the run"), "{serving}");
+        assert!(
+            serving.contains("KV cache of one token") && !serving.contains("Compute of the run"),
+            "{serving}"
+        );
     }
 
     #[test]
     fn what_learns_is_counted_and_experts_are_said_to_stay() {
         let words = |link| text(&cost(&answers(link), &Opened::default()));
         let lora = words("v1&do=tune&m=mixtral-8x7b&n=8");
-        assert!(lora.contains("Parameters that learn") && lora.contains("those on experts are not modelled"), "{lora}");
+        assert!(
+            lora.contains("Parameters that learn")
+                && lora.contains("those on experts are not modelled"),
+            "{lora}"
+        );
         assert!(!words("v1&do=tune&m=llama3-8b&n=8").contains("experts"));
         assert!(!words("v1&m=llama3-8b&n=8").contains("Parameters that learn"));
     }
@@ -139,7 +167,12 @@ mod tests {
     fn serving_says_what_the_server_prints_and_what_limits_it() {
         let words = |link| text(&cost(&answers(link), &Opened::default()));
         let plain = words("v1&do=serve&m=llama3-8b&n=1");
-        for what in ["Maximum concurrency", "sequences of 8192 tokens", "limited by memory", "Best weight format that fits"] {
+        for what in [
+            "Maximum concurrency",
+            "sequences of 8192 tokens",
+            "limited by memory",
+            "Best weight format that fits",
+        ] {
             assert!(plain.contains(what), "{what}: {plain}");
         }
         let asked = words("v1&do=serve&m=llama3-8b&n=1&srv=vllm&usr=1000&len=1500&lenp=4k");

@@ -35,13 +35,16 @@ pub const fn cursor(cursors: Cursors, axis: Axis) -> Option<usize> {
 pub fn index(plot: &Plot, cursor: Option<usize>) -> usize {
     let curve = &plot.curve;
     let last = curve.points.len().saturating_sub(1);
-    cursor.map_or_else(|| nearest_place(curve, place(curve, curve.current)), |index| index.min(last))
+    cursor
+        .map_or_else(|| nearest_place(curve, place(curve, curve.current)), |index| index.min(last))
 }
 
 /// Where the cursor line stands, per cent of the picture; nowhere while the scenario's own point is read.
 pub fn left(plot: &Plot, cursor: Option<usize>) -> Option<f64> {
     let point = plot.curve.points.get(index(plot, Some(cursor?)))?;
-    Some(100.0 * plot.drawn.x_to_px(curve_view::place(&plot.curve, point.x)) / plot.drawn.plot.width)
+    Some(
+        100.0 * plot.drawn.x_to_px(curve_view::place(&plot.curve, point.x)) / plot.drawn.plot.width,
+    )
 }
 
 /// The words that are announced while the arrow keys read a curve; empty while the scenario's own
@@ -83,12 +86,21 @@ pub fn picture(plots: &Plots, axis: Axis) -> Html {
 }
 
 /// One curve: heading, place of the picture, reading, table of its points.
-pub fn panel(plots: &Plots, axis: Axis, unit: MemoryUnit, look: &ChartsLook, cursor: Option<usize>, opened: &Opened) -> Html {
+pub fn panel(
+    plots: &Plots,
+    axis: Axis,
+    unit: MemoryUnit,
+    look: &ChartsLook,
+    cursor: Option<usize>,
+    opened: &Opened,
+) -> Html {
     let plot = plots.along(axis);
     let curve = &plot.curve;
     let index = index(plot, cursor);
     let (place, words) = curve_view::spoken(curve, index, unit);
-    let x = |point: Option<&crate::planner::CurvePoint>| point.map_or(curve.current, |point| point.x).to_string();
+    let x = |point: Option<&crate::planner::CurvePoint>| {
+        point.map_or(curve.current, |point| point.x).to_string()
+    };
     let word = word(axis);
     let title = curve_view::title(curve.axis, curve.serves);
     html! {
@@ -123,7 +135,8 @@ pub fn panel(plots: &Plots, axis: Axis, unit: MemoryUnit, look: &ChartsLook, cur
 /// Under the bars: why some are hatched, and a switch for each line over them.
 fn legend(plot: &Plot, lines: Lines) -> Html {
     let curve = &plot.curve;
-    let mut blocked = curve.points.iter().filter_map(|point| Some((point.x, point.blocked.as_ref()?)));
+    let mut blocked =
+        curve.points.iter().filter_map(|point| Some((point.x, point.blocked.as_ref()?)));
     let first = blocked.next();
     let more: Vec<String> = blocked.map(|(count, _)| whole(count)).collect();
     let switch = |line: Line, label: &str, about: &str| {
@@ -216,7 +229,8 @@ mod tests {
     use crate::view::ui::{ChartsLook, FromWorkers, Opened};
 
     fn plots(link: &str) -> Plots {
-        Plots::of(&answers(link), ChartsLook::default().of_curves(), &FromWorkers::default(), None).0
+        Plots::of(&answers(link), ChartsLook::default().of_curves(), &FromWorkers::default(), None)
+            .0
     }
 
     #[test]
@@ -224,7 +238,10 @@ mod tests {
         let plots = plots("v1&m=llama3-8b&n=8&s=8192");
         let own = index(&plots.seq, None);
         assert_eq!(plots.seq.curve.points[own].x, 8192);
-        assert_eq!((left(&plots.seq, None), spoken(&plots.seq, None, MemoryUnit::Gib)), (None, String::new()));
+        assert_eq!(
+            (left(&plots.seq, None), spoken(&plots.seq, None, MemoryUnit::Gib)),
+            (None, String::new())
+        );
         let last = plots.seq.curve.points.len() - 1;
         assert_eq!(index(&plots.seq, Some(100_000)), last);
         let place = left(&plots.seq, Some(last)).expect("a place");
@@ -245,8 +262,16 @@ mod tests {
         let mut look = ChartsLook::default();
         let (shown, svg) = panel_of(&look);
         let words = text(&shown);
-        assert!(words.contains("cannot run: 24 (a global batch of 128 cannot be divided by 24 data-parallel ranks)"), "{words}");
-        assert_eq!((count(&shown, "aria-pressed=\"false\""), count(&shown, "data-do=\"line:best\"")), (2, 1));
+        assert!(
+            words.contains(
+                "cannot run: 24 (a global batch of 128 cannot be divided by 24 data-parallel ranks)"
+            ),
+            "{words}"
+        );
+        assert_eq!(
+            (count(&shown, "aria-pressed=\"false\""), count(&shown, "data-do=\"line:best\"")),
+            (2, 1)
+        );
         assert!(!svg.contains("chart-naive") && !svg.contains("chart-best"));
         look.lines.switch(Line::Division);
         let (shown, svg) = panel_of(&look);
@@ -289,15 +314,22 @@ mod tests {
     #[test]
     fn the_axes_stay_while_somebody_drags() {
         let look = ChartsLook::default().of_curves();
-        let ends =
-            |plots: &Plots| [Axis::SeqLength, Axis::Gpus].map(|axis| plots.along(axis).curve.points.last().map(|point| point.x));
+        let ends = |plots: &Plots| {
+            [Axis::SeqLength, Axis::Gpus]
+                .map(|axis| plots.along(axis).curve.points.last().map(|point| point.x))
+        };
         let mut last = plots("v1&m=llama3-8b&n=8");
         let at_first = ends(&last);
-        for link in ["v1&m=llama3-8b&n=32&s=262144&gb=128", "v1&m=llama3-8b&n=16&s=26", "v1&m=llama3-8b&n=8"] {
+        for link in [
+            "v1&m=llama3-8b&n=32&s=262144&gb=128",
+            "v1&m=llama3-8b&n=16&s=26",
+            "v1&m=llama3-8b&n=8",
+        ] {
             last = Plots::of(&answers(link), look, &FromWorkers::default(), Some(last)).0;
             assert_eq!(ends(&last), at_first, "{link}");
         }
-        last = Plots::of(&answers("v1&m=llama3-8b&n=64"), look, &FromWorkers::default(), Some(last)).0;
+        last =
+            Plots::of(&answers("v1&m=llama3-8b&n=64"), look, &FromWorkers::default(), Some(last)).0;
         assert_eq!(ends(&last), [at_first[0], Some(256)]);
     }
 

@@ -25,7 +25,11 @@ pub fn fixes(answers: &Answers, found: &FromWorkers) -> Html {
     let runs = runs(answers, found);
     let growth = growths(answers, found);
     let searched = answer == Verdict::CannotRun && answers.scenario.mode() == Mode::Train;
-    let others = if searched { "“Find the best layout” below" } else { "A smaller model or another GPU" };
+    let others = if searched {
+        "“Find the best layout” below"
+    } else {
+        "A smaller model or another GPU"
+    };
     html! {
         section class="help" data-own="fixes" data-testid="fixes" aria-label="What would help" {
             @if !buttons.is_empty() { div class="fixes" { (buttons) } }
@@ -52,7 +56,9 @@ pub fn fixes(answers: &Answers, found: &FromWorkers) -> Html {
 /// True if it runs as it is: by the allocator where the worker has told that.
 fn runs(answers: &Answers, found: &FromWorkers) -> bool {
     let estimate = &answers.estimate;
-    found.told(answers).map_or_else(|| estimate.runs(), |limits| limits.fits && estimate.blockers.is_empty())
+    found
+        .told(answers)
+        .map_or_else(|| estimate.runs(), |limits| limits.fits && estimate.blockers.is_empty())
 }
 
 /// The largest sizes that fit, each verified: replayed by the allocator where the worker has told that, else with an assumed
@@ -66,13 +72,18 @@ fn found_growths(answers: &Answers, found: &FromWorkers) -> Vec<Growth> {
     let limits = told.map_or_else(
         || {
             let inverse = answers.inverse();
-            let longest_seq = inverse.longest_seq.map(|most| if is_about(answers, found) { in_three_digits(most) } else { most });
+            let longest_seq = inverse
+                .longest_seq
+                .map(|most| if is_about(answers, found) { in_three_digits(most) } else { most });
             Inverse { longest_seq, ..inverse }
         },
         |limits| Inverse { longest_seq: limits.longest_seq, largest_batch: limits.largest_batch },
     );
     let format = answers.serving().and_then(|serving| serving.quantization);
-    growth(&answers.job, &Known { runs: runs(answers, found), limits, replayed: told.is_some(), format })
+    growth(
+        &answers.job,
+        &Known { runs: runs(answers, found), limits, replayed: told.is_some(), format },
+    )
 }
 
 /// True if the longest sequence depends on a reserve that is assumed.
@@ -86,7 +97,9 @@ fn grow(index: usize, growth: &Growth, answers: &Answers, found: &FromWorkers) -
     let words = match growth.change {
         Change::ContextLength(tokens) => format!("sequences of {about}{} tokens", whole(tokens)),
         Change::MicroBatch(batch) => format!("micro-batch of {}", whole(batch)),
-        Change::Batches { micro, global } => format!("micro-batch of {}, global batch {}", whole(micro), whole(global)),
+        Change::Batches { micro, global } => {
+            format!("micro-batch of {}, global batch {}", whole(micro), whole(global))
+        }
         Change::Requests(most) => format!("{} at once on each replica", requests(most)),
         Change::Rank(rank) => format!("rank {}", whole(rank)),
         Change::Quantization(format) => {
@@ -111,7 +124,11 @@ pub fn apply_growth(scenario: &mut Scenario, growth: &Growth) {
 /// One change as a button.
 fn button(index: usize, fix: &Fix, unit: MemoryUnit) -> Html {
     let scale = Scale { unit, decimals: 1 };
-    let outcome = if fix.fits { format!("fits on {}", gpus(fix.gpus_after)) } else { "closer, still too much".to_owned() };
+    let outcome = if fix.fits {
+        format!("fits on {}", gpus(fix.gpus_after))
+    } else {
+        "closer, still too much".to_owned()
+    };
     html! {
         button type="button" class="fix" data-do=(Action::Fix(index)) {
             span class="fix__title" { (fix.title) }
@@ -155,7 +172,9 @@ pub fn change(scenario: &mut Scenario, change: Change) {
         }
         Change::Quantization(to) => (FieldId::WeightDType, Value::choice(to)),
         Change::KvCacheDType(to) => (FieldId::KvCacheDType, Value::choice(to)),
-        Change::ContextLength(to) if scenario.mode() == Mode::Serve => (FieldId::ContextLength, Value::Integer(to)),
+        Change::ContextLength(to) if scenario.mode() == Mode::Serve => {
+            (FieldId::ContextLength, Value::Integer(to))
+        }
         Change::ContextLength(to) => (FieldId::SeqLength, Value::Integer(to)),
         Change::Tensor(to) => (FieldId::TensorParallel, Value::Integer(to)),
         Change::Replica { tensor, pipeline } => {
@@ -204,7 +223,11 @@ mod tests {
         assert!(assumed.contains("sequences of about 133\u{202f}000 tokens"), "{assumed}");
         found.hear_limits(answers.scenario.clone(), "1 1 43210 4 0");
         let words = text(&fixes(&answers, &found));
-        assert!(words.contains("sequences of 43\u{202f}210 tokens") && words.contains("micro-batch of 4"), "{words}");
+        assert!(
+            words.contains("sequences of 43\u{202f}210 tokens")
+                && words.contains("micro-batch of 4"),
+            "{words}"
+        );
         // Its word counts, too, where the estimate sees room.
         found.hear_limits(answers.scenario.clone(), "0 1 4096 0 0");
         let short = text(&fixes(&answers, &found));
@@ -214,16 +237,26 @@ mod tests {
     #[test]
     fn room_is_told_whether_it_fits_or_not() {
         let words = text(&fixes_of(&answers("v1&m=llama3-8b&n=8")));
-        assert!(words.starts_with("Room to grow:sequences of about") && words.contains("micro-batch of 16"), "{words}");
+        assert!(
+            words.starts_with("Room to grow:sequences of about")
+                && words.contains("micro-batch of 16"),
+            "{words}"
+        );
         // Llama 3 8B by LoRA with long sequences on one card of 24 GiB.
         let short = answers("v1&do=tune&m=llama3-8b&gpu=rtx4090&n=1&gb=8&s=65536");
         let words = text(&fixes_of(&short));
         assert!(words.contains("It would fit with:sequences of about "), "{words}");
         // No room at all: a model that is larger than the card.
         let none = text(&fixes_of(&answers("v1&m=llama3-405b&n=8")));
-        assert!(!none.contains("It would fit with:sequences") && !none.contains("Room to grow"), "{none}");
+        assert!(
+            !none.contains("It would fit with:sequences") && !none.contains("Room to grow"),
+            "{none}"
+        );
         let served = text(&fixes_of(&answers("v1&do=serve&m=llama3-8b&n=1&w=awq")));
-        assert!(served.contains("requests at once on each replica") && served.contains("weights in "), "{served}");
+        assert!(
+            served.contains("requests at once on each replica") && served.contains("weights in "),
+            "{served}"
+        );
     }
 
     #[test]

@@ -153,11 +153,15 @@ mod tests {
     #[test]
     fn the_first_picture_is_taken_over_and_not_replaced() {
         let page = include_str!("../../../index.html");
-        let frame = page.split_once("<!--frame-->").and_then(|(_, rest)| rest.split_once("<!--/frame-->"));
+        let frame =
+            page.split_once("<!--frame-->").and_then(|(_, rest)| rest.split_once("<!--/frame-->"));
         let (first, _) = frame.expect("the first picture");
         let wanted = Tree::new(first_screen().as_str().to_owned());
         assert_eq!(inside(&Tree::new(first.to_owned()), &wanted), []);
-        assert!(!inside(&Tree::new(String::new()), &wanted).is_empty(), "places that lack are noticed");
+        assert!(
+            !inside(&Tree::new(String::new()), &wanted).is_empty(),
+            "places that lack are noticed"
+        );
     }
 
     #[test]

@@ -41,7 +41,10 @@ impl Row<'_> {
             },
             None => html! { span class="ledger__name" { (self.swatch) " " (self.label) } },
         };
-        let what = of.map_or_else(|| self.label.to_owned(), |kind| format!("{}: {}", kind.name(), self.label));
+        let what = of.map_or_else(
+            || self.label.to_owned(),
+            |kind| format!("{}: {}", kind.name(), self.label),
+        );
         html! {
             tr class=(self.class) data-key=(self.path) {
                 th scope="row" {
@@ -79,7 +82,12 @@ fn kind_path(kind: MemoryKind) -> String {
 pub fn ledger(answers: &Answers, opened: &Opened) -> Html {
     let (estimate, scale) = (&answers.estimate, answers.scale);
     let total = estimate.total();
-    let of = format!("{} of {} {}", percent(total, estimate.capacity), scale.show(estimate.capacity), scale.unit);
+    let of = format!(
+        "{} of {} {}",
+        percent(total, estimate.capacity),
+        scale.show(estimate.capacity),
+        scale.unit
+    );
     html! {
         table class="table ledger" data-own="ledger" data-testid="ledger" {
             thead {
@@ -117,10 +125,12 @@ pub fn ledger(answers: &Answers, opened: &Opened) -> Html {
 /// All rows in view.
 fn rows(estimate: &Estimate, scale: Scale, opened: &Opened) -> Html {
     let printed = Printed::in_scale(&estimate.ledger, scale);
-    let rounded: Vec<(&LineItem, u64)> = estimate.ledger.lines.iter().zip(printed.lines.iter().copied()).collect();
+    let rounded: Vec<(&LineItem, u64)> =
+        estimate.ledger.lines.iter().zip(printed.lines.iter().copied()).collect();
     let total = estimate.total();
     let rows_of = |kind: MemoryKind| {
-        let of_kind: Vec<_> = rounded.iter().filter(|(line, _)| line.kind == kind).copied().collect();
+        let of_kind: Vec<_> =
+            rounded.iter().filter(|(line, _)| line.kind == kind).copied().collect();
         if of_kind.is_empty() {
             return Html::new();
         }
@@ -156,14 +166,22 @@ fn kind_row(
         note: "",
         bytes: format!("{} {}", scale.number(printed), scale.unit),
         share: percent(bytes, total),
-        certainty: lines.iter().map(|(line, _)| line.certainty).max_by_key(|certainty| *certainty as u8),
+        certainty: lines
+            .iter()
+            .map(|(line, _)| line.certainty)
+            .max_by_key(|certainty| *certainty as u8),
         source,
     }
     .html(None, opened)
 }
 
 /// One line of a kind and, when open, its tensors.
-fn item_rows(line: &LineItem, rounded: u64, total: Bytes, (scale, opened): (Scale, &Opened)) -> Html {
+fn item_rows(
+    line: &LineItem,
+    rounded: u64,
+    total: Bytes,
+    (scale, opened): (Scale, &Opened),
+) -> Html {
     let path = format!("{}/{}", kind_path(line.kind), line.label);
     let open = opened.is_open(&path);
     let row = Row {
@@ -219,7 +237,8 @@ fn tensor_row(
 
 /// How many tensors of which shape and format: `32 × bf16 [seq_length 8 192, hidden_size 4 096]`.
 fn shape_text(tensor: &TensorLine) -> String {
-    let dims: Vec<String> = tensor.shape.dims().map(|dim| format!("{} {}", dim.0, whole(dim.1))).collect();
+    let dims: Vec<String> =
+        tensor.shape.dims().map(|dim| format!("{} {}", dim.0, whole(dim.1))).collect();
     format!("{} × {} [{}]", whole(tensor.count), tensor.dtype.name(), dims.join(", "))
 }
 
@@ -244,9 +263,18 @@ mod tests {
         assert_eq!((count(&closed, "ledger__kind"), count(&closed, "ledger__item")), (used, 0));
         let mut opened = Opened::default();
         opened.toggle(&kind_path(MemoryKind::Parameter));
-        let lines: Vec<_> = answers.estimate.ledger.lines.iter().filter(|line| line.kind == MemoryKind::Parameter).collect();
+        let lines: Vec<_> = answers
+            .estimate
+            .ledger
+            .lines
+            .iter()
+            .filter(|line| line.kind == MemoryKind::Parameter)
+            .collect();
         let open = ledger(&answers, &opened);
-        assert_eq!((count(&open, "ledger__item"), count(&open, "ledger__tensor")), (lines.len(), 0));
+        assert_eq!(
+            (count(&open, "ledger__item"), count(&open, "ledger__tensor")),
+            (lines.len(), 0)
+        );
         assert_eq!(count(&open, "aria-expanded=\"true\""), 1);
         let line = lines.iter().find(|line| !line.tensors.is_empty()).expect("a line with tensors");
         opened.toggle(&format!("{}/{}", kind_path(MemoryKind::Parameter), line.label));
@@ -258,7 +286,8 @@ mod tests {
         let answers = answers("v1&m=llama3-8b&n=8");
         let largest = opened_at_start(&answers.estimate).expect("a kind");
         for kind in MemoryKind::ALL {
-            let most = MemoryKind::ALL.map(|other| answers.estimate.ledger.of(other)).into_iter().max();
+            let most =
+                MemoryKind::ALL.map(|other| answers.estimate.ledger.of(other)).into_iter().max();
             assert!(kind_path(kind) != largest || Some(answers.estimate.ledger.of(kind)) == most);
         }
     }
@@ -267,9 +296,14 @@ mod tests {
     fn printed_kinds_add_up_to_the_printed_total() {
         for link in ["v1&m=llama3-8b&n=8", "v1&m=llama3-70b&n=64&u=gb", "v1&do=serve&m=llama3-8b"] {
             let answers = answers(link);
-            let sum: u64 = kinds(&answers.estimate, answers.scale).iter().map(|(_, rounded)| rounded).sum();
+            let sum: u64 =
+                kinds(&answers.estimate, answers.scale).iter().map(|(_, rounded)| rounded).sum();
             assert_eq!(sum, answers.scale.round(answers.estimate.total()), "{link}");
-            let total = format!("data-testid=\"total\">{} {}<", answers.scale.number(sum), answers.unit.name());
+            let total = format!(
+                "data-testid=\"total\">{} {}<",
+                answers.scale.number(sum),
+                answers.unit.name()
+            );
             assert_eq!(count(&ledger(&answers, &Opened::default()), &total), 1, "{link}");
         }
     }

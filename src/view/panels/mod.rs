@@ -46,6 +46,9 @@ pub(crate) mod tests {
 
     /// The words without the tags.
     pub fn text(html: &Html) -> String {
-        html.as_str().split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, words)| words)).collect()
+        html.as_str()
+            .split('<')
+            .map(|piece| piece.split_once('>').map_or(piece, |(_, words)| words))
+            .collect()
     }
 }

@@ -10,7 +10,8 @@ use crate::view::words::{about, shown};
 /// The printed page's own part; link and code have parts of their own.
 pub fn printed(scenario: &Scenario) -> Html {
     let name = scenario.name();
-    let title = if name.is_empty() { about(scenario) } else { format!("{name}: {}", about(scenario)) };
+    let title =
+        if name.is_empty() { about(scenario) } else { format!("{name}: {}", about(scenario)) };
     html! {
         div data-own="printed" {
             p { b { (title) } }

@@ -44,7 +44,14 @@ mod tests {
         let of = |link: &str| remarks(&decode(link).scenario);
         assert!(of("v1&m=llama3-8b&l=40").is_empty());
         let both = of("v1&m=llama3-8b&mt=gemma3&nc=swa-head-dim&lo=vision-tower-420000000");
-        assert_eq!((count(&both, "role=\"note\""), count(&both, "<code>swa_head_dim</code>")), (2, 1));
-        assert!(text(&both).contains("the vision tower (0.42 B, 5.0 % of the parameters)"), "{}", text(&both));
+        assert_eq!(
+            (count(&both, "role=\"note\""), count(&both, "<code>swa_head_dim</code>")),
+            (2, 1)
+        );
+        assert!(
+            text(&both).contains("the vision tower (0.42 B, 5.0 % of the parameters)"),
+            "{}",
+            text(&both)
+        );
     }
 }

@@ -88,14 +88,21 @@ mod tests {
     use crate::view::ui::{Saved, SavedList};
 
     fn record(id: &str, name: &str) -> SavedScenario {
-        SavedScenario { id: id.to_owned(), name: name.to_owned(), saved_at_ms: 7, revision: 1, link: "v1".to_owned() }
+        SavedScenario {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            saved_at_ms: 7,
+            revision: 1,
+            link: "v1".to_owned(),
+        }
     }
 
     #[test]
     fn every_record_has_a_row_and_one_can_be_renamed() {
         let date = |ms: u64| format!("at {ms}");
         let scenarios = vec![record("a1", "<First>"), record("b2", "Second")];
-        let mut kept = SavedList { saved: Saved { scenarios, ..Saved::default() }, ..SavedList::default() };
+        let mut kept =
+            SavedList { saved: Saved { scenarios, ..Saved::default() }, ..SavedList::default() };
         let list = saved(&kept, date);
         assert_eq!((count(&list, "saved__row"), count(&list, "saved-open:")), (2, 2));
         assert!(text(&list).contains("&lt;First&gt; at 7"));

@@ -24,7 +24,8 @@ pub enum Section {
 
 impl Section {
     /// All of them, in their order.
-    pub const ALL: [Self; 6] = [Self::Memory, Self::Time, Self::Layouts, Self::Compare, Self::Sources, Self::Teach];
+    pub const ALL: [Self; 6] =
+        [Self::Memory, Self::Time, Self::Layouts, Self::Compare, Self::Sources, Self::Teach];
 
     /// The id of the place where the focus goes.
     pub const fn id(self) -> &'static str {
@@ -137,7 +138,11 @@ mod tests {
         for section in Section::ALL {
             let (id, name) = (section.id(), section.name());
             assert_eq!(count(&page, &format!(" id=\"{id}\"")), 1, "{name}");
-            assert_eq!(count(&page, &format!(" id=\"{id}\" tabindex=\"-1\"")), 1, "{name} takes the focus");
+            assert_eq!(
+                count(&page, &format!(" id=\"{id}\" tabindex=\"-1\"")),
+                1,
+                "{name} takes the focus"
+            );
         }
         assert_eq!(text(&sections(View::Results)), "MemoryTimeLayoutsCompareSourcesTeach");
     }

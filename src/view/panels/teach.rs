@@ -78,17 +78,27 @@ mod tests {
     use crate::view::panels::tests::{count, text};
 
     fn own(texts: usize) -> Story {
-        let step = |number: usize| Step { text: format!("Step {number}: {{per-gpu}}."), ..Step::of("v1&m=llama3-8b&n=16") };
-        Story { id: "own-1".to_owned(), title: "Mine".to_owned(), audience: String::new(), steps: (0..texts).map(step).collect() }
+        let step = |number: usize| Step {
+            text: format!("Step {number}: {{per-gpu}}."),
+            ..Step::of("v1&m=llama3-8b&n=16")
+        };
+        Story {
+            id: "own-1".to_owned(),
+            title: "Mine".to_owned(),
+            audience: String::new(),
+            steps: (0..texts).map(step).collect(),
+        }
     }
 
     #[test]
     fn the_code_of_an_own_story_opens_the_whole_story_anywhere() {
         let story = own(3);
         let packed = packed(&story).expect("short enough");
-        let link = link_of_step("v1&m=llama3-8b&n=16&present=own-1.3", Some(&packed), 3).expect("a link");
+        let link =
+            link_of_step("v1&m=llama3-8b&n=16&present=own-1.3", Some(&packed), 3).expect("a link");
         assert!(!link.contains("own-1"), "{link}");
-        let opened = link.split('&').find_map(|part| part.strip_prefix("story=")).expect("the story");
+        let opened =
+            link.split('&').find_map(|part| part.strip_prefix("story=")).expect("the story");
         assert_eq!(unpacked(opened), Ok(story));
         assert!(link.contains("present=own.3"), "{link}");
         let drawn = code(Some(&format!("https://example.org/headroom/#{link}")));
@@ -109,7 +119,8 @@ mod tests {
         let address = format!("https://example.org/#v1&story={}", "a".repeat(1990));
         let said = code(Some(&address));
         assert!(
-            text(&said).contains("too long for a QR code") && said.as_str().contains(&address.replace('&', "&amp;")),
+            text(&said).contains("too long for a QR code")
+                && said.as_str().contains(&address.replace('&', "&amp;")),
             "{}",
             said.as_str()
         );

@@ -12,7 +12,11 @@ use crate::view::words::per_cent;
 
 /// The section: the ledger of a step beside what follows from it, or one sentence on what is missing.
 pub fn time(answers: &Answers, opened: &Opened) -> Html {
-    let heading = if answers.job.training().is_some() { "How long a step takes" } else { "How long an answer takes" };
+    let heading = if answers.job.training().is_some() {
+        "How long a step takes"
+    } else {
+        "How long an answer takes"
+    };
     html! {
         section class="section section--screen" id="go-time" tabindex="-1" data-own="time"
             data-testid="time" {
@@ -28,8 +32,12 @@ pub fn time(answers: &Answers, opened: &Opened) -> Html {
 /// Notes on the figures: their scope, and the inputs that change them.
 fn notes(answers: &Answers) -> Html {
     let what = match answers.timing() {
-        Timing::Training { .. } => Some("For the slowest pipeline stage. Change price, network and CO₂ under Time and cost."),
-        Timing::Serving(_) => Some("No request waits for another. Change the price under Time and cost."),
+        Timing::Training { .. } => Some(
+            "For the slowest pipeline stage. Change price, network and CO₂ under Time and cost.",
+        ),
+        Timing::Serving(_) => {
+            Some("No request waits for another. Change the price under Time and cost.")
+        }
         Timing::Unknown(_) => None,
     };
     let caveat = what.and_then(|_| timing::caveat(answers.estimate.verdict()));
@@ -41,7 +49,8 @@ fn notes(answers: &Answers) -> Html {
 fn body(answers: &Answers, opened: &Opened) -> Html {
     let facts = timing::facts(&answers.job, answers.timing());
     let pack = facts.iter().find(|(name, ..)| *name == timing::PACKED).map(pack);
-    let facts: Html = facts.iter().map(|(name, value, note)| timing::line(opened, name, value, note)).collect();
+    let facts: Html =
+        facts.iter().map(|(name, value, note)| timing::line(opened, name, value, note)).collect();
     let facts = html! { dl class="facts" data-testid="time-facts" { (facts) } };
     // The button that packs the texts stands under the figures.
     let facts = match pack {
@@ -172,7 +181,9 @@ mod tests {
     #[test]
     fn printed_terms_add_up_to_the_printed_step() {
         for link in LINKS {
-            let Timing::Training { step, .. } = answers(link).timing().clone() else { panic!("{link} takes time") };
+            let Timing::Training { step, .. } = answers(link).timing().clone() else {
+                panic!("{link} takes time")
+            };
             let (terms, total) = terms(&step);
             let sum: u64 = terms.iter().map(|term| digits(&term.time)).sum();
             assert_eq!(sum, digits(&total), "{link}: {terms:#?}");
@@ -187,14 +198,19 @@ mod tests {
     fn every_term_has_a_bar_a_tag_and_a_source() {
         for link in LINKS {
             let answers = answers(link);
-            let Timing::Training { step, .. } = answers.timing() else { panic!("{link} takes time") };
+            let Timing::Training { step, .. } = answers.timing() else {
+                panic!("{link} takes time")
+            };
             let html = time(&answers, &Opened::default());
             for what in ["ledger__term", "class=\"term__bar\"", "class=\"tag "] {
                 assert_eq!(count(&html, what), step.lines.len(), "{link}: {what}");
             }
             for (term, line) in terms(step).0.iter().zip(&step.lines) {
                 let width: f64 = crate::view::timing::width(term.share).parse().expect("a number");
-                assert!((width - 100.0 * line.seconds.0 / step.seconds.0).abs() <= 0.05 + 1e-9, "{link}");
+                assert!(
+                    (width - 100.0 * line.seconds.0 / step.seconds.0).abs() <= 0.05 + 1e-9,
+                    "{link}"
+                );
                 assert_eq!(count(&html, &format!("data-key=\"{}\"", line.label)), 1, "{link}");
             }
         }
@@ -208,13 +224,32 @@ mod tests {
                 let words = text(&time(&answers, &Opened::default()));
                 match answers.timing() {
                     Timing::Training { step, cost } => {
-                        assert!(step.seconds.0.is_finite() && step.mfu > 0.0 && step.hfu < 1.0, "{}: {step:?}", row.id);
-                        assert!(words.contains("GPU-hours") && words.contains("One step"), "{}", row.id);
-                        assert_eq!(words.contains("Energy of the GPUs"), cost.energy_kwh.is_some(), "{}", row.id);
+                        assert!(
+                            step.seconds.0.is_finite() && step.mfu > 0.0 && step.hfu < 1.0,
+                            "{}: {step:?}",
+                            row.id
+                        );
+                        assert!(
+                            words.contains("GPU-hours") && words.contains("One step"),
+                            "{}",
+                            row.id
+                        );
+                        assert_eq!(
+                            words.contains("Energy of the GPUs"),
+                            cost.energy_kwh.is_some(),
+                            "{}",
+                            row.id
+                        );
                     }
-                    Timing::Serving(_) => assert!(words.contains("Cost of a million tokens"), "{}: {words}", row.id),
+                    Timing::Serving(_) => {
+                        assert!(words.contains("Cost of a million tokens"), "{}: {words}", row.id)
+                    }
                     Timing::Unknown(_) => {
-                        assert!(words.contains("No time and cost") && words.contains(row.name), "{}: {words}", row.id);
+                        assert!(
+                            words.contains("No time and cost") && words.contains(row.name),
+                            "{}: {words}",
+                            row.id
+                        );
                     }
                 }
             }
@@ -227,14 +262,23 @@ mod tests {
             text(&time(&answers("v1&m=llama3-8b&n=8&gpu=m3-ultra"), &Opened::default()))
                 .contains("Enter it under GPU and layout details")
         );
-        assert!(text(&time(&answers("v1&m=llama3-8b&n=8&gpu=m3-ultra&pk=50"), &Opened::default())).contains("GPU-hours"));
+        assert!(
+            text(&time(&answers("v1&m=llama3-8b&n=8&gpu=m3-ultra&pk=50"), &Opened::default()))
+                .contains("GPU-hours")
+        );
     }
 
     #[test]
     fn a_stated_utilisation_is_one_line_of_its_own() {
         let said = |link: &str| text(&time(&answers(link), &Opened::default()));
-        assert!(!said("v1&m=llama3-8b&n=8").contains("stated") && !said("v1&m=llama3-8b&n=8&mfu=40").contains("stated"));
-        assert!(said("v1&m=llama3-8b&n=8&mfu=50").contains("At your stated utilisation of 50 %: one step"));
+        assert!(
+            !said("v1&m=llama3-8b&n=8").contains("stated")
+                && !said("v1&m=llama3-8b&n=8&mfu=40").contains("stated")
+        );
+        assert!(
+            said("v1&m=llama3-8b&n=8&mfu=50")
+                .contains("At your stated utilisation of 50 %: one step")
+        );
     }
 
     #[test]
@@ -242,11 +286,20 @@ mod tests {
         let said = |link: &str| time(&answers(link), &Opened::default());
         let padded = said("v1&do=tune&m=llama3-8b&n=1&gb=8&txt=600");
         assert_eq!(count(&padded, "data-do=\"set:pack:1\""), 1);
-        for what in ["Share of padding", "texts of 600 tokens padded to 8192", "Pack texts", "as many useful tokens"] {
+        for what in [
+            "Share of padding",
+            "texts of 600 tokens padded to 8192",
+            "Pack texts",
+            "as many useful tokens",
+        ] {
             assert!(text(&padded).contains(what), "{what}: {}", text(&padded));
         }
         let packed = said("v1&do=tune&m=llama3-8b&n=1&gb=8&txt=600&pack=1");
-        assert!(count(&packed, "set:pack") == 0 && text(&packed).contains("packed without gaps"), "{}", text(&packed));
+        assert!(
+            count(&packed, "set:pack") == 0 && text(&packed).contains("packed without gaps"),
+            "{}",
+            text(&packed)
+        );
         assert!(!text(&said("v1&do=tune&m=llama3-8b&n=1&gb=8")).contains("Useful tokens"));
     }
 
@@ -255,13 +308,25 @@ mod tests {
         let said = |link: &str| text(&time(&answers(link), &Opened::default()));
         assert!(!said("v1&do=serve&m=mixtral-8x7b&n=1&w=awq").contains("Messages"));
         let whole = said("v1&do=serve&m=mixtral-8x7b&n=4&tp=4&eep=1");
-        assert!(whole.contains("sums over tensor ranks") && !whole.contains("tokens to experts"), "{whole}");
-        assert!(said("v1&do=serve&m=mixtral-8x7b&n=4&tp=4&eep=1&ata=1").contains("asked as often: assumed"));
+        assert!(
+            whole.contains("sums over tensor ranks") && !whole.contains("tokens to experts"),
+            "{whole}"
+        );
+        assert!(
+            said("v1&do=serve&m=mixtral-8x7b&n=4&tp=4&eep=1&ata=1")
+                .contains("asked as often: assumed")
+        );
     }
 
     #[test]
     fn a_layout_that_cannot_run_says_so() {
-        assert!(text(&time(&answers("v1&m=llama3-70b&n=8"), &Opened::default())).contains("It does not fit"));
-        assert!(!text(&time(&answers("v1&m=llama3-8b&n=8"), &Opened::default())).contains("It does not fit"));
+        assert!(
+            text(&time(&answers("v1&m=llama3-70b&n=8"), &Opened::default()))
+                .contains("It does not fit")
+        );
+        assert!(
+            !text(&time(&answers("v1&m=llama3-8b&n=8"), &Opened::default()))
+                .contains("It does not fit")
+        );
     }
 }

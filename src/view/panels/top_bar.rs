@@ -12,7 +12,12 @@ use crate::view::words::about;
 
 /// The bar that stays at the top, beside so many scenarios that are compared with; `undo` and `redo`: there is something to take back,
 /// or to do again.
-pub fn top_bar(scenario: &Scenario, compared: usize, (undo, redo): (bool, bool), saved: &[SavedScenario]) -> Html {
+pub fn top_bar(
+    scenario: &Scenario,
+    compared: usize,
+    (undo, redo): (bool, bool),
+    saved: &[SavedScenario],
+) -> Html {
     let unit = scenario.memory_unit();
     html! {
         header class="bar" data-own="bar" {
@@ -172,9 +177,16 @@ mod tests {
         };
         let scenario = decode("v1").scenario;
         let none = top_bar(&scenario, 0, (false, false), &[]);
-        assert!(text(&none).contains("Nothing saved on this device yet.") && count(&none, "data-do=\"pin\"") == 1);
+        assert!(
+            text(&none).contains("Nothing saved on this device yet.")
+                && count(&none, "data-do=\"pin\"") == 1
+        );
         let some = top_bar(&scenario, 2, (false, false), &[record("a"), record("b")]);
-        assert!(text(&some).contains("Saved (2)") && text(&some).contains("&lt;a&gt;"), "{}", text(&some));
+        assert!(
+            text(&some).contains("Saved (2)") && text(&some).contains("&lt;a&gt;"),
+            "{}",
+            text(&some)
+        );
         assert_eq!((count(&some, "saved-open:"), count(&some, "data-do=\"pin\"")), (2, 0));
         assert!(text(&some).contains("Compare (2)") && count(&some, "go:go-compare") == 2);
     }

@@ -95,8 +95,14 @@ mod tests {
             ("strip", verdict::strip(answers, answers.standing, &ui.found)),
             ("stack", bar::stack(answers, &ui.look, &ui.opened)),
             ("fixes", fixes::fixes(answers, &ui.found)),
-            ("curve-seq", curves::panel(&plots, Axis::SeqLength, answers.unit, &ui.look, None, &ui.opened)),
-            ("curve-gpus", curves::panel(&plots, Axis::Gpus, answers.unit, &ui.look, None, &ui.opened)),
+            (
+                "curve-seq",
+                curves::panel(&plots, Axis::SeqLength, answers.unit, &ui.look, None, &ui.opened),
+            ),
+            (
+                "curve-gpus",
+                curves::panel(&plots, Axis::Gpus, answers.unit, &ui.look, None, &ui.opened),
+            ),
             ("svg-seq", curves::picture(&plots, Axis::SeqLength)),
             ("svg-gpus", curves::picture(&plots, Axis::Gpus)),
             ("ledger", ledger::ledger(answers, &ui.opened)),
@@ -112,10 +118,20 @@ mod tests {
             for (name, own) in parts(&answers) {
                 let shown = instead(name, &answers, answers.standing_with(false)).unwrap_or(own);
                 let words = text(&shown);
-                assert!(!words.contains("GiB") && !words.contains("Llama 3 8B on"), "{link}, {name}: {words}");
-                assert!(!words.contains("tone--good") && count(&shown, "<path") == 0, "{link}, {name}: {words}");
+                assert!(
+                    !words.contains("GiB") && !words.contains("Llama 3 8B on"),
+                    "{link}, {name}: {words}"
+                );
+                assert!(
+                    !words.contains("tone--good") && count(&shown, "<path") == 0,
+                    "{link}, {name}: {words}"
+                );
                 // Amounts, shares and counts; names of models and GPUs and their number hold digits too.
-                assert!(matches!(name, "verdict" | "strip") || !words.chars().any(|one| one.is_ascii_digit()), "{name}: {words}");
+                assert!(
+                    matches!(name, "verdict" | "strip")
+                        || !words.chars().any(|one| one.is_ascii_digit()),
+                    "{name}: {words}"
+                );
             }
         }
     }
@@ -140,25 +156,40 @@ mod tests {
         let present = answers("v1&m=llama3-70b&n=8");
         for (name, _) in parts(&present) {
             assert_eq!(instead(name, &present, present.standing_with(false)), None, "{name}");
-            assert_eq!(instead(name, &present, present.standing_with(true)).is_some(), name == "fixes", "{name}");
+            assert_eq!(
+                instead(name, &present, present.standing_with(true)).is_some(),
+                name == "fixes",
+                "{name}"
+            );
         }
     }
 
     /// Beside others, the scenario without an answer has inputs and no results.
     #[test]
     fn a_comparison_gives_no_results_to_a_scenario_without_an_answer() {
-        let said =
-            |link: &str| Snapshot { scenario: decode(link).scenario, compare: vec![decode("v1&m=llama2-7b&n=8").scenario] };
+        let said = |link: &str| Snapshot {
+            scenario: decode(link).scenario,
+            compare: vec![decode("v1&m=llama2-7b&n=8").scenario],
+        };
         let impossible = said("v1&m=llama3-70b&n=8&tp=3");
         let fresh = Answers::of(&impossible, None).0;
-        let typed = Answers::of(&impossible, Some(Answers::of(&said("v1&m=llama3-70b&n=8"), None).0)).0;
+        let typed =
+            Answers::of(&impossible, Some(Answers::of(&said("v1&m=llama3-70b&n=8"), None).0)).0;
         for answers in [fresh, typed] {
             let table = compare::compare(&impossible, &answers);
-            assert!(text(&table).contains("A, shownLlama 3 70BIt has an input that needs a look"), "{}", text(&table));
-            let rows: Vec<&str> = table.as_str().split("<tr").filter(|row| row.contains("GiB")).collect();
+            assert!(
+                text(&table).contains("A, shownLlama 3 70BIt has an input that needs a look"),
+                "{}",
+                text(&table)
+            );
+            let rows: Vec<&str> =
+                table.as_str().split("<tr").filter(|row| row.contains("GiB")).collect();
             assert!(rows.len() >= 3, "{}", text(&table));
             for row in rows {
-                let mine = row.split("<td class=\"num\">").nth(1).and_then(|cell| cell.split("</td>").next());
+                let mine = row
+                    .split("<td class=\"num\">")
+                    .nth(1)
+                    .and_then(|cell| cell.split("</td>").next());
                 assert_eq!((mine, row.contains("compare__more")), (Some("–"), false), "{row}");
             }
         }

@@ -16,11 +16,20 @@ use crate::view::words::{self, about, gpus, hardware, tone, upper_first, verdict
 use crate::view::{following, timing};
 
 /// The tinted band with the answer: the scenario's, an earlier one's that steps back, or what forbids one.
-pub fn verdict(answers: &Answers, standing: Standing, found: &FromWorkers, opened: &Opened) -> Html {
+pub fn verdict(
+    answers: &Answers,
+    standing: Standing,
+    found: &FromWorkers,
+    opened: &Opened,
+) -> Html {
     let said = found.headline(answers);
     match standing {
-        Standing::Present => answer(answers, (found, opened), &said, (tone(said.verdict), &Html::new())),
-        Standing::Earlier => answer(answers, (found, opened), &said, (EARLIER, &last_valid(answers))),
+        Standing::Present => {
+            answer(answers, (found, opened), &said, (tone(said.verdict), &Html::new()))
+        }
+        Standing::Earlier => {
+            answer(answers, (found, opened), &said, (EARLIER, &last_valid(answers)))
+        }
         Standing::Nothing => refused(answers),
     }
 }
@@ -29,7 +38,12 @@ pub fn verdict(answers: &Answers, standing: Standing, found: &FromWorkers, opene
 const EARLIER: &str = "earlier";
 
 /// The sentence and the margin in that tone. `note`: whose they are, where they are not the scenario's; else empty.
-fn answer(answers: &Answers, (found, opened): (&FromWorkers, &Opened), said: &Headline, (tone, note): (&str, &Html)) -> Html {
+fn answer(
+    answers: &Answers,
+    (found, opened): (&FromWorkers, &Opened),
+    said: &Headline,
+    (tone, note): (&str, &Html),
+) -> Html {
     let estimate = &answers.estimate;
     let blocker = estimate.blockers.first().filter(|_| said.verdict == Answer::CannotRun);
     html! {
@@ -105,7 +119,9 @@ fn refused(answers: &Answers) -> Html {
 
 /// The first words where there is no answer.
 fn refusal(answers: &Answers) -> &'static str {
-    let unlisted = [FieldId::Model, FieldId::Accelerator].into_iter().any(|id| answers.scenario.is_unlisted(id));
+    let unlisted = [FieldId::Model, FieldId::Accelerator]
+        .into_iter()
+        .any(|id| answers.scenario.is_unlisted(id));
     if unlisted { "Not in the list." } else { "Not possible like this." }
 }
 
@@ -149,8 +165,13 @@ const RUNNABLE: &str = "gpus/runnable";
 fn counts(answers: &Answers, told: &FromWorkers, opened: &Opened) -> Html {
     let found = answers.users();
     let counts = Counts::of(&answers.job, &answers.count, found);
-    let counts = told.told(answers).map_or(counts.clone(), |limits| limits.counts(&answers.count, counts));
-    let explained = if found.is_some() { "the first count that carries the users" } else { "the first count that works" };
+    let counts =
+        told.told(answers).map_or(counts.clone(), |limits| limits.counts(&answers.count, counts));
+    let explained = if found.is_some() {
+        "the first count that carries the users"
+    } else {
+        "the first count that works"
+    };
     html! {
         p class="verdict__more" {
             "By memory alone at least "
@@ -205,20 +226,32 @@ pub fn strip(answers: &Answers, standing: Standing, found: &FromWorkers) -> Html
 pub fn spoken(answers: &Answers, standing: Standing, found: &FromWorkers) -> String {
     let whole = || {
         let said = found.headline(answers);
-        let remarks: String =
-            words::remarks(&answers.scenario).iter().flat_map(|remark| [" ".to_owned(), remark.plain()]).collect();
+        let remarks: String = words::remarks(&answers.scenario)
+            .iter()
+            .flat_map(|remark| [" ".to_owned(), remark.plain()])
+            .collect();
         let margin = said.margin;
         let card = timing::card(&answers.job, &answers.estimate, answers.timing());
-        let beside = card.map_or_else(String::new, |figures| format!(" {}.", timing::spoken(&figures)));
-        format!("{} {} {} {} {}.{beside}{remarks}", said.word, said.sentence, margin.number, margin.unit, margin.caption)
+        let beside =
+            card.map_or_else(String::new, |figures| format!(" {}.", timing::spoken(&figures)));
+        format!(
+            "{} {} {} {} {}.{beside}{remarks}",
+            said.word, said.sentence, margin.number, margin.unit, margin.caption
+        )
     };
     match standing {
         Standing::Present => whole(),
         Standing::Earlier if answers.waits => "The answer follows.".to_owned(),
         Standing::Earlier => format!("A field needs correction. Last valid answer: {}", whole()),
         Standing::Nothing => {
-            let problems: Vec<&str> = answers.problems.iter().map(|problem| problem.message.as_str()).collect();
-            format!("{} {} has no answer. {}", refusal(answers), about(&answers.scenario), problems.join(" "))
+            let problems: Vec<&str> =
+                answers.problems.iter().map(|problem| problem.message.as_str()).collect();
+            format!(
+                "{} {} has no answer. {}",
+                refusal(answers),
+                about(&answers.scenario),
+                problems.join(" ")
+            )
         }
     }
 }
@@ -257,7 +290,10 @@ mod tests {
     fn the_answer_says_verdict_margin_and_counts() {
         let words = text(&verdict(&answers("v1&m=llama3-8b&n=8"), &Ui::default()));
         assert!(words.starts_with("Fits. Training Llama 3 8B on 8 × H100 SXM5"), "{words}");
-        assert!(words.contains("free on each GPU") && words.contains("By memory alone at least"), "{words}");
+        assert!(
+            words.contains("free on each GPU") && words.contains("By memory alone at least"),
+            "{words}"
+        );
         assert!(!words.contains("Last valid answer"), "{words}");
     }
 
@@ -265,14 +301,25 @@ mod tests {
     fn a_training_says_its_time_and_its_money() {
         let page = verdict(&answers("v1&m=llama3-8b&n=8"), &Ui::default());
         let words = text(&page);
-        for what in ["One step ", " s", "The run ", " days", "1.00 T tokens", "Cost of the run $", "at $2.00 per GPU-hour"] {
+        for what in [
+            "One step ",
+            " s",
+            "The run ",
+            " days",
+            "1.00 T tokens",
+            "Cost of the run $",
+            "at $2.00 per GPU-hour",
+        ] {
             assert!(words.contains(what), "{what}: {words}");
         }
         assert_eq!(count(&page, "data-do=\"open:why/card/"), 3);
         let heard = spoken(&answers("v1&m=llama3-8b&n=8"), &Ui::default());
         assert!(heard.contains("One step ") && heard.contains("Cost of the run $"), "{heard}");
         // Without enough memory the figures say so; a layout that no rule allows has none.
-        assert!(text(&verdict(&answers("v1&m=llama3-70b&n=8"), &Ui::default())).contains("with enough memory"));
+        assert!(
+            text(&verdict(&answers("v1&m=llama3-70b&n=8"), &Ui::default()))
+                .contains("with enough memory")
+        );
         let blocked = verdict(&answers("v1&m=llama3-8b&n=24"), &Ui::default());
         assert_eq!(count(&blocked, "data-testid=\"load\""), 0, "{}", text(&blocked));
         let unknown = text(&verdict(&answers("v1&m=llama3-8b&n=8&gpu=m3-ultra"), &Ui::default()));
@@ -282,7 +329,11 @@ mod tests {
     #[test]
     fn the_hardware_s_name_is_not_broken() {
         let page = verdict(&answers("v1&m=llama3-8b&n=8"), &Ui::default());
-        assert!(page.as_str().contains(r#"on <span class="verdict__name">8 × H100 SXM5</span> takes"#), "{}", page.as_str());
+        assert!(
+            page.as_str().contains(r#"on <span class="verdict__name">8 × H100 SXM5</span> takes"#),
+            "{}",
+            page.as_str()
+        );
     }
 
     /// The page as it is when the last link was opened and the next one came of changing fields.
@@ -298,16 +349,32 @@ mod tests {
 
     #[test]
     fn a_field_that_cannot_be_read_makes_it_the_last_valid_answer() {
-        let unread = Unread { field: FieldId::SeqLength, text: "x".to_owned(), message: "No number.".to_owned() };
-        let ui = Ui { drafts: Drafts { unread: vec![unread], ..Drafts::default() }, ..Ui::default() };
+        let unread = Unread {
+            field: FieldId::SeqLength,
+            text: "x".to_owned(),
+            message: "No number.".to_owned(),
+        };
+        let ui =
+            Ui { drafts: Drafts { unread: vec![unread], ..Drafts::default() }, ..Ui::default() };
         let answers = answers("v1&m=llama3-8b&n=8");
-        assert!(is_green(&verdict(&answers, &Ui::default())) && is_green(&strip(&answers, &Ui::default())));
+        assert!(
+            is_green(&verdict(&answers, &Ui::default()))
+                && is_green(&strip(&answers, &Ui::default()))
+        );
         let page = verdict(&answers, &ui);
-        assert!(text(&page).contains("Last valid answer: correct the red field"), "{}", text(&page));
+        assert!(
+            text(&page).contains("Last valid answer: correct the red field"),
+            "{}",
+            text(&page)
+        );
         assert_eq!((count(&page, "data-do=\"red\""), count(&page, "tone--earlier")), (1, 1));
         assert!(!is_green(&page) && !is_green(&strip(&answers, &ui)));
         assert!(text(&strip(&answers, &ui)).starts_with("Last valid answer:"));
-        assert!(spoken(&answers, &ui).starts_with("A field needs correction. Last valid answer: Fits. Training Llama 3 8B"));
+        assert!(
+            spoken(&answers, &ui).starts_with(
+                "A field needs correction. Last valid answer: Fits. Training Llama 3 8B"
+            )
+        );
     }
 
     #[test]
@@ -322,26 +389,47 @@ mod tests {
     #[test]
     fn a_link_that_is_impossible_has_a_card_without_an_answer() {
         for (link, words) in [
-            ("v1&m=llama3-70b&tp=3", "Not possible like this. Training Llama 3 70B on 8 × H100 SXM5 has no answer."),
-            ("v1&m=llama3-8b&fam=generic&n=8&mx=mamba", "Not possible like this. Training Generic decoder"),
+            (
+                "v1&m=llama3-70b&tp=3",
+                "Not possible like this. Training Llama 3 70B on 8 × H100 SXM5 has no answer.",
+            ),
+            (
+                "v1&m=llama3-8b&fam=generic&n=8&mx=mamba",
+                "Not possible like this. Training Generic decoder",
+            ),
             ("v1&m=llama3-7", "Not in the list. Training llama3-7 on 8 × H100 SXM5 has no answer."),
-            ("v1&m=llama3-70b&gpu=k80", "Not in the list. Training Llama 3 70B on 8 × k80 has no answer."),
+            (
+                "v1&m=llama3-70b&gpu=k80",
+                "Not in the list. Training Llama 3 70B on 8 × k80 has no answer.",
+            ),
         ] {
             let answers = answers(link);
-            let (page, strip) = (verdict(&answers, &Ui::default()), strip(&answers, &Ui::default()));
+            let (page, strip) =
+                (verdict(&answers, &Ui::default()), strip(&answers, &Ui::default()));
             let said = text(&page);
             assert!(said.starts_with(words), "{link}: {said}");
-            assert!(!said.contains("Llama 3 8B on") && !said.contains("GiB") && !said.contains("Fits"), "{link}: {said}");
+            assert!(
+                !said.contains("Llama 3 8B on") && !said.contains("GiB") && !said.contains("Fits"),
+                "{link}: {said}"
+            );
             assert!(!is_green(&page) && !is_green(&strip) && count(&strip, "GiB") == 0, "{link}");
             assert_eq!(answers.problems.len(), 1, "{link}: {:?}", answers.problems);
             let problem = &answers.problems[0];
             let key = field(problem.field).key;
             let (way_out, _) = problem.way_out.as_ref().expect("a way out");
-            assert!(said.contains(&problem.message) && said.contains(way_out.as_str()), "{link}: {said}");
+            assert!(
+                said.contains(&problem.message) && said.contains(way_out.as_str()),
+                "{link}: {said}"
+            );
             assert_eq!(count(&page, &format!("data-do=\"repair:{key}\"")), 1, "{link}");
             assert_eq!(count(&page, &format!("data-do=\"red:{key}\"")), 1, "{link}");
             let heard = spoken(&answers, &Ui::default());
-            assert!(heard.starts_with(words) && heard.ends_with(&problem.message) && !heard.contains("GiB"), "{link}: {heard}");
+            assert!(
+                heard.starts_with(words)
+                    && heard.ends_with(&problem.message)
+                    && !heard.contains("GiB"),
+                "{link}: {heard}"
+            );
         }
     }
 
@@ -365,14 +453,30 @@ mod tests {
     fn serving_says_how_fast_and_how_dear_it_is() {
         let page = verdict(&answers("v1&do=serve&m=llama3-8b&n=2"), &Ui::default());
         let words = text(&page);
-        for what in ["Time to first token", "Tokens per second per user", "Tokens per second in all", "Price of a million tokens"]
-        {
+        for what in [
+            "Time to first token",
+            "Tokens per second per user",
+            "Tokens per second in all",
+            "Price of a million tokens",
+        ] {
             assert!(words.contains(what), "{what}: {words}");
         }
-        assert!(words.contains("With 16 requests at once on each replica, each with 8192 tokens in the cache."), "{words}");
-        assert_eq!((count(&page, "data-do=\"open:why/load/"), count(&page, "data-do=\"users\"")), (4, 0));
-        let unknown = text(&verdict(&answers("v1&do=serve&m=llama3-8b&n=1&bw=empty"), &Ui::default()));
-        assert!(unknown.contains("memory bandwidth") && !unknown.contains("Price of a million"), "{unknown}");
+        assert!(
+            words.contains(
+                "With 16 requests at once on each replica, each with 8192 tokens in the cache."
+            ),
+            "{words}"
+        );
+        assert_eq!(
+            (count(&page, "data-do=\"open:why/load/"), count(&page, "data-do=\"users\"")),
+            (4, 0)
+        );
+        let unknown =
+            text(&verdict(&answers("v1&do=serve&m=llama3-8b&n=1&bw=empty"), &Ui::default()));
+        assert!(
+            unknown.contains("memory bandwidth") && !unknown.contains("Price of a million"),
+            "{unknown}"
+        );
     }
 
     #[test]
@@ -383,7 +487,13 @@ mod tests {
         let words = text(&page);
         let fewest = needed.users().expect("asked").fewest.expect("some");
         assert!(words.starts_with("Does not fit for these users. 200 users need "), "{words}");
-        assert!(words.contains(&format!("the first count that carries 200 users: {}", gpus(fewest.gpus))), "{words}");
+        assert!(
+            words.contains(&format!(
+                "the first count that carries 200 users: {}",
+                gpus(fewest.gpus)
+            )),
+            "{words}"
+        );
         assert!(words.contains("With all 200 users active at once on "), "{words}");
         assert_eq!(count(&page, "data-do=\"users\""), 1);
         assert!(page.as_str().contains("verdict tone--bad"), "what does not fit is not green");
@@ -392,11 +502,18 @@ mod tests {
         let taken = answers(&codec::encode(&scenario));
         let page = verdict(&taken, &Ui::default());
         let words = text(&page);
-        assert!(words.starts_with(&format!("Fits. 200 users: {} × H200 SXM, ", fewest.gpus)), "{words}");
+        assert!(
+            words.starts_with(&format!("Fits. 200 users: {} × H200 SXM, ", fewest.gpus)),
+            "{words}"
+        );
         assert!(words.contains("With all 200 users active at once: "), "{words}");
         assert_eq!(count(&page, "data-do=\"users\""), 0);
         assert!(spoken(&taken, &Ui::default()).starts_with("Fits. 200 users: "));
-        assert!(text(&strip(&taken, &Ui::default())).contains("200 users on "), "{}", text(&strip(&taken, &Ui::default())));
+        assert!(
+            text(&strip(&taken, &Ui::default())).contains("200 users on "),
+            "{}",
+            text(&strip(&taken, &Ui::default()))
+        );
         assert!(
             text(&strip(&needed, &Ui::default())).contains("room for ")
                 && text(&strip(&needed, &Ui::default())).contains(" of 200 users")
@@ -405,8 +522,15 @@ mod tests {
 
     #[test]
     fn another_number_of_users_is_another_headline() {
-        let of = |users: u64| answers(&format!("v1&do=serve&m=llama3-8b&n=1&usr={users}")).headline().sentence;
-        assert!(of(10).starts_with("10 users: 1 × H100 SXM5, 1 replica. ") && of(1).starts_with("1 user: "), "{}", of(10));
+        let of = |users: u64| {
+            answers(&format!("v1&do=serve&m=llama3-8b&n=1&usr={users}")).headline().sentence
+        };
+        assert!(
+            of(10).starts_with("10 users: 1 × H100 SXM5, 1 replica. ")
+                && of(1).starts_with("1 user: "),
+            "{}",
+            of(10)
+        );
         assert!(of(1000).starts_with("1000 users need ") && of(1000) != of(2000), "{}", of(1000));
     }
 
@@ -415,7 +539,11 @@ mod tests {
         let mut waiting = answers("v1&m=llama3-8b&gpu=h100-80&n=8");
         (waiting.standing, waiting.waits) = (Standing::Earlier, true);
         let page = verdict(&waiting, &Ui::default());
-        assert!(text(&page).contains("Last valid answer: what this model needs is being fetched"), "{}", text(&page));
+        assert!(
+            text(&page).contains("Last valid answer: what this model needs is being fetched"),
+            "{}",
+            text(&page)
+        );
         assert!(!page.as_str().contains("data-do=\"red\""));
         assert_eq!(spoken(&waiting, &Ui::default()), "The answer follows.");
     }

@@ -13,9 +13,16 @@ use crate::view::markup::{Html, html};
 use crate::view::words::{duration, gpus, model_name, whole};
 
 /// Everything below the form.
-pub fn answer(plan: Option<&Plan>, refused: Option<&str>, form: &Form, now: &Scenario, unit: MemoryUnit) -> Html {
+pub fn answer(
+    plan: Option<&Plan>,
+    refused: Option<&str>,
+    form: &Form,
+    now: &Scenario,
+    unit: MemoryUnit,
+) -> Html {
     let found = plan.map(Plan::found).unwrap_or_default();
-    let status_class = if refused.is_some() { "plan__status plan__status--bad" } else { "plan__status" };
+    let status_class =
+        if refused.is_some() { "plan__status plan__status--bad" } else { "plan__status" };
     html! {
         div class="plan__answer" data-testid="plan-answer" {
             p class=(status_class) role="status" id="plan-status" tabindex="-1"
@@ -38,10 +45,16 @@ fn status(plan: Option<&Plan>, refused: Option<&str>) -> String {
         return "Searching.".to_owned();
     }
     let seconds = duration(plan.busy_ms / 1000.0);
-    let work = format!("{} layouts in {seconds}, {} a second", whole(plan.considered()), whole(rounded(plan.rate())));
+    let work = format!(
+        "{} layouts in {seconds}, {} a second",
+        whole(plan.considered()),
+        whole(rounded(plan.rate()))
+    );
     if plan.stopped {
         let share = grouped(100.0 * plan.share(), 0);
-        return format!("Cancelled after {share} %: {work}. What stands here is the answer so far; search again for all of it.");
+        return format!(
+            "Cancelled after {share} %: {work}. What stands here is the answer so far; search again for all of it."
+        );
     }
     format!("Finished: {work}.")
 }
@@ -49,7 +62,10 @@ fn status(plan: Option<&Plan>, refused: Option<&str>) -> String {
 /// A rate to three places.
 fn rounded(rate: f64) -> u64 {
     let whole = ceil_u64(rate);
-    let step = whole.checked_ilog10().and_then(|digits| 10_u64.checked_pow(digits.saturating_sub(2))).unwrap_or(1);
+    let step = whole
+        .checked_ilog10()
+        .and_then(|digits| 10_u64.checked_pow(digits.saturating_sub(2)))
+        .unwrap_or(1);
     whole / step * step
 }
 
@@ -80,13 +96,20 @@ fn progress(plan: &Plan) -> Html {
     }
 }
 
-fn body(plan: &Plan, found: &[(&Leg, Answer)], form: &Form, now: &Scenario, unit: MemoryUnit) -> Html {
+fn body(
+    plan: &Plan,
+    found: &[(&Leg, Answer)],
+    form: &Form,
+    now: &Scenario,
+    unit: MemoryUnit,
+) -> Html {
     let overview = match plan.asked.question {
         Question::Family(count) => family(found, plan, count, now, unit),
         _ => compared(found, plan, now, unit),
     };
     let picture = front(found, &plan.asked, now, unit);
-    let filter = found.iter().any(|(_, answer)| !answer.why_not.is_empty()).then(|| why::filter(form));
+    let filter =
+        found.iter().any(|(_, answer)| !answer.why_not.is_empty()).then(|| why::filter(form));
     let content: Html = match found {
         // One search: its sentences and layouts, the front of its counts, and why not others.
         [one] if plan.legs.len() == 1 => {
@@ -98,7 +121,10 @@ fn body(plan: &Plan, found: &[(&Leg, Answer)], form: &Form, now: &Scenario, unit
                     (table)
                 }
             });
-            [Some(best_of(one, plan, now, unit)), Some(picture), reasons].into_iter().flatten().collect()
+            [Some(best_of(one, plan, now, unit)), Some(picture), reasons]
+                .into_iter()
+                .flatten()
+                .collect()
         }
         _ => {
             let legs = found.iter().map(|found| leg(found, plan, form, now, unit)).collect();
@@ -161,7 +187,10 @@ fn present(watched: &Watched, unit: MemoryUnit) -> Html {
                 1 => format!("1 layout is {what}"),
                 count => format!("{} layouts are {what}", whole(count)),
             };
-            let faster = found.seconds.map(|_| format!("{} and ", layouts(watched.faster, "faster"))).unwrap_or_default();
+            let faster = found
+                .seconds
+                .map(|_| format!("{} and ", layouts(watched.faster, "faster")))
+                .unwrap_or_default();
             format!("fits; {faster}{}", layouts(watched.leaner, "leaner"))
         }
         Err(why) => why::sentence(why, unit),
@@ -203,25 +232,39 @@ fn leg(found: &(&Leg, Answer), plan: &Plan, form: &Form, now: &Scenario, unit: M
 
 /// True if days and price stay within what was asked for.
 pub fn within(found: &Found, asked: &Asked) -> bool {
-    let holds = |most: Option<f64>, value: Option<f64>| most.is_none_or(|most| value.is_some_and(|value| value <= most));
+    let holds = |most: Option<f64>, value: Option<f64>| {
+        most.is_none_or(|most| value.is_some_and(|value| value <= most))
+    };
     holds(asked.days, found.days) && holds(asked.price, found.cost)
 }
 
 /// The best layouts of one leg; a layout that is best at several things is listed once.
 fn best<'a>(answer: &'a Answer, asked: &Asked) -> Vec<Best<'a>> {
-    let fastest = || answer.counts.iter().filter_map(|count| count.fastest.as_ref()).filter(|found| within(found, asked));
+    let fastest = || {
+        answer
+            .counts
+            .iter()
+            .filter_map(|count| count.fastest.as_ref())
+            .filter(|found| within(found, asked))
+    };
     let least = |of: fn(&Found) -> Option<f64>| {
-        fastest().min_by(|a, b| of(a).unwrap_or(f64::INFINITY).total_cmp(&of(b).unwrap_or(f64::INFINITY)))
+        fastest().min_by(|a, b| {
+            of(a).unwrap_or(f64::INFINITY).total_cmp(&of(b).unwrap_or(f64::INFINITY))
+        })
     };
     let fewest = match asked.question {
-        Question::UpTo(_) if asked.days.is_some() || asked.price.is_some() => ("Fewest GPUs within bounds", fastest().next()),
+        Question::UpTo(_) if asked.days.is_some() || asked.price.is_some() => {
+            ("Fewest GPUs within bounds", fastest().next())
+        }
         Question::UpTo(_) | Question::Fewest(_) => ("Fewest GPUs, leanest", answer.smallest()),
         Question::At(_) | Question::Family(_) => ("Leanest", answer.smallest()),
     };
     let mut all: Vec<Best<'a>> = Vec::new();
-    for (name, found) in
-        [fewest, ("Fastest", least(|found| found.days.or(found.seconds))), ("Cheapest", least(|found| found.cost))]
-    {
+    for (name, found) in [
+        fewest,
+        ("Fastest", least(|found| found.days.or(found.seconds))),
+        ("Cheapest", least(|found| found.cost)),
+    ] {
         let Some(found) = found else { continue };
         match all.iter_mut().find(|best| best.found == Some(found)) {
             Some(best) => best.name = format!("{}, {}", best.name, name.to_ascii_lowercase()),
@@ -250,7 +293,9 @@ fn bounds(answer: &Answer, asked: &Asked) -> Option<String> {
         return Some(format!("Within {wanted}, {} is the smallest count.", gpus(found.gpus)));
     }
     let by = |of: fn(&Found) -> Option<f64>| {
-        fastest().filter(|found| of(found).is_some()).min_by(|a, b| of(a).unwrap_or(0.0).total_cmp(&of(b).unwrap_or(0.0)))
+        fastest()
+            .filter(|found| of(found).is_some())
+            .min_by(|a, b| of(a).unwrap_or(0.0).total_cmp(&of(b).unwrap_or(0.0)))
     };
     let (quick, cheap) = (by(|found| found.days)?, by(|found| found.cost)?);
     Some(format!(
@@ -264,10 +309,18 @@ fn bounds(answer: &Answer, asked: &Asked) -> Option<String> {
 
 /// The layout of a leg that an overview shows.
 fn of_leg<'a>(answer: &'a Answer, asked: &Asked) -> Option<&'a Found> {
-    let fastest = || answer.counts.iter().filter_map(|count| count.fastest.as_ref()).filter(|found| within(found, asked));
+    let fastest = || {
+        answer
+            .counts
+            .iter()
+            .filter_map(|count| count.fastest.as_ref())
+            .filter(|found| within(found, asked))
+    };
     match asked.question {
         Question::Fewest(_) => answer.smallest(),
-        Question::UpTo(_) => fastest().min_by(|a, b| a.cost.unwrap_or(f64::INFINITY).total_cmp(&b.cost.unwrap_or(f64::INFINITY))),
+        Question::UpTo(_) => fastest().min_by(|a, b| {
+            a.cost.unwrap_or(f64::INFINITY).total_cmp(&b.cost.unwrap_or(f64::INFINITY))
+        }),
         Question::At(_) | Question::Family(_) => fastest().next(),
     }
     .or_else(|| answer.smallest())
@@ -307,24 +360,46 @@ fn overview(found: &[(&Leg, Answer)], plan: &Plan, now: &Scenario, unit: MemoryU
             }
         }
     };
-    let line = |(leg, answer): &(&Leg, Answer)| match of_leg(answer, &plan.asked).filter(|found| within(found, &plan.asked)) {
-        Some(found) => row(&leg.name, leg, found, now, unit, &button(leg, found, now, &Best::plain(&leg.name))),
+    let line = |(leg, answer): &(&Leg, Answer)| match of_leg(answer, &plan.asked)
+        .filter(|found| within(found, &plan.asked))
+    {
+        Some(found) => {
+            row(&leg.name, leg, found, now, unit, &button(leg, found, now, &Best::plain(&leg.name)))
+        }
         None => none(leg, answer),
     };
     found.iter().map(line).collect()
 }
 
 /// The largest model of the family that fits, and those that do not.
-fn family(found: &[(&Leg, Answer)], plan: &Plan, count: u64, now: &Scenario, unit: MemoryUnit) -> Html {
-    let name =
-        plan.basis.model().filter(|_| !plan.basis.is_pasted()).map_or_else(|| model_name(now), |row| row.family.to_owned());
+fn family(
+    found: &[(&Leg, Answer)],
+    plan: &Plan,
+    count: u64,
+    now: &Scenario,
+    unit: MemoryUnit,
+) -> Html {
+    let name = plan
+        .basis
+        .model()
+        .filter(|_| !plan.basis.is_pasted())
+        .map_or_else(|| model_name(now), |row| row.family.to_owned());
     let fits = found.iter().find(|(_, answer)| answer.fitting() > 0);
     let words = match fits {
         Some((leg, _)) => {
-            format!("{} is the largest of {name} that {} can train, by search over every layout.", leg.name, gpus(count))
+            format!(
+                "{} is the largest of {name} that {} can train, by search over every layout.",
+                leg.name,
+                gpus(count)
+            )
         }
-        None if plan.runs() => format!("No model of {name} that was tried so far fits on {}.", gpus(count)),
-        None => format!("No model of {name} fits on {}. Allow more GPUs, or choose one with more memory.", gpus(count)),
+        None if plan.runs() => {
+            format!("No model of {name} that was tried so far fits on {}.", gpus(count))
+        }
+        None => format!(
+            "No model of {name} fits on {}. Allow more GPUs, or choose one with more memory.",
+            gpus(count)
+        ),
     };
     html! {
         p class="plan__words" data-testid="plan-family" { (words) }
@@ -349,7 +424,9 @@ mod tests {
     #[test]
     fn the_best_layouts_come_with_buttons() {
         let html = asked(LINK, "q=at");
-        assert!(count(&html, "Use this layout") >= 2 && count(&html, "data-testid=\"plan-best\"") == 1);
+        assert!(
+            count(&html, "Use this layout") >= 2 && count(&html, "data-testid=\"plan-best\"") == 1
+        );
         let words = text(&html);
         for part in [
             "Leanest",
@@ -367,7 +444,10 @@ mod tests {
     #[test]
     fn the_fewest_come_with_what_blocks_one_fewer() {
         let words = text(&asked("v1&m=llama3-70b&n=8&ker=megatron&gb=64", "q=fewest\nn-fewest=64"));
-        assert!(words.contains("GPUs can run it") && words.contains("the nearest miss is"), "{words}");
+        assert!(
+            words.contains("GPUs can run it") && words.contains("the nearest miss is"),
+            "{words}"
+        );
         let none = text(&asked("v1&m=llama3-70b&n=8&ker=megatron&gb=64", "q=fewest\nn-fewest=2"));
         assert!(none.contains("No layout fits. With 2 GPUs the nearest miss is"), "{none}");
     }
@@ -376,9 +456,17 @@ mod tests {
     fn bounds_choose_among_the_counts_or_say_how_far_they_are() {
         let all = "q=counts\nn-counts=64";
         let loose = text(&asked(LINK, &format!("{all}\nprice=1e12")));
-        assert!(loose.contains("Within a price of 1000000000000") || loose.contains("is the smallest count"), "{loose}");
+        assert!(
+            loose.contains("Within a price of 1000000000000")
+                || loose.contains("is the smallest count"),
+            "{loose}"
+        );
         let tight = text(&asked(LINK, &format!("{all}\ndays=0.001")));
-        assert!(tight.contains("No count stays within 0.001 days") && tight.contains("Allow more of one"), "{tight}");
+        assert!(
+            tight.contains("No count stays within 0.001 days")
+                && tight.contains("Allow more of one"),
+            "{tight}"
+        );
     }
 
     #[test]

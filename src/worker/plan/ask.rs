@@ -51,7 +51,13 @@ fn questions(scenario: &Scenario, form: &Form, job: &Job) -> Html {
         .iter()
         .map(|(kind, _, label)| {
             let name = format!("n-{kind}");
-            input(&name, label, form, &whole(Question::usual(kind, own)), &format!("plan__for plan__for--{kind}"))
+            input(
+                &name,
+                label,
+                form,
+                &whole(Question::usual(kind, own)),
+                &format!("plan__for plan__for--{kind}"),
+            )
         })
         .collect();
     html! {
@@ -116,8 +122,11 @@ fn accelerators(scenario: &Scenario, form: &Form) -> Html {
             }
         })
         .collect();
-    let ticked: Vec<&str> =
-        catalog::accelerators().iter().filter(|row| form.is_on(&format!("acc-{}", row.id))).map(|row| row.name).collect();
+    let ticked: Vec<&str> = catalog::accelerators()
+        .iter()
+        .filter(|row| form.is_on(&format!("acc-{}", row.id)))
+        .map(|row| row.name)
+        .collect();
     let state = if ticked.is_empty() { "the scenario's own".to_owned() } else { ticked.join(", ") };
     html! {
         details class="fold" data-key="plan-gpus" {
@@ -142,11 +151,14 @@ fn limits(form: &Form, job: &Job) -> Html {
         .iter()
         .filter(|(_, degree)| applies(*degree, job))
         .map(|(name, degree)| {
-            let hint = if *degree == Degree::ExpertTensor { "1 or tensor's" } else { "every divisor" };
+            let hint =
+                if *degree == Degree::ExpertTensor { "1 or tensor's" } else { "every divisor" };
             input(name, degree.name(), form, hint, "")
         })
         .collect();
-    let stack = LIMITS.iter().any(|(_, degree)| !applies(*degree, job) && matches!(degree, Degree::Context | Degree::Chunks));
+    let stack = LIMITS.iter().any(|(_, degree)| {
+        !applies(*degree, job) && matches!(degree, Degree::Context | Degree::Chunks)
+    });
     html! {
         details class="fold" data-key="plan-space" data-testid="plan-space" {
             summary class="fold__summary" {
@@ -186,7 +198,9 @@ fn present(job: &Job) -> Html {
     let after = if job.training().is_some() { "" } else { " sequences at once" };
     let words = match (inverse.longest_seq, inverse.largest_batch) {
         (None, None) => "Nothing fits with this layout, not even one token.".to_owned(),
-        (_, Some(largest)) => format!("Room with this layout: {sequence}, or {per} {}{after}.", whole(largest)),
+        (_, Some(largest)) => {
+            format!("Room with this layout: {sequence}, or {per} {}{after}.", whole(largest))
+        }
         (_, None) => format!("Room with this layout: {sequence}; no batch fits."),
     };
     html! {
@@ -210,7 +224,10 @@ mod tests {
 
     #[test]
     fn the_form_shows_what_was_typed() {
-        let html = of("v1&m=llama3-8b&n=8&ker=megatron", "q=at\nn-at=\"9\nmore-offload=on\nacc-h100-80=on");
+        let html = of(
+            "v1&m=llama3-8b&n=8&ker=megatron",
+            "q=at\nn-at=\"9\nmore-offload=on\nacc-h100-80=on",
+        );
         assert_eq!(count(&html, "value=\"at\" checked"), 1);
         assert_eq!(count(&html, "value=\"&quot;9\""), 1);
         assert_eq!(count(&html, "name=\"more-offload\" checked"), 1);
@@ -226,7 +243,11 @@ mod tests {
     fn serving_has_a_way_out_instead_of_a_form() {
         let html = of("v1&do=serve&m=llama3-8b&n=1", "");
         assert_eq!(count(&html, "<form"), 0);
-        assert!(text(&html).contains("switch to Train") && text(&html).contains("sequences at once."), "{}", text(&html));
+        assert!(
+            text(&html).contains("switch to Train") && text(&html).contains("sequences at once."),
+            "{}",
+            text(&html)
+        );
         assert!(text(&of("v1&m=llama3-8b&n=8&tp=3", "")).contains("needs a look"));
     }
 }

@@ -15,7 +15,9 @@ pub struct Form(Vec<(String, String)>);
 impl Form {
     /// Reads the lines.
     pub fn read(lines: &str) -> Self {
-        let pair = |line: &str| line.split_once('=').map(|(name, value)| (name.to_owned(), value.trim().to_owned()));
+        let pair = |line: &str| {
+            line.split_once('=').map(|(name, value)| (name.to_owned(), value.trim().to_owned()))
+        };
         Self(lines.lines().filter_map(pair).filter(|(_, value)| !value.is_empty()).collect())
     }
 
@@ -123,12 +125,20 @@ impl Asked {
             _ => Question::Fewest(gpus),
         };
         let mut limits = Vec::new();
-        for (name, degree) in LIMITS.into_iter().filter(|(name, degree)| form.is_on(name) && applies(*degree, job)) {
+        for (name, degree) in
+            LIMITS.into_iter().filter(|(name, degree)| form.is_on(name) && applies(*degree, job))
+        {
             limits.push((degree, values(degree, form.text(name))?));
         }
         let mut accelerators = Vec::new();
-        for row in catalog::accelerators().iter().filter(|row| form.is_on(&format!("acc-{}", row.id))) {
-            let price = amount(&format!("The price of {}", row.name), form.text(&format!("price-{}", row.id)), "2.5")?;
+        for row in
+            catalog::accelerators().iter().filter(|row| form.is_on(&format!("acc-{}", row.id)))
+        {
+            let price = amount(
+                &format!("The price of {}", row.name),
+                form.text(&format!("price-{}", row.id)),
+                "2.5",
+            )?;
             accelerators.push((row, price));
         }
         let bounded = kind == "counts";
@@ -150,10 +160,16 @@ impl Asked {
         let mut space = match self.question {
             Question::Fewest(most) => Space::smallest(job, most),
             Question::At(gpus) | Question::Family(gpus) => Space::at(job, &[gpus]),
-            Question::UpTo(most) => Space::at(job, &counts(most, job.cluster().accelerator.accelerators_per_node)),
+            Question::UpTo(most) => {
+                Space::at(job, &counts(most, job.cluster().accelerator.accelerators_per_node))
+            }
         };
         let [schedules, offload, groups] = self.choices;
-        for axis in [(schedules, Axis::schedules as fn() -> Axis), (offload, Axis::offloads), (groups, Axis::replicas)] {
+        for axis in [
+            (schedules, Axis::schedules as fn() -> Axis),
+            (offload, Axis::offloads),
+            (groups, Axis::replicas),
+        ] {
             if axis.0 {
                 space = space.with(axis.1());
             }
@@ -182,17 +198,27 @@ fn amount(about: &str, text: &str, example: &str) -> Result<Option<f64>, String>
     if text.is_empty() {
         return Ok(None);
     }
-    let plain: String = text.chars().filter(|letter| !letter.is_whitespace() && !matches!(letter, ',' | '_')).collect();
+    let plain: String = text
+        .chars()
+        .filter(|letter| !letter.is_whitespace() && !matches!(letter, ',' | '_'))
+        .collect();
     let number = plain.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
-    number.map(Some).ok_or_else(|| format!("{about} is a number above 0, such as {example}, or nothing; not “{}”.", quoted(text)))
+    number.map(Some).ok_or_else(|| {
+        format!(
+            "{about} is a number above 0, such as {example}, or nothing; not “{}”.",
+            quoted(text)
+        )
+    })
 }
 
 /// Reads the values of a degree: `1, 2, 4`.
 fn values(degree: Degree, text: &str) -> Result<Vec<u64>, String> {
-    let words =
-        text.split(|letter: char| letter == ',' || letter == ';' || letter.is_whitespace()).filter(|word| !word.is_empty());
-    let numbers: Result<Vec<u64>, &str> =
-        words.map(|word| word.parse::<u64>().ok().filter(|number| *number > 0).ok_or(word)).collect();
+    let words = text
+        .split(|letter: char| letter == ',' || letter == ';' || letter.is_whitespace())
+        .filter(|word| !word.is_empty());
+    let numbers: Result<Vec<u64>, &str> = words
+        .map(|word| word.parse::<u64>().ok().filter(|number| *number > 0).ok_or(word))
+        .collect();
     numbers.map_err(|word| {
         format!(
             "The {} values are whole numbers from 1, such as 1, 2, 4, 8, or nothing for every divisor; not “{}”.",
@@ -211,7 +237,8 @@ fn quoted(text: &str) -> String {
 /// The counts up to a budget: powers of two within a node, then whole nodes, eight or more for every doubling, and the budget.
 fn counts(most: u64, node: u64) -> Vec<u64> {
     let node = node.max(1);
-    let mut all: Vec<u64> = (0..20).map(|power| 1 << power).filter(|count| *count < node.max(2)).collect();
+    let mut all: Vec<u64> =
+        (0..20).map(|power| 1 << power).filter(|count| *count < node.max(2)).collect();
     let mut nodes = 1_u64;
     while nodes.saturating_mul(node) < most {
         all.push(nodes.saturating_mul(node));
@@ -238,13 +265,17 @@ mod tests {
     #[test]
     fn an_empty_form_asks_for_the_fewest() {
         let asked = read("").expect("a question");
-        assert_eq!((asked.question, asked.accelerators.len(), asked.days), (Question::Fewest(MOST), 0, None));
+        assert_eq!(
+            (asked.question, asked.accelerators.len(), asked.days),
+            (Question::Fewest(MOST), 0, None)
+        );
         assert_eq!(read("q=at\nn-fewest=7").map(|asked| asked.question), Ok(Question::At(64)));
         assert_eq!(
             read("q=counts\nn-counts=2 048\ndays=30").map(|asked| (asked.question, asked.days)),
             Ok((Question::UpTo(2048), Some(30.0)))
         );
-        let several = read("acc-h100-80=on\nacc-a100-80=on\nprice-a100-80=1.5").expect("a question");
+        let several =
+            read("acc-h100-80=on\nacc-a100-80=on\nprice-a100-80=1.5").expect("a question");
         assert_eq!(
             several.accelerators.iter().map(|(row, price)| (row.id, *price)).collect::<Vec<_>>(),
             [("h100-80", None), ("a100-80", Some(1.5))]
@@ -264,7 +295,11 @@ mod tests {
             ("lim-p=0", "pipeline-parallel"),
         ] {
             let problem = read(lines).expect_err(lines);
-            assert!(problem.replace(['\u{202f}', '\u{a0}'], " ").contains(part) && problem.ends_with('.'), "{lines}: {problem}");
+            assert!(
+                problem.replace(['\u{202f}', '\u{a0}'], " ").contains(part)
+                    && problem.ends_with('.'),
+                "{lines}: {problem}"
+            );
         }
         assert!(read("q=fewest\ndays=soon").is_ok(), "only counts have a deadline");
     }
@@ -276,7 +311,11 @@ mod tests {
         assert_eq!(counts(1, 8), [1]);
         assert_eq!(counts(4, 1), [1, 2, 3, 4]);
         let many = counts(1_000_000, 8);
-        assert!(many.windows(2).all(|pair| pair[0] < pair[1]) && many.len() < 200, "{}", many.len());
+        assert!(
+            many.windows(2).all(|pair| pair[0] < pair[1]) && many.len() < 200,
+            "{}",
+            many.len()
+        );
         assert_eq!(many.last(), Some(&1_000_000));
     }
 
@@ -285,7 +324,9 @@ mod tests {
         let asked = read("q=at\nn-at=64\nlim-t=4, 8\nmore-schedules=on").expect("a question");
         let words = asked.space(&decode(LINK).scenario.resolve().expect("a job")).describe();
         assert!(
-            words.contains("tensor-parallel: 4, 8;") && words.contains("DualPipe") && !words.contains("host memory"),
+            words.contains("tensor-parallel: 4, 8;")
+                && words.contains("DualPipe")
+                && !words.contains("host memory"),
             "{words}"
         );
     }

@@ -22,7 +22,9 @@ fn points<'a>(found: &'a [(&'a Leg, Answer)], asked: &Asked) -> Vec<Point<'a>> {
     let all: Vec<(Point<'a>, [f64; 3])> = found
         .iter()
         .enumerate()
-        .flat_map(|(at, (leg, answer))| answer.front().into_iter().map(move |found| (at, *leg, found)))
+        .flat_map(|(at, (leg, answer))| {
+            answer.front().into_iter().map(move |found| (at, *leg, found))
+        })
         .filter(|(_, _, found)| within(found, asked))
         .filter_map(|point| Some((point, [to_f64(point.2.gpus), point.2.days?, point.2.cost?])))
         .collect();
@@ -31,7 +33,8 @@ fn points<'a>(found: &'a [(&'a Leg, Answer)], asked: &Asked) -> Vec<Point<'a>> {
         pairs().all(|(other, mine)| other <= mine) && pairs().any(|(other, mine)| other < mine)
     };
     let beaten = |mine: &[f64; 3]| all.iter().any(|(_, other)| beats(other, mine));
-    let mut front: Vec<Point<'a>> = all.iter().filter(|(_, measures)| !beaten(measures)).map(|(point, _)| *point).collect();
+    let mut front: Vec<Point<'a>> =
+        all.iter().filter(|(_, measures)| !beaten(measures)).map(|(point, _)| *point).collect();
     front.sort_by_key(|(at, _, found)| (found.gpus, *at));
     front
 }
@@ -51,7 +54,8 @@ pub fn front(found: &[(&Leg, Answer)], asked: &Asked, now: &Scenario, unit: Memo
         series: found.iter().map(|(leg, _)| leg.name.clone()).collect(),
         points: points.iter().map(|point| drawn(point, dearest, several, now)).collect(),
     };
-    let [wide, narrow] = [Frame::new(720, 340), Frame::new(336, 300)].map(|frame| Html::made(charts::front(&view, frame)));
+    let [wide, narrow] = [Frame::new(720, 340), Frame::new(336, 300)]
+        .map(|frame| Html::made(charts::front(&view, frame)));
     let legend = if several { legend(&view.series) } else { Html::new() };
     html! {
         figure class="plan__front" data-testid="plan-front" {
@@ -92,7 +96,13 @@ fn drawn((at, leg, found): &Point<'_>, dearest: f64, several: bool, now: &Scenar
         y: days,
         size: if dearest > 0.0 { cost / dearest } else { 0.0 },
         series: *at,
-        name: format!("{}{on}: {} days, price {}, {}", gpus(found.gpus), number(days), money(cost), layout::words(&found.choice)),
+        name: format!(
+            "{}{on}: {} days, price {}, {}",
+            gpus(found.gpus),
+            number(days),
+            money(cost),
+            layout::words(&found.choice)
+        ),
         href: format!("#{link}"),
         action: Action::Take(link).write(),
     }
@@ -112,7 +122,11 @@ fn twin(points: &[Point<'_>], several: bool, now: &Scenario, unit: MemoryUnit) -
     let rows: Html = points
         .iter()
         .map(|(_, leg, found)| {
-            let name = if several { format!("{}, {}", gpus(found.gpus), leg.name) } else { gpus(found.gpus) };
+            let name = if several {
+                format!("{}, {}", gpus(found.gpus), leg.name)
+            } else {
+                gpus(found.gpus)
+            };
             let layout = format!("{} layout", whole(found.gpus));
             html! {
                 tr {
@@ -161,7 +175,10 @@ mod tests {
         let front = html.split("data-testid=\"plan-front\"").nth(1).expect("a front");
         let links = front.matches("<a href=\"#v2&amp;").count();
         assert!(links >= 4, "{links}");
-        assert!(front.contains("data-testid=\"plan-front-table\"") && front.matches("Use this layout").count() >= 2);
+        assert!(
+            front.contains("data-testid=\"plan-front-table\"")
+                && front.matches("Use this layout").count() >= 2
+        );
         say(&mut desk, 2, LINK, "search\nq=at");
         assert!(!finish(&mut desk).0.html.contains("plan-front\""));
     }

@@ -62,7 +62,10 @@ impl Desk {
     /// Takes the helper's letter; one about an earlier question is dropped.
     pub fn take_in(&mut self, message: &str) {
         let Some(reply) = Reply::read(message) else { return };
-        let Ok(Letter { leg, gathered }) = serde_json::from_str::<Letter<Gathered>>(&reply.html) else { return };
+        let Ok(Letter { leg, gathered }) = serde_json::from_str::<Letter<Gathered>>(&reply.html)
+        else {
+            return;
+        };
         if let Some(Plan { role: Role::Shared(number, theirs), .. }) = &mut self.plan
             && *number == reply.number
             && let Some(place) = theirs.get_mut(leg)
@@ -78,7 +81,8 @@ impl Desk {
             plan.role = Role::Helper;
         } else if self.helped && plan.can_be_shared() {
             plan.role = Role::Shared(request.number, vec![None; plan.legs.len()]);
-            self.letters = vec![Request { text: format!("{SHARE}\n{lines}"), ..request.clone() }.write()];
+            self.letters =
+                vec![Request { text: format!("{SHARE}\n{lines}"), ..request.clone() }.write()];
         }
     }
 
@@ -87,7 +91,10 @@ impl Desk {
         if let Some(plan) = self.plan.as_mut().filter(|plan| plan.runs()) {
             plan.stopped = true;
             if matches!(plan.role, Role::Shared(..)) {
-                self.letters = vec![Request { text: format!("{}\n", PlanVerb::Stop.word()), ..request.clone() }.write()];
+                self.letters = vec![
+                    Request { text: format!("{}\n", PlanVerb::Stop.word()), ..request.clone() }
+                        .write(),
+                ];
             }
         }
     }
@@ -104,7 +111,8 @@ impl Plan {
     /// True if its own share of a leg is done and the helper's has not come.
     pub(super) fn waits(&self) -> bool {
         let Role::Shared(_, theirs) = &self.role else { return false };
-        self.search.as_ref().is_some_and(Search::is_finished) && theirs.get(self.at).is_some_and(Option::is_none)
+        self.search.as_ref().is_some_and(Search::is_finished)
+            && theirs.get(self.at).is_some_and(Option::is_none)
     }
 }
 
@@ -167,7 +175,8 @@ mod tests {
     fn a_helper_that_fails_or_answers_something_else_is_not_waited_for() {
         let (mut desk, mut helper) = both("search\nq=at");
         work(&mut desk);
-        for letter in ["", "ready", "1 plan more \n{}", "2 plan more \n{\"leg\":9,\"gathered\":{}}"] {
+        for letter in ["", "ready", "1 plan more \n{}", "2 plan more \n{\"leg\":9,\"gathered\":{}}"]
+        {
             desk.take_in(letter);
             assert!(desk.waits(), "{letter}");
         }

@@ -21,7 +21,8 @@ const SHORT: [(Degree, &str); 7] = [
 pub fn words(choice: &Choice) -> String {
     let layout = &choice.layout;
     let experts = layout.ep() > 1;
-    let shown = |degree: Degree| degree.of(choice) > 1 && (degree != Degree::ExpertTensor || experts);
+    let shown =
+        |degree: Degree| degree.of(choice) > 1 && (degree != Degree::ExpertTensor || experts);
     let degrees: Vec<String> = SHORT
         .into_iter()
         .filter(|(degree, _)| shown(*degree))
@@ -68,7 +69,9 @@ fn split(split: PipelineSplit) -> Option<String> {
         PipelineSplit::Even => None,
         PipelineSplit::WithEnds => Some("embedding and loss as a layer each".to_owned()),
         PipelineSplit::Ends { first, last } => {
-            let layers = |end: Option<NonZeroU64>| end.map_or_else(|| "as others".to_owned(), |end| end.to_string());
+            let layers = |end: Option<NonZeroU64>| {
+                end.map_or_else(|| "as others".to_owned(), |end| end.to_string())
+            };
             Some(format!("{} and {} layers at the ends", layers(first), layers(last)))
         }
     }
@@ -77,7 +80,9 @@ fn split(split: PipelineSplit) -> Option<String> {
 const fn offload(offload: Offload) -> Option<&'static str> {
     match offload {
         Offload { optimizer: false, parameters: false, activations: false } => None,
-        Offload { optimizer: true, parameters: false, activations: false } => Some("optimizer in host memory"),
+        Offload { optimizer: true, parameters: false, activations: false } => {
+            Some("optimizer in host memory")
+        }
         _ => Some("more in host memory"),
     }
 }
@@ -112,13 +117,16 @@ pub const VARIED: [FieldId; 22] = [
 pub fn taken(scenario: &Scenario, choice: &Choice) -> Scenario {
     let mut scenario = scenario.clone();
     let layout = &choice.layout;
-    let end = |blocks: Option<NonZeroU64>| blocks.map_or(Value::Empty, |blocks| Value::Integer(blocks.get()));
+    let end = |blocks: Option<NonZeroU64>| {
+        blocks.map_or(Value::Empty, |blocks| Value::Integer(blocks.get()))
+    };
     let (first, last) = match layout.pipeline_split {
         PipelineSplit::Ends { first, last } => (first, last),
         _ => (None, None),
     };
     // The field stays empty where its value is the one that an empty field means.
-    let expert_tensor = if layout.etp() == layout.t() { Value::Empty } else { Value::Integer(layout.etp()) };
+    let expert_tensor =
+        if layout.etp() == layout.t() { Value::Empty } else { Value::Integer(layout.etp()) };
     let values = [
         Value::Integer(layout.world_size()),
         Value::Integer(layout.t()),
@@ -172,8 +180,15 @@ mod tests {
     fn a_published_layout_reads_as_people_write_it() {
         let link = "v1&m=gpt3-175b&ker=megatron&n=512&tp=8&pp=8&vp=3&z=1&rc=selective&sp=true";
         let job = decode(link).scenario.resolve().expect("a job");
-        let choice = Choice { layout: *job.layout(), micro_batch_size: NonZeroU64::MIN, recompute: Recompute::Selective };
-        assert_eq!(words(&choice), "TP 8 × PP 8 × DP 8 × VP 3, ZeRO-1, sequence parallel, selective, micro-batch 1");
+        let choice = Choice {
+            layout: *job.layout(),
+            micro_batch_size: NonZeroU64::MIN,
+            recompute: Recompute::Selective,
+        };
+        assert_eq!(
+            words(&choice),
+            "TP 8 × PP 8 × DP 8 × VP 3, ZeRO-1, sequence parallel, selective, micro-batch 1"
+        );
     }
 
     /// A scenario with a layout that was found resolves to a job with the layout's bytes, and its
@@ -192,13 +207,16 @@ mod tests {
             let space = Space::at(&job, &[1, 2, most / 2, most]).with(axis);
             let capacity = job.cluster().accelerator.memory;
             let answer = Search::new(&job, space).finish();
-            let fits = answer.counts.iter().flat_map(|count| [count.leanest, count.fastest]).flatten();
+            let fits =
+                answer.counts.iter().flat_map(|count| [count.leanest, count.fastest]).flatten();
             let fits = fits.map(|found| (found.choice, found.memory));
-            let misses = answer.why_not.iter().filter_map(|why| Some((why.example, capacity + why.short?)));
+            let misses =
+                answer.why_not.iter().filter_map(|why| Some((why.example, capacity + why.short?)));
             let all: Vec<(Choice, Bytes)> = fits.chain(misses).collect();
             assert!(all.len() > 5, "{link} {}", all.len());
             for (choice, bytes) in all {
-                let again = decode(&encode(&taken(&scenario, &choice))).scenario.resolve().expect("a job");
+                let again =
+                    decode(&encode(&taken(&scenario, &choice))).scenario.resolve().expect("a job");
                 assert_eq!(estimate(&again).total(), bytes, "{link} {}", words(&choice));
             }
         }

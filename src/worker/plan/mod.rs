@@ -122,11 +122,15 @@ impl Desk {
 
     fn begin(&self) -> Result<Plan, String> {
         let job = self.scenario.resolve().map_err(|problems| {
-            let first = problems.into_iter().next().map(|problem| problem.message).unwrap_or_default();
+            let first =
+                problems.into_iter().next().map(|problem| problem.message).unwrap_or_default();
             format!("{first} Change that input, then search.")
         })?;
         if job.training().is_none() {
-            return Err("This search lays out training only; switch to Train at the top of the form.".to_owned());
+            return Err(
+                "This search lays out training only; switch to Train at the top of the form."
+                    .to_owned(),
+            );
         }
         let asked = Asked::read(&self.form, &job)?;
         let legs = legs(&self.scenario, &asked);
@@ -153,8 +157,16 @@ impl Desk {
         let from = now();
         while plan.runs() && !plan.waits() && now() - from < SLICE_MS {
             if let Some(letter) = plan.step(STEP) {
-                self.letters
-                    .push(Reply { number: self.number, what: What::Plan, more: true, fragment: None, html: letter }.write());
+                self.letters.push(
+                    Reply {
+                        number: self.number,
+                        what: What::Plan,
+                        more: true,
+                        fragment: None,
+                        html: letter,
+                    }
+                    .write(),
+                );
             }
         }
         plan.busy_ms += now() - from;
@@ -163,12 +175,24 @@ impl Desk {
     /// The panel as things are.
     pub fn reply(&self) -> String {
         let html = self.html();
-        Reply { number: self.number, what: What::Plan, more: self.is_running(), fragment: None, html: html.as_str().to_owned() }
-            .write()
+        Reply {
+            number: self.number,
+            what: What::Plan,
+            more: self.is_running(),
+            fragment: None,
+            html: html.as_str().to_owned(),
+        }
+        .write()
     }
 
     fn html(&self) -> Html {
-        let answer = answer::answer(self.plan.as_ref(), self.refused.as_deref(), &self.form, &self.scenario, self.unit);
+        let answer = answer::answer(
+            self.plan.as_ref(),
+            self.refused.as_deref(),
+            &self.form,
+            &self.scenario,
+            self.unit,
+        );
         [self.ask.clone(), answer].into_iter().collect()
     }
 }
@@ -219,7 +243,8 @@ fn family(scenario: &Scenario) -> Vec<(String, Scenario)> {
         let total = if row.id == own.id { Some(parameters.unwrap_or(0)) } else { parameters.ok() };
         total.map(|total| (total, model_name(&other), other))
     };
-    let mut all: Vec<_> = catalog::models().iter().filter(|row| row.family == own.family).filter_map(with).collect();
+    let mut all: Vec<_> =
+        catalog::models().iter().filter(|row| row.family == own.family).filter_map(with).collect();
     all.sort_by_key(|(parameters, ..)| std::cmp::Reverse(*parameters));
     all.into_iter().map(|(_, name, scenario)| (name, scenario)).collect()
 }
@@ -252,7 +277,9 @@ impl Plan {
         let mut letter = None;
         match &mut self.role {
             Role::Alone => {}
-            Role::Shared(_, theirs) => search.take_in(&theirs.get_mut(self.at).and_then(Option::take)?),
+            Role::Shared(_, theirs) => {
+                search.take_in(&theirs.get_mut(self.at).and_then(Option::take)?)
+            }
             Role::Helper => letter = Some(hand::letter(self.at, &search.gathered())),
         }
         let answer = search.answer();
@@ -272,7 +299,11 @@ impl Plan {
     /// Share of all that is gone through, 0 to 1.
     fn share(&self) -> f64 {
         let legs = u64::try_from(self.legs.len()).unwrap_or(1).max(1);
-        if self.at >= self.legs.len() { 1.0 } else { self.legs.iter().map(|leg| leg.share).sum::<f64>() / to_f64(legs) }
+        if self.at >= self.legs.len() {
+            1.0
+        } else {
+            self.legs.iter().map(|leg| leg.share).sum::<f64>() / to_f64(legs)
+        }
     }
 
     /// Layouts looked at in a second of work.
@@ -283,9 +314,15 @@ impl Plan {
     /// The legs with what they have found so far; those that have not begun are left out.
     fn found(&self) -> Vec<(&Leg, Answer)> {
         let answer = |(at, leg): (usize, &Leg)| {
-            leg.answer.clone().or_else(|| self.search.as_ref().filter(|_| at == self.at).map(Search::answer))
+            leg.answer
+                .clone()
+                .or_else(|| self.search.as_ref().filter(|_| at == self.at).map(Search::answer))
         };
-        self.legs.iter().enumerate().filter_map(|(at, leg)| Some((leg, answer((at, leg))?))).collect()
+        self.legs
+            .iter()
+            .enumerate()
+            .filter_map(|(at, leg)| Some((leg, answer((at, leg))?)))
+            .collect()
     }
 }
 
@@ -293,7 +330,8 @@ impl Leg {
     /// Gets ready; where the present layout's number of accelerators is gone through, its rank is found too.
     fn search(&self, asked: &Asked, role: &Role) -> Search {
         let space = asked.space(&self.job);
-        let (layout, micro_batch) = (*self.job.layout(), NonZeroU64::new(self.job.micro_batch_size()));
+        let (layout, micro_batch) =
+            (*self.job.layout(), NonZeroU64::new(self.job.micro_batch_size()));
         let watched = space.counts.contains(&layout.world_size()) && !space.ends_with_first;
         let mut search = Search::new(&self.job, space);
         match role {
@@ -301,7 +339,9 @@ impl Leg {
             Role::Shared(..) => search.look_at_every(2, 0),
             Role::Helper => search.look_at_every(2, 1),
         }
-        if let (true, Some(micro_batch_size), Some(run)) = (watched, micro_batch, self.job.training()) {
+        if let (true, Some(micro_batch_size), Some(run)) =
+            (watched, micro_batch, self.job.training())
+        {
             search.watch(&Choice { layout, micro_batch_size, recompute: run.recompute });
         }
         search
@@ -319,7 +359,8 @@ impl Leg {
     /// Memory in use on a GPU where PyTorch's allocator finds no room for a layout whose tensors fit; asked once the leg is searched.
     fn without_room(&self, found: &Found) -> Option<Bytes> {
         let is_searched = self.share >= 1.0;
-        let memory = is_searched.then(|| device_memory(&self.job.with_choice(&found.choice)).ok())??;
+        let memory =
+            is_searched.then(|| device_memory(&self.job.with_choice(&found.choice)).ok())??;
         (!memory.fits).then_some(memory.in_use)
     }
 
@@ -342,7 +383,13 @@ pub(super) mod tests {
     pub const LINK: &str = "v1&m=llama3-8b&n=8&ker=megatron&gb=16";
 
     pub fn say(desk: &mut Desk, number: u32, link: &str, text: &str) -> Reply {
-        desk.hear(&Request { number, what: What::Plan, unit: MemoryUnit::Gib, fragment: link.to_owned(), text: text.to_owned() });
+        desk.hear(&Request {
+            number,
+            what: What::Plan,
+            unit: MemoryUnit::Gib,
+            fragment: link.to_owned(),
+            text: text.to_owned(),
+        });
         Reply::read(&desk.reply()).expect("a reply")
     }
 
@@ -365,10 +412,18 @@ pub(super) mod tests {
         let shown = say(&mut desk, 1, LINK, "show");
         assert!(!shown.more && shown.html.contains("<form"));
         let begun = say(&mut desk, 2, LINK, "search\nq=at");
-        assert!(begun.more && begun.number == 2 && begun.html.contains("<progress"), "{}", begun.html);
+        assert!(
+            begun.more && begun.number == 2 && begun.html.contains("<progress"),
+            "{}",
+            begun.html
+        );
         let (last, slices) = finish(&mut desk);
         assert!(!last.more && slices > 1 && last.number == 2, "{slices}");
-        assert!(last.html.contains("data-do=\"take:v2&amp;") && !last.html.contains("<progress"), "{}", last.html);
+        assert!(
+            last.html.contains("data-do=\"take:v2&amp;") && !last.html.contains("<progress"),
+            "{}",
+            last.html
+        );
     }
 
     #[test]
@@ -391,10 +446,20 @@ pub(super) mod tests {
         let mut desk = Desk::default();
         say(&mut desk, 1, LINK, "search\nq=at");
         let (last, _) = finish(&mut desk);
-        let link = last.html.split("take:").nth(1).and_then(|rest| rest.split('"').next()).expect("a link").replace("&amp;", "&");
+        let link = last
+            .html
+            .split("take:")
+            .nth(1)
+            .and_then(|rest| rest.split('"').next())
+            .expect("a link")
+            .replace("&amp;", "&");
         let same = say(&mut desk, 2, &link, "show\nq=at").html;
         assert!(!same.contains("earlier scenario") && same.contains("In use"), "{same}");
-        assert!(say(&mut desk, 3, "v1&m=llama3-70b&n=8&ker=megatron&gb=16", "show\nq=at").html.contains("earlier scenario"));
+        assert!(
+            say(&mut desk, 3, "v1&m=llama3-70b&n=8&ker=megatron&gb=16", "show\nq=at")
+                .html
+                .contains("earlier scenario")
+        );
     }
 
     #[test]
@@ -416,7 +481,10 @@ pub(super) mod tests {
 
     #[test]
     fn the_family_is_tried_from_the_largest_on() {
-        let names: Vec<String> = family(&decode("v1&m=llama3-8b&n=8").scenario).into_iter().map(|(name, _)| name).collect();
+        let names: Vec<String> = family(&decode("v1&m=llama3-8b&n=8").scenario)
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
         assert_eq!(names.first().map(String::as_str), Some("Llama 3.1 405B"));
         let mut desk = Desk::default();
         say(&mut desk, 1, "v1&m=llama3-8b&n=16&ker=megatron", "search\nq=family");

@@ -34,7 +34,9 @@ pub fn money(amount: f64) -> String {
 pub fn layouts(leg: &Leg, best: &[Best<'_>], now: &Scenario, unit: MemoryUnit) -> Html {
     let rows: Html = best
         .iter()
-        .filter_map(|best| Some(row(&best.name, leg, best.found?, now, unit, &button(leg, best.found?, now, best))))
+        .filter_map(|best| {
+            Some(row(&best.name, leg, best.found?, now, unit, &button(leg, best.found?, now, best)))
+        })
         .collect();
     table("Best layouts", "plan-best", unit, &rows)
 }
@@ -64,7 +66,14 @@ pub fn table(name: &str, id: &str, unit: MemoryUnit, rows: &Html) -> Html {
 }
 
 /// A row: a layout with its figures and buttons.
-pub fn row(name: &str, leg: &Leg, found: &Found, now: &Scenario, unit: MemoryUnit, buttons: &Html) -> Html {
+pub fn row(
+    name: &str,
+    leg: &Leg,
+    found: &Found,
+    now: &Scenario,
+    unit: MemoryUnit,
+    buttons: &Html,
+) -> Html {
     let capacity = leg.job.cluster().accelerator.memory;
     let unknown = || "–".to_owned();
     let used = leg.taken(found, now) == *now;

@@ -31,8 +31,15 @@ impl Stairway {
                 return None;
             }
         }
-        let html = self.climb.as_ref().map(|climb| Stairs::write(&named(climb))).unwrap_or_default();
-        Some(Reply { number: self.request.number, what: self.request.what, more: false, fragment: None, html })
+        let html =
+            self.climb.as_ref().map(|climb| Stairs::write(&named(climb))).unwrap_or_default();
+        Some(Reply {
+            number: self.request.number,
+            what: self.request.what,
+            more: false,
+            fragment: None,
+            html,
+        })
     }
 }
 
@@ -42,7 +49,11 @@ fn begin(job: &Job) -> Climb {
 }
 
 fn named(climb: &Climb) -> Vec<NamedStair> {
-    let name = |stair: Stair| NamedStair { gpus: stair.gpus, memory: stair.memory, words: words(&stair.choice) };
+    let name = |stair: Stair| NamedStair {
+        gpus: stair.gpus,
+        memory: stair.memory,
+        words: words(&stair.choice),
+    };
     climb.stairs().into_iter().map(name).collect()
 }
 
@@ -65,8 +76,13 @@ mod tests {
 
     /// The reply, with a clock that every look moves on, and how many slices it took.
     fn ask(fragment: &str) -> (Reply, u32) {
-        let request =
-            Request { number: 1, what: What::Stairs, unit: MemoryUnit::Gib, fragment: fragment.to_owned(), text: String::new() };
+        let request = Request {
+            number: 1,
+            what: What::Stairs,
+            unit: MemoryUnit::Gib,
+            fragment: fragment.to_owned(),
+            text: String::new(),
+        };
         let (mut stairway, clock, mut slices) = (Stairway::of(&request), Cell::new(0.0), 0);
         loop {
             slices += 1;
@@ -91,7 +107,10 @@ mod tests {
         let (reply, slices) = ask(fragment);
         assert!(slices > 1, "{slices}");
         assert_eq!(Stairs::read(scenario, &reply.html).best, found);
-        let own = crate::planner::curve_gpus(&job).points.into_iter().filter(|point| point.blocked.is_none());
+        let own = crate::planner::curve_gpus(&job)
+            .points
+            .into_iter()
+            .filter(|point| point.blocked.is_none());
         let mut compared = 0;
         for point in own {
             let best = found.iter().find(|stair| stair.gpus == point.x).expect("a legal layout");
@@ -106,9 +125,14 @@ mod tests {
 
     #[test]
     fn serving_and_a_scenario_without_a_job_have_no_stairs() {
-        assert!(all(&decode("v1&do=serve&m=llama3-8b").scenario.resolve().expect("a job")).is_empty());
+        assert!(
+            all(&decode("v1&do=serve&m=llama3-8b").scenario.resolve().expect("a job")).is_empty()
+        );
         for fragment in ["v1&do=serve&m=llama3-8b", "v1&m=llama3-8b&kv=3"] {
-            assert!(Stairs::read(decode(fragment).scenario, &ask(fragment).0.html).best.is_empty(), "{fragment}");
+            assert!(
+                Stairs::read(decode(fragment).scenario, &ask(fragment).0.html).best.is_empty(),
+                "{fragment}"
+            );
         }
     }
 }

@@ -10,7 +10,8 @@ use crate::view::words::{upper_first, whole};
 use crate::worker::timeline::words as kind_words;
 
 /// Kinds of reasons: word and name.
-const KINDS: [(&str, &str); 3] = [("all", "Rules and memory"), ("rule", "Rules alone"), ("memory", "Memory alone")];
+const KINDS: [(&str, &str); 3] =
+    [("all", "Rules and memory"), ("rule", "Rules alone"), ("memory", "Memory alone")];
 
 /// A reason in words, and the word of its kind.
 fn of(why: &WhyNot) -> (String, &'static str) {
@@ -116,7 +117,8 @@ fn len(answer: &Answer) -> u64 {
 fn row(why: &WhyNot, all: u64, unit: MemoryUnit) -> Html {
     let (words, kind) = of(why);
     let words = upper_first(&words);
-    let short = why.short.map_or_else(|| "–".to_owned(), |short| format!("{} {unit}", amount(short, unit)));
+    let short =
+        why.short.map_or_else(|| "–".to_owned(), |short| format!("{} {unit}", amount(short, unit)));
     let share = 100.0 * to_f64(why.count) / to_f64(all.max(1));
     html! {
         tr {
@@ -143,8 +145,11 @@ mod tests {
         let mut desk = Desk::default();
         say(&mut desk, 1, link, "search\nq=at");
         let all = finish(&mut desk).0.html;
-        let rows =
-            |html: &str| html.split("data-testid=\"plan-why\"").nth(1).map_or(0, |table| table.matches("<tr>").count() - 1);
+        let rows = |html: &str| {
+            html.split("data-testid=\"plan-why\"")
+                .nth(1)
+                .map_or(0, |table| table.matches("<tr>").count() - 1)
+        };
         let rules = say(&mut desk, 2, link, "show\nq=at\nkind=rule");
         let memory = say(&mut desk, 3, link, "show\nq=at\nkind=memory");
         assert!(!rules.more && rows(&rules.html) > 2 && rows(&memory.html) > 1);

@@ -42,30 +42,48 @@ impl Asked {
         let (verb, address, form) = (line(), line(), line());
         let records: Vec<_> = parts.filter_map(|part| part.split_once('\n')).collect();
         let of = |kind: &str| {
-            let named = |(name, file): &(&str, &str)| Some((name.strip_prefix(kind)?.to_owned(), (*file).to_owned()));
+            let named = |(name, file): &(&str, &str)| {
+                Some((name.strip_prefix(kind)?.to_owned(), (*file).to_owned()))
+            };
             records.iter().filter_map(named).collect()
         };
         let (stored, sheets) = (of(STORY), of(SHEET));
-        Self { verb, address, fragment: fragment.to_owned(), form: Form::read(&form), stored, sheets, figures: OnceCell::new() }
+        Self {
+            verb,
+            address,
+            fragment: fragment.to_owned(),
+            form: Form::read(&form),
+            stored,
+            sheets,
+            figures: OnceCell::new(),
+        }
     }
 
     /// The own stories that can be read.
     pub fn own(&self) -> Vec<Story> {
-        self.stored.iter().filter_map(|(id, file)| Some(Story { id: id.clone(), ..Story::read(file).ok()? })).collect()
+        self.stored
+            .iter()
+            .filter_map(|(id, file)| Some(Story { id: id.clone(), ..Story::read(file).ok()? }))
+            .collect()
     }
 
     /// The figures that the present scenario has.
     pub fn figures(&self) -> &[&'static Figure] {
         self.figures.get_or_init(|| {
             let facts = Facts::of(&decode(&self.fragment).scenario).ok();
-            FIGURES.iter().filter(|figure| facts.as_ref().is_none_or(|facts| (figure.of)(facts).is_some())).collect()
+            FIGURES
+                .iter()
+                .filter(|figure| facts.as_ref().is_none_or(|facts| (figure.of)(facts).is_some()))
+                .collect()
         })
     }
 
     /// The progress kept on a class's worksheets; `None` where a newer version of the page wrote
     /// it. A record that cannot be read is set aside.
     pub(super) fn kept(&self, class: &str, orders: &mut Orders) -> Option<Kept> {
-        let Some((_, record)) = self.sheets.iter().find(|(known, _)| known == class) else { return Some(Kept::default()) };
+        let Some((_, record)) = self.sheets.iter().find(|(known, _)| known == class) else {
+            return Some(Kept::default());
+        };
         match Kept::read(class, record) {
             Ok(kept) => Some(kept),
             Err(KeptError::UnknownVersion(_)) => None,
@@ -95,7 +113,10 @@ impl Asked {
     /// A name that no own story has.
     pub fn free_id(&self) -> String {
         let taken = |id: &str| self.stored.iter().any(|(known, _)| known == id);
-        (1..=self.stored.len() + 1).map(|number| format!("own-{number}")).find(|id| !taken(id)).unwrap_or_default()
+        (1..=self.stored.len() + 1)
+            .map(|number| format!("own-{number}"))
+            .find(|id| !taken(id))
+            .unwrap_or_default()
     }
 
     /// The text of an input, as a story may hold it.

@@ -5,7 +5,8 @@ use super::list::list;
 use super::{back, copy_link, figures, known, option, place, problems};
 use crate::lessons::figure::{FIGURES, Figure};
 use crate::lessons::story::{
-    LONGEST_LINK, LONGEST_TEXT, LONGEST_TITLE, Look, MOST_STEPS, Question, Start, Step, Story, Told, packed,
+    LONGEST_LINK, LONGEST_TEXT, LONGEST_TITLE, Look, MOST_STEPS, Question, Start, Step, Story,
+    Told, packed,
 };
 use crate::scenario::codec::{decode, encode};
 use crate::scenario::{FieldId, field, field_of_key};
@@ -55,8 +56,12 @@ pub(super) enum Edit {
 
 /// Does something to a story, with the editor's inputs taken over first.
 pub(super) fn act(asked: &Asked, edit: &Edit, orders: &mut Orders) -> Html {
-    let fresh =
-        || Story { id: asked.free_id(), title: "My story".to_owned(), audience: String::new(), steps: vec![recorded(asked)] };
+    let fresh = || Story {
+        id: asked.free_id(),
+        title: "My story".to_owned(),
+        audience: String::new(),
+        steps: vec![recorded(asked)],
+    };
     let story = match edit {
         Edit::New => Some(fresh()),
         Edit::Copy(id) => known(asked, id).map(|story| copy(&story, asked.free_id())),
@@ -133,7 +138,10 @@ fn copy(story: &Story, id: String) -> Story {
 
 /// The present scenario as a step.
 fn recorded(asked: &Asked) -> Step {
-    Step { title: about(&decode(&asked.fragment).scenario).chars().take(LONGEST_TITLE).collect(), ..Step::of(&asked.scenario()) }
+    Step {
+        title: about(&decode(&asked.fragment).scenario).chars().take(LONGEST_TITLE).collect(),
+        ..Step::of(&asked.scenario())
+    }
 }
 
 /// The story with what stands in the editor's inputs, where it is this story's editor.
@@ -156,8 +164,12 @@ fn written(asked: &Asked, mut story: Story) -> Story {
         }
         let prompt = of("prompt", LONGEST_TEXT);
         let figure = Figure::find(&of("ask", 40));
-        let percent =
-            of("tolerance", 10).trim_end_matches('%').trim().parse::<f64>().ok().filter(|it| (0.0..=100.0).contains(it));
+        let percent = of("tolerance", 10)
+            .trim_end_matches('%')
+            .trim()
+            .parse::<f64>()
+            .ok()
+            .filter(|it| (0.0..=100.0).contains(it));
         step.question = figure.filter(|_| !prompt.is_empty()).map(|figure| Question {
             figure: figure.id.to_owned(),
             prompt,
@@ -165,7 +177,8 @@ fn written(asked: &Asked, mut story: Story) -> Story {
         });
         let live = field_of_key(&of("live", 10)).map(|field| field.id);
         // One is chosen here; further ones of a copied story stay.
-        let others: Vec<FieldId> = step.live.iter().skip(1).copied().filter(|id| Some(*id) != live).collect();
+        let others: Vec<FieldId> =
+            step.live.iter().skip(1).copied().filter(|id| Some(*id) != live).collect();
         step.live = live.into_iter().chain(others).collect();
     }
     story
@@ -318,9 +331,13 @@ const TEXT: &str = "Text. {per-gpu} is replaced by that figure; more names are l
 /// The inputs of one step.
 fn fields(asked: &Asked, story: &Story, index: usize, step: &Step) -> Html {
     let (id, at) = (&story.id, index);
-    let looks: Html = Look::ALL.iter().map(|(look, word, name)| option(word, name, *look == step.look)).collect();
+    let looks: Html =
+        Look::ALL.iter().map(|(look, word, name)| option(word, name, *look == step.look)).collect();
     let asked_for = step.question.as_ref().map_or("", |question| &question.figure);
-    let asks: Html = [option("", "No question", asked_for.is_empty())].into_iter().chain([figures(asked, asked_for)]).collect();
+    let asks: Html = [option("", "No question", asked_for.is_empty())]
+        .into_iter()
+        .chain([figures(asked, asked_for)])
+        .collect();
     let live_now = step.live.first().copied();
     let lives: Html = [option("", "None", live_now.is_none())]
         .into_iter()

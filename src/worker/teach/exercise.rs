@@ -38,11 +38,16 @@ pub(super) fn chooser(asked: &Asked) -> Html {
 /// A figure of the present scenario, asked for; with `reveal` it is told.
 pub(super) fn predict(asked: &Asked, reveal: bool) -> Html {
     let scenario = decode(&asked.fragment).scenario;
-    let (Some(figure), Ok(facts)) = (Figure::find(asked.form.text("figure")), Facts::of(&scenario)) else { return back() };
+    let (Some(figure), Ok(facts)) = (Figure::find(asked.form.text("figure")), Facts::of(&scenario))
+    else {
+        return back();
+    };
     let answer = asked.text("answer", 60);
     let said = if reveal {
-        let value = (figure.of)(&facts)
-            .map_or_else(|| "This scenario has no such figure.".to_owned(), |amount| figure.show(amount, &facts));
+        let value = (figure.of)(&facts).map_or_else(
+            || "This scenario has no such figure.".to_owned(),
+            |amount| figure.show(amount, &facts),
+        );
         html! {
             p class="teach__said" { b class="number" data-testid="revealed" { (value) } }
         }
@@ -114,7 +119,9 @@ pub(super) fn of_step(asked: &Asked) -> String {
 pub(super) fn figure_now(id: &str, fragment: &str) -> String {
     let facts = Facts::of(&decode(fragment).scenario).ok();
     let figure = Figure::find(id);
-    let shown = figure.zip(facts).and_then(|(figure, facts)| Some(figure.show((figure.of)(&facts)?, &facts)));
+    let shown = figure
+        .zip(facts)
+        .and_then(|(figure, facts)| Some(figure.show((figure.of)(&facts)?, &facts)));
     let shown = html! { (shown.unwrap_or_else(|| "–".to_owned())) };
     format!("{MARK}{}", shown.as_str())
 }

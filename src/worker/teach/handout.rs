@@ -25,14 +25,19 @@ pub(super) fn handout(asked: &Asked, id: &str, answers: bool) -> Html {
         .zip(&all.steps)
         .enumerate()
         .map(|(index, (step, told))| {
-            let sheet = if answers { told_in_full(step, told) } else { without_answers(&story.steps, &all, index) };
+            let sheet = if answers {
+                told_in_full(step, told)
+            } else {
+                without_answers(&story.steps, &all, index)
+            };
             row(asked, id, index, told, &sheet)
         })
         .collect();
     // Only who writes on it needs the lines.
     let asks = all.steps.iter().any(|step| !step.prompt.is_empty());
     let (with, without) = (TeachView::Answers(id.to_owned()), TeachView::Handout(id.to_owned()));
-    let (view, other, name) = if answers { (with, without, "Without answers") } else { (without, with, "With answers") };
+    let (view, other, name) =
+        if answers { (with, without, "Without answers") } else { (without, with, "With answers") };
     html! {
         (back())
         (place(&view))
@@ -85,8 +90,10 @@ fn told_in_full(step: &Step, told: &ToldStep) -> Sheet {
 fn without_answers(steps: &[Step], all: &Told, index: usize) -> Sheet {
     let (title, told) = (steps.get(index).map_or("", |step| &step.title), all.steps.get(index));
     let asks = told.is_some_and(|told| !told.prompt.is_empty());
-    let text = told.map(|told| told.text.clone()).filter(|text| !asks && !all.tells_an_answer(text));
-    let figure = told.map(|told| told.figure.clone()).filter(|_| !asks && !all.figure_tells(steps, index));
+    let text =
+        told.map(|told| told.text.clone()).filter(|text| !asks && !all.tells_an_answer(text));
+    let figure =
+        told.map(|told| told.figure.clone()).filter(|_| !asks && !all.figure_tells(steps, index));
     Sheet {
         title: if all.tells_an_answer(title) { String::new() } else { title.to_owned() },
         line: asks.then(|| html! { p class="handout__line" { "Answer:" } }),
@@ -105,8 +112,15 @@ fn row(asked: &Asked, id: &str, index: usize, told: &ToldStep, sheet: &Sheet) ->
         None => scenario.to_owned(),
     };
     let number = (index + 1).to_string();
-    let title = if sheet.title.is_empty() { format!("Step {number}") } else { format!("{number}. {}", sheet.title) };
-    let by = told.whose.as_ref().filter(|whose| sheet.figure.as_ref().is_some_and(|(label, _)| !whose.is_said_by(label)));
+    let title = if sheet.title.is_empty() {
+        format!("Step {number}")
+    } else {
+        format!("{number}. {}", sheet.title)
+    };
+    let by = told
+        .whose
+        .as_ref()
+        .filter(|whose| sheet.figure.as_ref().is_some_and(|(label, _)| !whose.is_said_by(label)));
     let by = by.map_or_else(String::new, |whose| format!(" {}", whose.figure));
     html! {
         li class="handout__step" {

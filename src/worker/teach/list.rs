@@ -28,7 +28,8 @@ pub(super) fn list(asked: &Asked, confirm: &str, orders: &mut Orders) -> Html {
     }
     let own: Html = asked.own().iter().map(|story| card(asked, story, true, confirm)).collect();
     let hidden = (newer > 0).then(|| {
-        let count = if newer == 1 { "A story was".to_owned() } else { format!("{newer} stories were") };
+        let count =
+            if newer == 1 { "A story was".to_owned() } else { format!("{newer} stories were") };
         html! {
             p class="quiet" {
                 (count)
@@ -78,7 +79,8 @@ fn card(asked: &Asked, story: &Story, own: bool, confirm: &str) -> Html {
         1 => "1 step".to_owned(),
         count => format!("{count} steps"),
     };
-    let about = if story.audience.is_empty() { count } else { format!("{} · {count}", story.audience) };
+    let about =
+        if story.audience.is_empty() { count } else { format!("{} · {count}", story.audience) };
     let button = |verb: fn(String) -> TeachVerb, name: &str| {
         html! {
             button type="button" class="button button--plain" data-do=(Action::Teach(verb(id.clone())))
@@ -88,9 +90,12 @@ fn card(asked: &Asked, story: &Story, own: bool, confirm: &str) -> Html {
         }
     };
     let tools: Html = if own && confirm == id {
-        [button(TeachVerb::DeleteForGood, "Delete for good"), button(|id| TeachVerb::View(TeachView::Keep(id)), "Keep it")]
-            .into_iter()
-            .collect()
+        [
+            button(TeachVerb::DeleteForGood, "Delete for good"),
+            button(|id| TeachVerb::View(TeachView::Keep(id)), "Keep it"),
+        ]
+        .into_iter()
+        .collect()
     } else if own {
         [
             button(|id| TeachVerb::View(TeachView::Edit(id)), "Edit"),
@@ -101,10 +106,18 @@ fn card(asked: &Asked, story: &Story, own: bool, confirm: &str) -> Html {
         .into_iter()
         .collect()
     } else {
-        let link = copy_link(&asked.link(&format!("present={id}.1")), &story.title, "button button--plain");
-        [button(|id| TeachVerb::View(TeachView::Handout(id)), "Handout"), button(TeachVerb::Copy, "Change a copy"), link]
-            .into_iter()
-            .collect()
+        let link = copy_link(
+            &asked.link(&format!("present={id}.1")),
+            &story.title,
+            "button button--plain",
+        );
+        [
+            button(|id| TeachVerb::View(TeachView::Handout(id)), "Handout"),
+            button(TeachVerb::Copy, "Change a copy"),
+            link,
+        ]
+        .into_iter()
+        .collect()
     };
     html! {
         li class="teach__story" data-key={ "story-" (id) } {
@@ -128,7 +141,11 @@ pub(super) fn delete(asked: &Asked, id: &str, orders: &mut Orders) -> Html {
 /// Adds a story from a file, and shows the list.
 pub(super) fn import(asked: &Asked, orders: &mut Orders) -> Html {
     let file = asked.form.text("file");
-    let read = if file.len() > LONGEST_FILE { Story::read(&" ".repeat(LONGEST_FILE + 1)) } else { Story::read(file) };
+    let read = if file.len() > LONGEST_FILE {
+        Story::read(&" ".repeat(LONGEST_FILE + 1))
+    } else {
+        Story::read(file)
+    };
     match read {
         Ok(mut story) => {
             story.id = asked.free_id();

@@ -27,7 +27,9 @@ pub fn answer(request: &Request) -> String {
     let mut orders = Orders::default();
     // Leaving the editor loses nothing; its own buttons take over what was written themselves.
     let Some(verb) = TeachVerb::read(&asked.verb) else {
-        orders.problem("This page and its panel of stories are of different versions. Reload the page.");
+        orders.problem(
+            "This page and its panel of stories are of different versions. Reload the page.",
+        );
         return orders.write(&list::list(&asked, "", &mut Orders::default()));
     };
     let leaves = matches!(verb, TeachVerb::View(_));
@@ -139,7 +141,8 @@ fn back() -> Html {
 
 /// The figures that the present scenario has, as options; `chosen` is always among them.
 fn figures(asked: &Asked, chosen: &str) -> Html {
-    let also = Figure::find(chosen).filter(|chosen| asked.figures().iter().all(|figure| figure.id != chosen.id));
+    let also = Figure::find(chosen)
+        .filter(|chosen| asked.figures().iter().all(|figure| figure.id != chosen.id));
     let option = |figure: &&'static Figure| option(figure.id, figure.label, figure.id == chosen);
     asked.figures().iter().chain(also.iter()).map(option).collect()
 }

@@ -46,7 +46,11 @@ pub(super) fn steps(asked: &Asked, orders: &mut Orders) -> Html {
 fn show(story: &Story, told: &Told, orders: &mut Orders) -> Html {
     for (step, told) in story.steps.iter().zip(&told.steps) {
         let live: Vec<&str> = step.live.iter().map(|id| field(*id).key).collect();
-        orders.step(StoryStep { link: encode(&told.scenario), look: step.look.word().to_owned(), live: live.join(" ") });
+        orders.step(StoryStep {
+            link: encode(&told.scenario),
+            look: step.look.word().to_owned(),
+            live: live.join(" "),
+        });
     }
     let count = story.steps.len();
     let button = |verb: StageVerb, name: &str, more: &str, key: &str| {
@@ -61,7 +65,12 @@ fn show(story: &Story, told: &Told, orders: &mut Orders) -> Html {
         button(StageVerb::Keys, "Keys", "", "?"),
         button(StageVerb::Code, "QR code", "", "Q"),
         button(StageVerb::Timer, "Timer", "", "T"),
-        button(StageVerb::Keep, "Keep", "this scenario", "End the story and stay with what is shown"),
+        button(
+            StageVerb::Keep,
+            "Keep",
+            "this scenario",
+            "End the story and stay with what is shown",
+        ),
         button(StageVerb::End, "End", "", "Esc"),
     ]
     .into_iter()
@@ -108,7 +117,11 @@ fn whole(story: &Story) -> Option<String> {
 /// A step on the stage; `story` is the story's title, which stands small above the step's with the model and the GPU.
 fn article(story: &str, (number, count): (usize, usize), step: &Step, told: &ToldStep) -> Html {
     let about = format!("{} · {}", model_name(&told.scenario), accelerator_name(&told.scenario));
-    let title = if step.title.is_empty() { format!("Step {number} of {count}") } else { step.title.clone() };
+    let title = if step.title.is_empty() {
+        format!("Step {number} of {count}")
+    } else {
+        step.title.clone()
+    };
     let number = number.to_string();
     let (label, value) = &told.figure;
     let by = told.whose.as_ref().filter(|whose| !whose.is_said_by(label));

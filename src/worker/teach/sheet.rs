@@ -54,7 +54,8 @@ pub(super) fn sheet(asked: &Asked, answered: Option<usize>, orders: &mut Orders)
     let sheet = Worksheet::of(&class, &student(asked, kept.as_ref()));
     let known = kept.as_ref().map_or(&[][..], |kept| kept.outcomes(&sheet.student));
     // Another name means other tasks: earlier tries belong to the earlier tasks.
-    let same = asked.form.text("sheet-of") == sheet.student && !asked.form.text("tries-0").is_empty();
+    let same =
+        asked.form.text("sheet-of") == sheet.student && !asked.form.text("tries-0").is_empty();
     let (mut rows, mut outcomes) = (Vec::new(), Vec::new());
     for (index, task) in sheet.tasks.iter().enumerate() {
         let before = if same { outcome(asked, index) } else { Outcome::default() };
@@ -71,7 +72,9 @@ pub(super) fn sheet(asked: &Asked, answered: Option<usize>, orders: &mut Orders)
 /// Whose worksheet it is: as typed, or on a page that was just opened whoever was here last.
 fn student(asked: &Asked, kept: Option<&Kept>) -> String {
     let typed = asked.form.text("student");
-    let last = kept.and_then(Kept::last).filter(|_| typed.is_empty() && asked.form.text("view") != "sheet");
+    let last = kept
+        .and_then(Kept::last)
+        .filter(|_| typed.is_empty() && asked.form.text("view") != "sheet");
     last.map_or_else(|| typed.to_owned(), |code| code.student.clone())
 }
 
@@ -151,8 +154,10 @@ fn tried(asked: &Asked, task: &Task, index: usize, before: Outcome, now: bool) -
     let checked = check(&answer, task.figure, &task.facts, task.tolerance);
     let said = feedback(&checked);
     // An answer that cannot be read does not count as a try.
-    let after =
-        checked.ok().map_or(before, |feedback| Outcome { right: feedback.right, tries: before.tries.saturating_add(1).min(9) });
+    let after = checked.ok().map_or(before, |feedback| Outcome {
+        right: feedback.right,
+        tries: before.tries.saturating_add(1).min(9),
+    });
     (after, said)
 }
 
@@ -206,7 +211,9 @@ pub(super) fn code(asked: &Asked) -> Html {
     };
     let sheet = Worksheet::of(&code.class, &code.student);
     let row = |(task, outcome): (&Task, &Outcome)| {
-        let answer = (task.figure.of)(&task.facts).map(|amount| task.figure.show(amount, &task.facts)).unwrap_or_default();
+        let answer = (task.figure.of)(&task.facts)
+            .map(|amount| task.figure.show(amount, &task.facts))
+            .unwrap_or_default();
         let state = match (outcome.right, outcome.tries) {
             (_, 0) => "not tried".to_owned(),
             (true, tries) => format!("right at try {tries}"),

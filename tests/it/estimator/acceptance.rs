@@ -5,8 +5,8 @@
 use crate::support;
 
 use headroom::config::{
-    AttentionKernel, DataSharding, GradientDType, MlpKind, ModelConfig, Optimizer, ParallelLayout, PositionEmbedding, Recompute,
-    TrainingPrecision, WeightFormat,
+    AttentionKernel, DataSharding, GradientDType, MlpKind, ModelConfig, Optimizer, ParallelLayout,
+    PositionEmbedding, Recompute, TrainingPrecision, WeightFormat,
 };
 use headroom::estimator::{MemoryKind, estimate};
 use headroom::ops::{self, Kept, Lowering, Role, lower};
@@ -15,7 +15,12 @@ use proptest::prelude::*;
 use support::{gpt, layout, training_job};
 
 /// Bytes a block saves on one of `t` ranks, of the tensors that `filter` passes.
-fn block_bytes(with: &Lowering, t: u64, sequence_parallel: bool, filter: impl Fn(Kept) -> bool) -> u64 {
+fn block_bytes(
+    with: &Lowering,
+    t: u64,
+    sequence_parallel: bool,
+    filter: impl Fn(Kept) -> bool,
+) -> u64 {
     let list = lower(with);
     ops::tensors(list.usual(), Role::Saved)
         .filter(|(_, tensor)| filter(tensor.kept))
@@ -112,7 +117,10 @@ fn optimizer(key: &str) -> Optimizer {
 /// Bytes of weights, gradients and optimizer states of a job on one rank.
 fn states(job: &headroom::config::Job) -> u64 {
     let ledger = estimate(job).ledger;
-    [MemoryKind::Parameter, MemoryKind::Gradient, MemoryKind::OptimizerState].map(|kind| ledger.of(kind).0).iter().sum()
+    [MemoryKind::Parameter, MemoryKind::Gradient, MemoryKind::OptimizerState]
+        .map(|kind| ledger.of(kind).0)
+        .iter()
+        .sum()
 }
 
 #[test]
@@ -188,7 +196,9 @@ fn kv_cache_of_document_two() {
 fn quantised_weights() {
     let row = headroom::catalog::model("llama2-70b").expect("in the catalog");
     let weights = |dtype| {
-        let job = support::serving_job(&row.config, ParallelLayout::SINGLE, |run| run.quantization = dtype);
+        let job = support::serving_job(&row.config, ParallelLayout::SINGLE, |run| {
+            run.quantization = dtype
+        });
         estimate(&job).ledger.of(MemoryKind::Parameter)
     };
     assert_eq!(weights(WeightFormat::Bf16), Bytes(2 * 68_976_648_192));
@@ -213,5 +223,9 @@ fn selective_recomputation_of_gpt3_saves_seventy_per_cent_for_under_three() {
     let compute = estimate(&job).compute.expect("training has compute");
     let (s, h, v, layers) = (2048.0, 12288.0, 50257.0, 96.0);
     let extra: f64 = (s / (6.0 * h)) / (1.0 + s / (6.0 * h) + v / (12.0 * h * layers)) / 3.0;
-    assert!((compute.hfu_over_mfu - 1.0 - extra).abs() < 1e-12, "{} against {extra}", compute.hfu_over_mfu - 1.0);
+    assert!(
+        (compute.hfu_over_mfu - 1.0 - extra).abs() < 1e-12,
+        "{} against {extra}",
+        compute.hfu_over_mfu - 1.0
+    );
 }

@@ -6,10 +6,13 @@ use std::num::NonZeroU64;
 
 use headroom::catalog;
 use headroom::config::{
-    BaseFormat, DataSharding, GradientDType, Job, LossFusion, MegatronOptions, Method, Objective, OptimizerImplementation,
-    ParallelLayout, Recompute, Targets, TokenDispatcher, TrainingPrecision, TrainingRun, Tuning,
+    BaseFormat, DataSharding, GradientDType, Job, LossFusion, MegatronOptions, Method, Objective,
+    OptimizerImplementation, ParallelLayout, Recompute, Targets, TokenDispatcher,
+    TrainingPrecision, TrainingRun, Tuning,
 };
-use headroom::estimator::{Ledger, MemoryKind, blockers, estimate, rank_device_memory, stage_ledger};
+use headroom::estimator::{
+    Ledger, MemoryKind, blockers, estimate, rank_device_memory, stage_ledger,
+};
 use headroom::units::Bytes;
 use serde_json::Value;
 
@@ -42,8 +45,9 @@ fn measured(id: &str, fused: bool) -> (Value, Job) {
         layout.sequence_parallel = row["parallel"]["sp"] == true;
         let ranks = of("size").get() / (of("tp").get() * of("pp").get());
         layout.data_parallel_size = degree(ranks);
-        run.global_batch_size =
-            run.micro_batch_size.unwrap_or(1) * ranks * number("/run/gradient_accumulation_steps").unwrap_or(1);
+        run.global_batch_size = run.micro_batch_size.unwrap_or(1)
+            * ranks
+            * number("/run/gradient_accumulation_steps").unwrap_or(1);
         run.precision = TrainingPrecision::Bf16Mixed;
         (run.stack, run.gradients) = (support::megatron(), GradientDType::Fp32);
         run.optimizer_implementation = OptimizerImplementation::Fused;
@@ -71,9 +75,15 @@ fn is_met(id: &str, reserved: u64) {
     let (row, job) = measured(id, false);
     let stage = row["rank"].as_u64().expect("a rank");
     let ours = rank_device_memory(&job, stage).expect("a known order");
-    for (name, ours, one_in) in [("peak_allocated", ours.allocated, 1_000), ("peak_reserved", ours.reserved, reserved)] {
+    for (name, ours, one_in) in
+        [("peak_allocated", ours.allocated, 1_000), ("peak_reserved", ours.reserved, reserved)]
+    {
         let measured = row["measured"][name].as_u64().expect("a peak");
-        assert!(ours.0.abs_diff(measured) <= measured / one_in, "{id} {name}: {} against {measured}", ours.0);
+        assert!(
+            ours.0.abs_diff(measured) <= measured / one_in,
+            "{id} {name}: {} against {measured}",
+            ours.0
+        );
     }
 }
 
@@ -101,7 +111,13 @@ fn adapters_of_experts_take_what_was_measured() {
 /// the ledger leaves out partial sums and, for mixtures of experts, copies of rows.
 #[test]
 fn the_ledger_is_near_what_was_asked_for() {
-    for (id, one_in) in [("c65e9acf23", 50), ("d30a95edb6", 50), ("7657f2ffb3", 50), ("3c1881616e", 50), ("372cf5abf6", 20)] {
+    for (id, one_in) in [
+        ("c65e9acf23", 50),
+        ("d30a95edb6", 50),
+        ("7657f2ffb3", 50),
+        ("3c1881616e", 50),
+        ("372cf5abf6", 20),
+    ] {
         let (row, job) = measured(id, true);
         let ours = stage_ledger(&job, 0).expect("a stage").total().0;
         let measured = row["measured"]["peak_requested"].as_u64().expect("a peak");
@@ -128,12 +144,22 @@ fn each_matrix_is_whole_or_shared_as_its_layer_is() {
     let (h, joint, f, r) = (4096, 6144, 12_288, 16);
     let of = |t: u64| 36 * r * ((h + joint / t) + (h / t + h) + (h + 2 * f / t) + (f / t + h));
     for t in [1, 2, 4] {
-        let ledger = estimate(&job(lora(r, Targets::ALL, false), layout(t, 1, 2, support::zero1()), |_| {})).ledger;
+        let ledger =
+            estimate(&job(lora(r, Targets::ALL, false), layout(t, 1, 2, support::zero1()), |_| {}))
+                .ledger;
         assert_eq!(of_label(&ledger, "Adapters"), 2 * of(t), "{t}");
-        assert_eq!(of_label(&ledger, "Main gradients"), 4 * of(t), "the buffer has what learns alone");
+        assert_eq!(
+            of_label(&ledger, "Main gradients"),
+            4 * of(t),
+            "the buffer has what learns alone"
+        );
         assert_eq!(of_label(&ledger, "Master weights"), 4 * of(t) / 2);
     }
-    let found = estimate(&job(lora(r, Targets::ALL, false), layout(4, 1, 1, DataSharding::NOTHING), |_| {}));
+    let found = estimate(&job(
+        lora(r, Targets::ALL, false),
+        layout(4, 1, 1, DataSharding::NOTHING),
+        |_| {},
+    ));
     assert_eq!(found.parameters.trainable, of(1), "each adapter once");
     let frozen = of_label(&found.ledger, "Frozen weights");
     let full = estimate(&job(Tuning::FULL, layout(4, 1, 1, DataSharding::NOTHING), |_| {})).ledger;
@@ -145,8 +171,11 @@ fn each_matrix_is_whole_or_shared_as_its_layer_is() {
 #[test]
 fn what_is_kept_for_adapters_is_what_they_read() {
     let saved = |tuning, sp| {
-        let layout = ParallelLayout { sequence_parallel: sp, ..layout(2, 1, 1, DataSharding::NOTHING) };
-        let job = job(tuning, layout, |run| (run.recompute, run.micro_batch_size) = (Recompute::None, Some(1)));
+        let layout =
+            ParallelLayout { sequence_parallel: sp, ..layout(2, 1, 1, DataSharding::NOTHING) };
+        let job = job(tuning, layout, |run| {
+            (run.recompute, run.micro_batch_size) = (Recompute::None, Some(1))
+        });
         let ledger = headroom::estimator::stage_after_forward(&job, 0).expect("a stage");
         let activations = ledger.lines.iter().filter(|line| line.kind == MemoryKind::Activation);
         activations.flat_map(|line| &line.tensors).map(|tensor| tensor.bytes.0).sum::<u64>()
@@ -173,7 +202,9 @@ fn under_megatron_what_is_not_modelled_says_which_and_the_way_out() {
     let base = lora(8, Targets::ALL, true);
     let one = layout(1, 1, 2, support::zero1());
     let says = |job: &Job| blockers(job).iter().map(ToString::to_string).collect::<Vec<_>>();
-    let refused = |job: &Job, word: &str| assert!(says(job).iter().any(|says| says.contains(word)), "{word}: {:?}", says(job));
+    let refused = |job: &Job, word: &str| {
+        assert!(says(job).iter().any(|says| says.contains(word)), "{word}: {:?}", says(job))
+    };
     for layout in [one, layout(2, 2, 2, support::zero1()), layout(2, 1, 2, DataSharding::NOTHING)] {
         assert_eq!(says(&job(base, layout, |_| {})), Vec::<String>::new());
     }
@@ -197,12 +228,16 @@ fn under_megatron_what_is_not_modelled_says_which_and_the_way_out() {
             edit(run);
         })
     };
-    let two = |etp| ParallelLayout { expert_tensor_parallel_size: Some(degree(etp)), ..layout(2, 1, 2, support::zero1()) };
+    let two = |etp| ParallelLayout {
+        expert_tensor_parallel_size: Some(degree(etp)),
+        ..layout(2, 1, 2, support::zero1())
+    };
     assert_eq!(says(&mixture(two(1), &|_| {})), Vec::<String>::new());
     refused(&mixture(two(2), &|_| {}), "1 tensor-parallel rank for experts");
     refused(&mixture(two(1), &|run| run.megatron.moe_grouped_gemm = false), "moe_grouped_gemm");
     let latent = &catalog::model("deepseek-v3").expect("a model").config;
-    let latent = training_job(latent, one, |run| (run.stack, run.tuning) = (support::megatron(), base));
+    let latent =
+        training_job(latent, one, |run| (run.stack, run.tuning) = (support::megatron(), base));
     refused(&latent, "latent attention");
 }
 
@@ -211,7 +246,10 @@ fn under_megatron_what_is_not_modelled_says_which_and_the_way_out() {
 fn experts_have_a_pair_each() {
     let model = &catalog::model("qwen3-30b-a3b").expect("a model").config;
     let of = |ep: u64, targets| {
-        let layout = ParallelLayout { expert_model_parallel_size: degree(ep), ..layout(1, 1, 8, support::zero1()) };
+        let layout = ParallelLayout {
+            expert_model_parallel_size: degree(ep),
+            ..layout(1, 1, 8, support::zero1())
+        };
         let job = training_job(model, layout, |run| {
             (run.stack, run.tuning) = (support::megatron(), lora(8, targets, false));
             run.megatron.moe_grouped_gemm = true;

@@ -3,7 +3,12 @@
 //!
 //! Sequences and rows were recorded with PyTorch 2.15 on a pretended H100, see
 //! `data/cuda/README.md`; nothing is fitted to them.
-#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a failed expectation is a failed test")]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed expectation is a failed test"
+)]
 
 use crate::support;
 
@@ -11,7 +16,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use headroom::config::{AttentionKernel, Job, ParallelLayout, Recompute, Stack, TrainingPrecision};
-use headroom::estimator::{MemoryKind, NotReplayed, Sequence, TensorEvent, device_memory, estimate, measured, sequence};
+use headroom::estimator::{
+    MemoryKind, NotReplayed, Sequence, TensorEvent, device_memory, estimate, measured, sequence,
+};
 use headroom::optimizers::{Optimizer, OptimizerImplementation};
 use headroom::units::Bytes;
 use serde_json::{Value, json};
@@ -24,7 +31,13 @@ pub(super) fn number(value: &Value) -> u64 {
 fn whole(config: &Value) -> String {
     let mut config = config.clone();
     if config["model_type"] == "gpt2" {
-        for (key, value) in [("n_embd", 768), ("n_layer", 12), ("n_head", 12), ("n_positions", 1024), ("vocab_size", 50_257)] {
+        for (key, value) in [
+            ("n_embd", 768),
+            ("n_layer", 12),
+            ("n_head", 12),
+            ("n_positions", 1024),
+            ("vocab_size", 50_257),
+        ] {
             if config.get(key).is_none() {
                 config[key] = json!(value);
             }
@@ -34,7 +47,8 @@ fn whole(config: &Value) -> String {
 }
 
 pub(super) fn job_of(row: &Value) -> Job {
-    let config = headroom::import::config_json(&whole(&row["config"])).expect("a known model").config;
+    let config =
+        headroom::import::config_json(&whole(&row["config"])).expect("a known model").config;
     let of = &row["run"];
     support::training_job(&config, ParallelLayout::SINGLE, |run| {
         let micro_batch_size = number(&of["micro_batch_size"]);
@@ -47,7 +61,8 @@ pub(super) fn job_of(row: &Value) -> Job {
             Some("amp_bf16") => TrainingPrecision::AmpBf16,
             other => panic!("the precision {other:?}"),
         };
-        run.optimizer = of["optimizer"].as_str().and_then(Optimizer::of_name).expect("an optimizer");
+        run.optimizer =
+            of["optimizer"].as_str().and_then(Optimizer::of_name).expect("an optimizer");
         run.optimizer_implementation = match of["optimizer_implementation"].as_str() {
             Some("for_loop") => OptimizerImplementation::ForLoop,
             Some("foreach") => OptimizerImplementation::Foreach,
@@ -56,7 +71,11 @@ pub(super) fn job_of(row: &Value) -> Job {
         };
         run.zero_grad_to_none = of["zero_grad"] != "to_zero";
         run.stack = of["kernels"].as_str().and_then(Stack::named).expect("a stack");
-        run.attention = if of["attention"] == "eager" { AttentionKernel::Standard } else { AttentionKernel::Flash };
+        run.attention = if of["attention"] == "eager" {
+            AttentionKernel::Standard
+        } else {
+            AttentionKernel::Flash
+        };
         run.recompute = if of["recompute"] == "full" { Recompute::Full } else { Recompute::None };
         run.library.made_on_gpu = of["build"] == "device";
         run.library.cublas_workspace_cache = of["cublas_workspace_cache"] == true;
@@ -113,7 +132,10 @@ fn recorded(trace: &Value) -> Vec<(String, Vec<Happens>)> {
             Some("f") => part.push((tensor(), None)),
             // Forward and its backward are compared as one part.
             Some("m") if event[1].as_str().is_some_and(|mark| mark.ends_with("forward")) => {}
-            Some("m") => parts.push((event[1].as_str().unwrap_or_default().to_owned(), std::mem::take(&mut part))),
+            Some("m") => parts.push((
+                event[1].as_str().unwrap_or_default().to_owned(),
+                std::mem::take(&mut part),
+            )),
             _ => {}
         }
     }
@@ -126,7 +148,9 @@ fn played(sequence: &Sequence, like: &[(String, Vec<Happens>)]) -> Vec<Vec<Happe
     let mut further = false;
     let mut stepped = false;
     let happens = |event: &TensorEvent| match *event {
-        TensorEvent::Taken { tensor, bytes, op, name, .. } => Some((tensor, Some((bytes, format!("{op}: {name}"))))),
+        TensorEvent::Taken { tensor, bytes, op, name, .. } => {
+            Some((tensor, Some((bytes, format!("{op}: {name}")))))
+        }
         TensorEvent::Freed { tensor, .. } => Some((tensor, None)),
         TensorEvent::CacheEmptied => None,
     };
@@ -135,20 +159,30 @@ fn played(sequence: &Sequence, like: &[(String, Vec<Happens>)]) -> Vec<Vec<Happe
             return sequence.build.clone();
         }
         if name.ends_with("optimizer") {
-            let states = if std::mem::replace(&mut stepped, true) { Vec::new() } else { sequence.states.clone() };
+            let states = if std::mem::replace(&mut stepped, true) {
+                Vec::new()
+            } else {
+                sequence.states.clone()
+            };
             further = false;
             return [states, sequence.step.clone()].concat();
         }
         let further = std::mem::replace(&mut further, true);
-        if further { sequence.further_micro_batch.clone() } else { sequence.first_micro_batch.clone() }
+        if further {
+            sequence.further_micro_batch.clone()
+        } else {
+            sequence.first_micro_batch.clone()
+        }
     };
     like.iter().map(|like| part(like).iter().filter_map(happens).collect()).collect()
 }
 
 fn traces(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-    let files = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
-    let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "gz")).collect();
+    let files =
+        std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let mut files: Vec<_> =
+        files.filter(|path| path.extension().is_some_and(|end| end == "gz")).collect();
     files.sort();
     files
 }
@@ -159,7 +193,8 @@ fn is_played_as_recorded(path: &Path) {
     let file = flate2::read::GzDecoder::new(std::fs::File::open(path).expect("a file"));
     let trace: Value = serde_json::from_reader(std::io::BufReader::new(file)).expect("JSON");
     let recorded = recorded(&trace);
-    let played = steps(&played(&sequence(&job_of(&trace)).expect("a step that is played"), &recorded));
+    let played =
+        steps(&played(&sequence(&job_of(&trace)).expect("a step that is played"), &recorded));
     let theirs = steps(&recorded.iter().map(|(_, events)| events.clone()).collect::<Vec<_>>());
     let mut compared = 0;
     for (((name, _), mut theirs), ours) in recorded.iter().zip(theirs).zip(played).skip(1) {
@@ -168,10 +203,15 @@ fn is_played_as_recorded(path: &Path) {
             // model's construction.
             theirs.remove(0);
         }
-        let differs = theirs.iter().zip(&ours).position(|(theirs, ours)| theirs.bytes != ours.bytes);
+        let differs =
+            theirs.iter().zip(&ours).position(|(theirs, ours)| theirs.bytes != ours.bytes);
         if let Some(at) = differs {
             let Step { bytes, words } = &ours[at];
-            panic!("{}, {name}, {at}: {bytes} ({words}) where PyTorch has {}", path.display(), theirs[at].bytes);
+            panic!(
+                "{}, {name}, {at}: {bytes} ({words}) where PyTorch has {}",
+                path.display(),
+                theirs[at].bytes
+            );
         }
         assert_eq!(theirs.len(), ours.len(), "{}, {name}", path.display());
         compared += ours.len();
@@ -181,7 +221,8 @@ fn is_played_as_recorded(path: &Path) {
 
 #[test]
 fn a_step_takes_and_frees_what_pytorch_does_in_order() {
-    let files: Vec<_> = [traces("tests/data/allocator/traces"), traces("tests/data/cuda/traces")].concat();
+    let files: Vec<_> =
+        [traces("tests/data/allocator/traces"), traces("tests/data/cuda/traces")].concat();
     assert_eq!(files.len(), 12 + 15);
     for path in &files {
         is_played_as_recorded(path);
@@ -190,15 +231,24 @@ fn a_step_takes_and_frees_what_pytorch_does_in_order() {
 
 #[test]
 fn what_is_asked_for_at_the_peak_is_met_to_the_byte() {
-    let rows: Vec<Value> =
-        include_str!("../../data/cuda/cuda.jsonl").lines().map(|line| serde_json::from_str(line).expect("a row")).collect();
+    let rows: Vec<Value> = include_str!("../../data/cuda/cuda.jsonl")
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a row"))
+        .collect();
     let mut met = 0;
     // A row that ran out of memory has no whole step.
     for row in rows.iter().filter(|row| row["measured"].get("out_of_memory").is_none()) {
-        let last = row["measured"]["steps"].as_array().and_then(|steps| steps.last()).expect("a step");
-        let (after_forward, peak) = measured(&job_of(row)).expect("a training job of played kernels");
+        let last =
+            row["measured"]["steps"].as_array().and_then(|steps| steps.last()).expect("a step");
+        let (after_forward, peak) =
+            measured(&job_of(row)).expect("a training job of played kernels");
         let total = |kinds: [Bytes; 7]| kinds.into_iter().sum::<Bytes>().0;
-        assert_eq!(total(after_forward), number(&last["after_forward_requested"]), "after forward, {}", row["id"]);
+        assert_eq!(
+            total(after_forward),
+            number(&last["after_forward_requested"]),
+            "after forward, {}",
+            row["id"]
+        );
         assert_eq!(total(peak), number(&last["requested_peak"]), "peak, {}", row["id"]);
         met += 1;
     }
@@ -240,12 +290,17 @@ fn ledger_and_replay_count_the_same() {
     ] {
         let job = headroom::scenario::codec::decode(link).scenario.resolve().expect("a job");
         let counted = estimate(&job);
-        let reserve = counted.ledger.lines.iter().find(|line| line.label == "Fragmentation reserve");
-        let ledger = counted.total().saturating_sub(reserve.map_or(Bytes::ZERO, |line| line.bytes)).as_f64();
+        let reserve =
+            counted.ledger.lines.iter().find(|line| line.label == "Fragmentation reserve");
+        let ledger =
+            counted.total().saturating_sub(reserve.map_or(Bytes::ZERO, |line| line.bytes)).as_f64();
         let memory = device_memory(&job.with_memory(Bytes(1 << 50))).expect("a replay");
         let outside = memory.in_use.saturating_sub(memory.reserved);
         let replayed = (memory.allocated + outside).as_f64();
-        assert!((replayed / ledger - 1.0).abs() < 0.02, "{link}: {replayed} in the replay, {ledger} in the ledger");
+        assert!(
+            (replayed / ledger - 1.0).abs() < 0.02,
+            "{link}: {replayed} in the replay, {ledger} in the ledger"
+        );
     }
 }
 

@@ -3,11 +3,12 @@
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use headroom::config::{
-    Evaluation, Job, Loss, Method, Objective, OptimizerImplementation, ParallelLayout, Stack, Targets, TrainingPrecision,
-    TrainingRun, Tuning,
+    Evaluation, Job, Loss, Method, Objective, OptimizerImplementation, ParallelLayout, Stack,
+    Targets, TrainingPrecision, TrainingRun, Tuning,
 };
 use headroom::estimator::{
-    DeviceMemory, MemoryKind, Phase, blockers, device_memory, device_memory_under, estimate, memory_by_kind, memory_of_each,
+    DeviceMemory, MemoryKind, Phase, blockers, device_memory, device_memory_under, estimate,
+    memory_by_kind, memory_of_each,
 };
 use headroom::hardware::allocator::Settings;
 use headroom::scenario::codec::decode;
@@ -33,7 +34,11 @@ fn of_row(row: &Value, edit: impl FnOnce(&mut TrainingRun, &mut ParallelLayout))
         _ => "none",
     };
     job(row, sharding, |run, layout| {
-        run.precision = if row["run"]["precision"] == "bf16" { TrainingPrecision::Bf16Pure } else { TrainingPrecision::AmpBf16 };
+        run.precision = if row["run"]["precision"] == "bf16" {
+            TrainingPrecision::Bf16Pure
+        } else {
+            TrainingPrecision::AmpBf16
+        };
         run.optimizer_implementation = OptimizerImplementation::Fused;
         if flags["liger"] == true {
             run.stack = Stack::named("liger").expect("a stack");
@@ -41,10 +46,12 @@ fn of_row(row: &Value, edit: impl FnOnce(&mut TrainingRun, &mut ParallelLayout))
         if let Some(r) = flags["lora"]["r"].as_u64() {
             let adapter_dtype = Some(DType::Fp32);
             let (method, target_modules) = (Method::Lora, Targets::ALL);
-            run.tuning = Tuning { method, r, target_modules, adapter_dtype, autocast: true, ..Tuning::FULL };
+            run.tuning =
+                Tuning { method, r, target_modules, adapter_dtype, autocast: true, ..Tuning::FULL };
         }
         let batch_size = flags["eval"]["batch"].as_u64().expect("a batch");
-        run.evaluation = Some(Evaluation { batch_size, writes_logits: flags["eval"]["logits"] == true });
+        run.evaluation =
+            Some(Evaluation { batch_size, writes_logits: flags["eval"]["logits"] == true });
         if sharding != "none" {
             (run.precision, layout.reduce_in_fp32) = (TrainingPrecision::Bf16Mixed, false);
         }
@@ -55,7 +62,8 @@ fn of_row(row: &Value, edit: impl FnOnce(&mut TrainingRun, &mut ParallelLayout))
 /// The higher of the row's two measured peaks: over its steps, and over its evaluations.
 fn measured(row: &Value, kind: &str) -> u64 {
     let number = |pointer: String| row.pointer(&pointer).and_then(Value::as_u64).expect("a number");
-    number(format!("/measured/peak_{kind}")).max(number(format!("/measured/evaluation/{kind}_peak")))
+    number(format!("/measured/peak_{kind}"))
+        .max(number(format!("/measured/evaluation/{kind}_peak")))
 }
 
 /// The replay under the row's setting of the allocator.
@@ -81,7 +89,10 @@ fn is_near(id: &str, one_in: [u64; 3]) {
     let found = [(ours.allocated, "allocated"), (ours.reserved, "reserved"), (ledger, "requested")];
     for ((Bytes(ours), kind), one_in) in found.into_iter().zip(one_in) {
         let measured = measured(&row, kind);
-        assert!(ours.abs_diff(measured) <= measured / one_in, "{id}: {ours} {kind} against {measured}");
+        assert!(
+            ours.abs_diff(measured) <= measured / one_in,
+            "{id}: {ours} {kind} against {measured}"
+        );
     }
     assert_eq!(estimate(&job).total(), ledger, "{id}: lines add up");
 }
@@ -119,7 +130,8 @@ fn under_liger_logits_are_written_where_nobody_asks_to_leave_them_out() {
     is_met("eval-liger-8", 10_000);
     let total = |writes_logits| {
         let job = of_row(&row("eval-liger-logits-8"), |run, _| {
-            run.evaluation = run.evaluation.map(|evaluation| Evaluation { writes_logits, ..evaluation });
+            run.evaluation =
+                run.evaluation.map(|evaluation| Evaluation { writes_logits, ..evaluation });
         });
         device_memory(&job).expect("a known order").allocated
     };
@@ -133,7 +145,10 @@ fn the_highest_moment_may_be_that_of_an_evaluation() {
     assert_eq!(estimated.peak_moment, "during evaluation");
     let timeline = estimated.timeline.expect("a timeline");
     assert_eq!(timeline.stretches[timeline.peak].phase, Phase::Evaluation);
-    assert!(estimated.ledger.lines.iter().all(|line| line.kind != MemoryKind::Gradient), "gradients are gone");
+    assert!(
+        estimated.ledger.lines.iter().all(|line| line.kind != MemoryKind::Gradient),
+        "gradients are gone"
+    );
     let low = of_row(&row("eval-eager-1"), |_, _| {});
     let estimated = estimate(&low);
     assert_ne!(estimated.peak_moment, "during evaluation");
@@ -146,16 +161,27 @@ fn the_highest_moment_may_be_that_of_an_evaluation() {
 fn an_evaluation_is_refused_where_it_is_not_modelled() {
     let refused = |sharding: &str, edit: &dyn Fn(&mut TrainingRun, &mut ParallelLayout)| {
         let job = of_row(&row("eval-ddp"), |run, layout| {
-            *layout = support::layout(1, 1, 2, headroom::config::DataSharding::named(sharding).expect("a sharding"));
+            *layout = support::layout(
+                1,
+                1,
+                2,
+                headroom::config::DataSharding::named(sharding).expect("a sharding"),
+            );
             edit(run, layout);
         });
-        blockers(&job).iter().any(|blocker| blocker.to_string().contains("Evaluations between steps"))
+        blockers(&job)
+            .iter()
+            .any(|blocker| blocker.to_string().contains("Evaluations between steps"))
     };
     assert!(!refused("none", &|_, _| {}));
     assert!(!refused("3", &|run, _| run.evaluation = None));
     assert!(!refused("3", &|_, _| {}));
-    let adapters = Tuning { method: Method::Lora, r: 8, target_modules: Targets::ALL, ..Tuning::FULL };
-    assert!(refused("3", &|run, _| run.tuning = adapters), "nobody knows in which order frozen weights are gathered");
+    let adapters =
+        Tuning { method: Method::Lora, r: 8, target_modules: Targets::ALL, ..Tuning::FULL };
+    assert!(
+        refused("3", &|run, _| run.tuning = adapters),
+        "nobody knows in which order frozen weights are gathered"
+    );
     assert!(refused("fsdp", &|run, _| run.precision = TrainingPrecision::FsdpMixed));
     assert!(refused("none", &|run, _| run.stack = Stack::DEFAULT));
     assert!(refused("none", &|run, _| run.loss = Loss::Trl));

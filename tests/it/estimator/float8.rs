@@ -3,8 +3,8 @@
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use headroom::config::{
-    DataSharding, Float8, Float8Recipe, Job, Narrow, OptimizerImplementation, ParallelLayout, ProductFormat, Recompute, Stack,
-    TrainingRun,
+    DataSharding, Float8, Float8Recipe, Job, Narrow, OptimizerImplementation, ParallelLayout,
+    ProductFormat, Recompute, Stack, TrainingRun,
 };
 use headroom::estimator::{Blocker, blockers, device_memory};
 use headroom::scenario::codec::decode;
@@ -24,7 +24,9 @@ fn rows() -> Vec<Value> {
 fn of(row: &Value, edit: impl FnOnce(&mut TrainingRun, &mut ParallelLayout)) -> Job {
     let flag = |name: &str| row["flags"][name].as_bool().unwrap_or(false);
     job(row, "fsdp", |run, layout| {
-        run.stack = Stack::named(&row["framework"].as_str().expect("a framework").replace('_', "-")).expect("a stack");
+        run.stack =
+            Stack::named(&row["framework"].as_str().expect("a framework").replace('_', "-"))
+                .expect("a stack");
         run.optimizer_implementation = OptimizerImplementation::Fused;
         run.compile = flag("compile");
         let recipe = match row["flags"]["float8"].as_str() {
@@ -43,10 +45,12 @@ fn as_it_is(_: &mut TrainingRun, _: &mut ParallelLayout) {}
 /// Relative errors of our allocated and reserved memory against the row's measurements.
 fn errors(row: &Value) -> [f64; 2] {
     let memory = device_memory(&of(row, as_it_is)).expect("a known order");
-    [("peak_allocated", memory.allocated.0), ("peak_reserved", memory.reserved.0)].map(|(figure, ours)| {
-        let measured = row["measured"][figure].as_f64().expect("a figure");
-        (support::float(ours) - measured).abs() / measured
-    })
+    [("peak_allocated", memory.allocated.0), ("peak_reserved", memory.reserved.0)].map(
+        |(figure, ours)| {
+            let measured = row["measured"][figure].as_f64().expect("a figure");
+            (support::float(ours) - measured).abs() / measured
+        },
+    )
 }
 
 fn median(mut errors: Vec<f64>) -> f64 {
@@ -56,7 +60,8 @@ fn median(mut errors: Vec<f64>) -> f64 {
 
 /// The rows that the engine does not refuse; all of them are compared.
 fn expressed() -> Vec<Value> {
-    let rows: Vec<_> = rows().into_iter().filter(|row| blockers(&of(row, as_it_is)).is_empty()).collect();
+    let rows: Vec<_> =
+        rows().into_iter().filter(|row| blockers(&of(row, as_it_is)).is_empty()).collect();
     assert!(rows.len() >= 20, "{} rows", rows.len());
     rows
 }
@@ -83,14 +88,19 @@ fn compiled_casts_take_about_what_pytorch_measured() {
         let of_figure: Vec<f64> = errors.iter().map(|row| row[figure]).collect();
         let largest = of_figure.iter().copied().fold(0.0, f64::max);
         let median = median(of_figure);
-        assert!(median <= bars[0] && largest <= bars[1], "{figure}: median {median}, largest {largest}");
+        assert!(
+            median <= bars[0] && largest <= bars[1],
+            "{figure}: median {median}, largest {largest}"
+        );
     }
 }
 
 /// The row of that framework with that recomputation and exactly those flags.
 fn row_of(framework: &str, recompute: &str, flags: &[&str]) -> Value {
-    let has = |row: &Value, flag: &str| row["flags"][flag] == true || row["flags"]["float8"] == flag;
-    let asked = ["compile", "fsdp_float8_all_gather", "tensorwise", "rowwise", "rowwise_with_gw_hp"];
+    let has =
+        |row: &Value, flag: &str| row["flags"][flag] == true || row["flags"]["float8"] == flag;
+    let asked =
+        ["compile", "fsdp_float8_all_gather", "tensorwise", "rowwise", "rowwise_with_gw_hp"];
     let found = rows().into_iter().find(|row| {
         row["framework"] == framework
             && row["run"]["recompute"] == recompute
@@ -119,17 +129,25 @@ fn a_compiler_keeps_no_input_that_is_only_cast() {
 fn weights_gathered_in_float8_are_half_as_large() {
     let row = row_of("torchtitan_2025", "none", &["tensorwise", "fsdp_float8_all_gather"]);
     let allocated = |edit: &dyn Fn(&mut TrainingRun, &mut ParallelLayout)| {
-        device_memory(&of(&row, |run, layout| edit(run, layout))).expect("a known order").allocated.0
+        device_memory(&of(&row, |run, layout| edit(run, layout)))
+            .expect("a known order")
+            .allocated
+            .0
     };
-    let gathers = |gathers: bool| move |run: &mut TrainingRun, _: &mut ParallelLayout| run.float8.gathers = gathers;
+    let gathers = |gathers: bool| {
+        move |run: &mut TrainingRun, _: &mut ParallelLayout| run.float8.gathers = gathers
+    };
     assert!(allocated(&gathers(true)) < allocated(&gathers(false)));
     let rowwise = |gathers: bool| {
-        move |run: &mut TrainingRun, _: &mut ParallelLayout| run.float8 = Float8 { recipe: Float8Recipe::Rowwise, gathers }
+        move |run: &mut TrainingRun, _: &mut ParallelLayout| {
+            run.float8 = Float8 { recipe: Float8Recipe::Rowwise, gathers }
+        }
     };
     assert_eq!(allocated(&rowwise(true)), allocated(&rowwise(false)));
     let replicated = |gathers: bool| {
         move |run: &mut TrainingRun, layout: &mut ParallelLayout| {
-            (run.float8.gathers, layout.sharding) = (gathers, DataSharding::named("none").expect("a sharding"));
+            (run.float8.gathers, layout.sharding) =
+                (gathers, DataSharding::named("none").expect("a sharding"));
         }
     };
     assert_eq!(allocated(&replicated(true)), allocated(&replicated(false)));
@@ -141,7 +159,8 @@ fn other_layers_stay_as_they_are() {
     let casts = Float8 { recipe: Float8Recipe::Rowwise, gathers: false };
     assert!(casts.casts(4096, 14_336) && !casts.casts(4096, 14_344) && !casts.casts(4088, 14_336));
     assert!(!Float8::OFF.casts(4096, 14_336));
-    let uneven = rows().into_iter().find(|row| row["config"]["intermediate_size"] == 3400).expect("a row");
+    let uneven =
+        rows().into_iter().find(|row| row["config"]["intermediate_size"] == 3400).expect("a row");
     let [allocated, _] = errors(&uneven);
     assert!(allocated <= 0.0005, "{allocated}");
 }
@@ -150,17 +169,23 @@ fn other_layers_stay_as_they_are() {
 #[test]
 fn other_stacks_and_recipes_are_refused() {
     let row = row_of("torchtitan", "none", &["rowwise"]);
-    let refused = |edit: &dyn Fn(&mut TrainingRun)| match blockers(&of(&row, |run, _| edit(run))).as_slice() {
+    let refused = |edit: &dyn Fn(&mut TrainingRun)| match blockers(&of(&row, |run, _| edit(run)))
+        .as_slice()
+    {
         [] => String::new(),
         [Blocker::Framework(rule)] => rule.says.to_owned(),
         several => format!("{several:?}"),
     };
     assert_eq!(refused(&|_| ()), "");
-    assert!(refused(&|run| run.float8.recipe = Float8Recipe::Tensorwise).contains("rowwise and rowwise_with_gw_hp alone"));
+    assert!(
+        refused(&|run| run.float8.recipe = Float8Recipe::Tensorwise)
+            .contains("rowwise and rowwise_with_gw_hp alone")
+    );
     assert!(refused(&|run| run.stack = support::eager()).contains("as torchtitan runs them"));
     let gathered = |run: &mut TrainingRun| {
         run.stack = Stack::named("torchtitan-2025").expect("a stack");
-        (run.compile, run.float8) = (true, Float8 { recipe: Float8Recipe::Tensorwise, gathers: true });
+        (run.compile, run.float8) =
+            (true, Float8 { recipe: Float8Recipe::Tensorwise, gathers: true });
     };
     assert!(refused(&gathered).contains("gathered in float8"));
     assert_eq!(refused(&|run| (gathered(run), run.recompute = Recompute::Full).0), "");

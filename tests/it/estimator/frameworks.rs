@@ -5,10 +5,12 @@
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    AttentionKernel, DataSharding, GradientDType, Job, Loss, OptimizerImplementation, OverlapComm, ParallelLayout, Recompute,
-    Run, Stack, TrainingPrecision, TrainingRun,
+    AttentionKernel, DataSharding, GradientDType, Job, Loss, OptimizerImplementation, OverlapComm,
+    ParallelLayout, Recompute, Run, Stack, TrainingPrecision, TrainingRun,
 };
-use headroom::estimator::{Blocker, blockers, device_memory, estimate, memory_by_kind, memory_of_each};
+use headroom::estimator::{
+    Blocker, blockers, device_memory, estimate, memory_by_kind, memory_of_each,
+};
 use headroom::units::Bytes;
 use serde_json::Value;
 
@@ -16,16 +18,22 @@ use crate::support;
 
 /// The row of that id.
 pub(super) fn row(id: &str) -> Value {
-    let rows =
-        include_str!("../../data/cuda/frameworks.jsonl").lines().chain(include_str!("../../data/cuda/losses.jsonl").lines());
+    let rows = include_str!("../../data/cuda/frameworks.jsonl")
+        .lines()
+        .chain(include_str!("../../data/cuda/losses.jsonl").lines());
     let rows = rows.map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     rows.into_iter().find(|row| row["id"] == id).expect("the row is there")
 }
 
 /// The job of a row, whose settings of the framework `edit` adds.
-pub(super) fn job(row: &Value, sharding: &str, edit: impl FnOnce(&mut TrainingRun, &mut ParallelLayout)) -> Job {
+pub(super) fn job(
+    row: &Value,
+    sharding: &str,
+    edit: impl FnOnce(&mut TrainingRun, &mut ParallelLayout),
+) -> Job {
     let number = |pointer: &str| row.pointer(pointer).and_then(Value::as_u64);
-    let model = headroom::import::config_json(&row["config"].to_string()).expect("a known model").config;
+    let model =
+        headroom::import::config_json(&row["config"].to_string()).expect("a known model").config;
     let ranks = number("/parallel/size").expect("ranks");
     let mut layout = ParallelLayout {
         data_parallel_size: NonZeroU64::new(ranks).expect("ranks"),
@@ -36,7 +44,9 @@ pub(super) fn job(row: &Value, sharding: &str, edit: impl FnOnce(&mut TrainingRu
     let mut run = TrainingRun {
         seq_length: number("/run/seq_length").expect("a length"),
         micro_batch_size: Some(micro_batch),
-        global_batch_size: micro_batch * ranks * number("/run/gradient_accumulation_steps").unwrap_or(1),
+        global_batch_size: micro_batch
+            * ranks
+            * number("/run/gradient_accumulation_steps").unwrap_or(1),
         attention: AttentionKernel::Flash,
         stack: support::eager(),
         precision: TrainingPrecision::FsdpMixed,
@@ -49,7 +59,8 @@ pub(super) fn job(row: &Value, sharding: &str, edit: impl FnOnce(&mut TrainingRu
         ..TrainingRun::plain()
     };
     edit(&mut run, &mut layout);
-    Job::new(model, Run::Training(run), layout, support::cluster(Bytes(85_000_000_000))).expect("a valid job")
+    Job::new(model, Run::Training(run), layout, support::cluster(Bytes(85_000_000_000)))
+        .expect("a valid job")
 }
 
 /// Fails unless the allocated peak is the row's to one in 10,000, which leaves room for the
@@ -61,7 +72,12 @@ fn is_met(id: &str, sharding: &str, edit: impl FnOnce(&mut TrainingRun, &mut Par
 
 /// Fails where the allocated peak is further than 1/`one_in` from the row's.
 #[track_caller]
-pub(super) fn is_near(id: &str, sharding: &str, one_in: u64, edit: impl FnOnce(&mut TrainingRun, &mut ParallelLayout)) {
+pub(super) fn is_near(
+    id: &str,
+    sharding: &str,
+    one_in: u64,
+    edit: impl FnOnce(&mut TrainingRun, &mut ParallelLayout),
+) {
     let row = row(id);
     let ours = device_memory(&job(&row, sharding, edit)).expect("a known order").allocated.0;
     let measured = row["measured"]["peak_allocated"].as_u64().expect("a peak");
@@ -70,18 +86,22 @@ pub(super) fn is_near(id: &str, sharding: &str, one_in: u64, edit: impl FnOnce(&
 
 #[test]
 fn fsdp1_takes_what_pytorch_measured() {
-    let in_16_bits = |_: &mut TrainingRun, layout: &mut ParallelLayout| layout.reduce_in_fp32 = false;
+    let in_16_bits =
+        |_: &mut TrainingRun, layout: &mut ParallelLayout| layout.reduce_in_fp32 = false;
     is_met("c6a5c3d7ba", "fsdp1", in_16_bits);
     is_met("05fb6dbaab", "fsdp1", |_, layout| layout.reduce_in_fp32 = true);
     is_met("c9bb16556c", "fsdp1", in_16_bits);
-    is_met("11ac82b022", "fsdp1", |_, layout| (layout.reduce_in_fp32, layout.reshard_after_forward) = (false, false));
+    is_met("11ac82b022", "fsdp1", |_, layout| {
+        (layout.reduce_in_fp32, layout.reshard_after_forward) = (false, false)
+    });
     is_met("5bc7c326f4", "fsdp1", in_16_bits);
     // This run gathers no weights ahead in backward.
     is_met("5613b8a54f", "fsdp1", |run, layout| {
         (layout.reduce_in_fp32, run.overlap.prefetch_backward) = (false, false);
     });
     is_met("b8a7b27027", "fsdp1", |run, layout| {
-        (run.precision, run.optimizer_implementation) = (TrainingPrecision::Bf16Pure, OptimizerImplementation::Fused);
+        (run.precision, run.optimizer_implementation) =
+            (TrainingPrecision::Bf16Pure, OptimizerImplementation::Fused);
         layout.reduce_in_fp32 = false;
     });
 }
@@ -160,7 +180,11 @@ fn fsdp1_may_be_one_unit() {
     assert!(total(false) > total(true) + Bytes(weights.0 / 2), "most weights are gathered in vain");
     // The ledger's total is the peak that the replay's allocator is asked for.
     let measured = row["measured"]["peak_requested"].as_u64().expect("a peak");
-    assert!(total(false).0.abs_diff(measured) < measured / 1_000, "{} against {measured}", total(false).0);
+    assert!(
+        total(false).0.abs_diff(measured) < measured / 1_000,
+        "{} against {measured}",
+        total(false).0
+    );
 }
 
 /// FlashAttention runs in 16 bits only. In fp32 PyTorch takes the memory-efficient kernel, which
@@ -174,7 +198,9 @@ fn in_fp32_attention_is_the_memory_efficient_kernel() {
 
 #[test]
 fn gradients_that_are_reduced_once_add_up_unreduced() {
-    is_met("7f0cdbc885", "fsdp1", |_, layout| (layout.reduce_in_fp32, layout.reduce_once) = (false, true));
+    is_met("7f0cdbc885", "fsdp1", |_, layout| {
+        (layout.reduce_in_fp32, layout.reduce_once) = (false, true)
+    });
     is_met("d00e4b6e77", "fsdp", |_, layout| layout.reduce_once = true);
 }
 
@@ -247,15 +273,24 @@ fn compiled_blocks_of_any_size_take_what_pytorch_measured() {
     let mut errors: Vec<f64> = Vec::new();
     for line in text.lines() {
         let row: Value = serde_json::from_str(line).expect("JSON");
-        let job = job(&row, "fsdp", |run, _| compiled(run, row["framework"].as_str().expect("a framework")));
+        let job = job(&row, "fsdp", |run, _| {
+            compiled(run, row["framework"].as_str().expect("a framework"))
+        });
         let ours = device_memory(&job).expect("a known order").allocated.0;
         let measured = row["measured"]["peak_allocated"].as_u64().expect("a peak");
-        assert!(ours.abs_diff(measured) <= measured / 100, "{}: {ours} against {measured}", row["id"]);
+        assert!(
+            ours.abs_diff(measured) <= measured / 100,
+            "{}: {ours} against {measured}",
+            row["id"]
+        );
         #[expect(clippy::cast_precision_loss, reason = "for a median")]
         errors.push(ours.abs_diff(measured) as f64 / measured as f64);
     }
     errors.sort_by(f64::total_cmp);
-    assert!(errors.len() == 38 && errors[errors.len() / 2] <= 0.0005 && errors[34] <= 0.005, "{errors:?}");
+    assert!(
+        errors.len() == 38 && errors[errors.len() / 2] <= 0.0005 && errors[34] <= 0.005,
+        "{errors:?}"
+    );
 }
 
 /// Stacks whose compiled step has not been compared with PyTorch are refused. Where both are known,
@@ -264,10 +299,17 @@ fn compiled_blocks_of_any_size_take_what_pytorch_measured() {
 fn compiling_is_torchtitans_and_torchtunes() {
     let row = row("f4c00c6bf3");
     let says = forbidden(&job(&row, "fsdp", |run, _| run.compile = true));
-    assert!(says.iter().any(|says| says.contains("torch.compile is modelled for torchtitan and torchtune alone")), "{says:?}");
+    assert!(
+        says.iter()
+            .any(|says| says
+                .contains("torch.compile is modelled for torchtitan and torchtune alone")),
+        "{says:?}"
+    );
     for recompute in [Recompute::None, Recompute::Selective, Recompute::Full] {
         let of = |compile| {
-            let job = job(&row, "fsdp", |run, _| (run.stack, run.compile, run.recompute) = (torchtitan(), compile, recompute));
+            let job = job(&row, "fsdp", |run, _| {
+                (run.stack, run.compile, run.recompute) = (torchtitan(), compile, recompute)
+            });
             assert_eq!(forbidden(&job), Vec::<String>::new());
             device_memory(&job).expect("a known order").allocated
         };
@@ -281,7 +323,11 @@ fn compiling_is_torchtitans_and_torchtunes() {
 fn torchtitan_recomputes_every_second_product() {
     let row = row("f4c00c6bf3");
     let of = |recompute| {
-        estimate(&job(&row, "fsdp", |run, _| (run.stack, run.recompute) = (torchtitan(), recompute))).compute.expect("a training")
+        estimate(&job(&row, "fsdp", |run, _| {
+            (run.stack, run.recompute) = (torchtitan(), recompute)
+        }))
+        .compute
+        .expect("a training")
     };
     let [none, selective, full] = [Recompute::None, Recompute::Selective, Recompute::Full].map(of);
     let (layers, h, inner, tokens) = (32.0, 4096.0, 14_336.0, 8192.0 * 8.0);
@@ -308,12 +354,17 @@ fn many_numbers_of_ranks_are_as_each_by_itself() {
                     job(&row, sharding, |run, layout| {
                         layout.data_parallel_size = NonZeroU64::new(ranks).expect("ranks");
                         layout.reduce_once = reduce_once;
-                        (run.stack, run.optimizer_implementation, run.global_batch_size) = (stack, implementation, 2 * ranks);
+                        (run.stack, run.optimizer_implementation, run.global_batch_size) =
+                            (stack, implementation, 2 * ranks);
                     })
                 })
                 .into();
             let alone: Vec<_> = jobs.iter().map(memory_by_kind).collect();
-            assert_eq!(memory_of_each(&jobs).collect::<Vec<_>>(), alone, "{sharding} {stack:?} {implementation:?} {reduce_once}");
+            assert_eq!(
+                memory_of_each(&jobs).collect::<Vec<_>>(),
+                alone,
+                "{sharding} {stack:?} {implementation:?} {reduce_once}"
+            );
         }
     }
 }
@@ -351,11 +402,19 @@ fn forbidden(job: &Job) -> Vec<String> {
 #[test]
 fn what_fsdp1_and_torchtitan_do_not_run_is_refused() {
     let row = row("f4c00c6bf3");
-    assert_eq!(forbidden(&job(&row, "fsdp", |run, _| run.stack = torchtitan())), Vec::<String>::new());
+    assert_eq!(
+        forbidden(&job(&row, "fsdp", |run, _| run.stack = torchtitan())),
+        Vec::<String>::new()
+    );
     let megatron = job(&row, "fsdp1", |run, _| {
-        (run.stack, run.precision) = (Stack::named("megatron").expect("a stack"), TrainingPrecision::Bf16Mixed);
+        (run.stack, run.precision) =
+            (Stack::named("megatron").expect("a stack"), TrainingPrecision::Bf16Mixed);
     });
-    assert!(forbidden(&megatron).iter().any(|says| says.contains("does not know PyTorch's FSDP1")), "{:?}", forbidden(&megatron));
+    assert!(
+        forbidden(&megatron).iter().any(|says| says.contains("does not know PyTorch's FSDP1")),
+        "{:?}",
+        forbidden(&megatron)
+    );
     let tied = self::row("c6a5c3d7ba");
     let tied = forbidden(&job(&tied, "fsdp", |run, _| run.stack = torchtitan()));
     assert!(tied.iter().any(|says| says.contains("models of Llama's kind")), "{tied:?}");
@@ -370,7 +429,12 @@ fn what_fsdp1_and_torchtitan_do_not_run_is_refused() {
 /// Fails unless reserved memory is within `parts` ten-thousandths of the row's, and allocated
 /// memory within one.
 #[track_caller]
-fn is_reserved(id: &str, sharding: &str, parts: u64, edit: impl FnOnce(&mut TrainingRun, &mut ParallelLayout)) {
+fn is_reserved(
+    id: &str,
+    sharding: &str,
+    parts: u64,
+    edit: impl FnOnce(&mut TrainingRun, &mut ParallelLayout),
+) {
     let row = row(id);
     let job = job(&row, sharding, |run, layout| {
         run.library.made_on_gpu = true;
@@ -378,15 +442,20 @@ fn is_reserved(id: &str, sharding: &str, parts: u64, edit: impl FnOnce(&mut Trai
     });
     let ours = device_memory(&job).expect("a known order");
     let measured = |pointer: &str| row["measured"][pointer].as_u64().expect("a peak");
-    for (ours, measured, parts) in
-        [(ours.allocated.0, measured("peak_allocated"), 1), (ours.reserved.0, measured("peak_reserved"), parts)]
-    {
-        assert!(ours.abs_diff(measured) <= measured / 10_000 * parts, "{id}: {ours} against {measured}");
+    for (ours, measured, parts) in [
+        (ours.allocated.0, measured("peak_allocated"), 1),
+        (ours.reserved.0, measured("peak_reserved"), parts),
+    ] {
+        assert!(
+            ours.abs_diff(measured) <= measured / 10_000 * parts,
+            "{id}: {ours} against {measured}"
+        );
     }
 }
 
 fn zero(run: &mut TrainingRun) {
-    (run.precision, run.optimizer_implementation) = (TrainingPrecision::Bf16Mixed, OptimizerImplementation::Fused);
+    (run.precision, run.optimizer_implementation) =
+        (TrainingPrecision::Bf16Mixed, OptimizerImplementation::Fused);
 }
 
 #[test]
@@ -479,12 +548,17 @@ fn settings_of_libraries_move_the_ledger_too() {
     };
     let plain = |_: &mut TrainingRun| {};
     let of_two = |edit: &dyn Fn(&mut TrainingRun)| total("2d4d132439", "2", edit);
-    assert!(of_two(&|run| run.library.overlap_comm = OverlapComm::On) > of_two(&plain), "a second bucket");
+    assert!(
+        of_two(&|run| run.library.overlap_comm = OverlapComm::On) > of_two(&plain),
+        "a second bucket"
+    );
     assert!(of_two(&|run| run.library.contiguous_gradients = false) < of_two(&plain), "no bucket");
     let of_three = |edit: &dyn Fn(&mut TrainingRun)| total("c6030b2945", "3", edit);
     let small = |run: &mut TrainingRun| run.library.sub_group_size = 1_000_000;
     assert!(of_three(&small) < of_three(&plain), "fewer gradients are cast at once");
-    let few = |run: &mut TrainingRun| (run.library.sub_group_size, run.library.max_live_parameters) = (1_000_000, 0);
+    let few = |run: &mut TrainingRun| {
+        (run.library.sub_group_size, run.library.max_live_parameters) = (1_000_000, 0)
+    };
     assert!(of_three(&few) < of_three(&small), "weights are given back");
     let kept = |run: &mut TrainingRun| {
         few(run);
@@ -494,7 +568,8 @@ fn settings_of_libraries_move_the_ledger_too() {
     let view = |view: bool| {
         let job = job(&row("9e847eee5e"), "none", |run, _| {
             run.precision = TrainingPrecision::Bf16Pure;
-            (run.seq_length, run.recompute, run.library.gradient_as_bucket_view) = (64, Recompute::Full, view);
+            (run.seq_length, run.recompute, run.library.gradient_as_bucket_view) =
+                (64, Recompute::Full, view);
         });
         memory_by_kind(&job).into_iter().sum::<Bytes>()
     };

@@ -5,8 +5,8 @@
 use crate::support;
 
 use headroom::config::{
-    AttentionKernel, Dispatch, Images, Job, OptimizerImplementation, ParallelLayout, Recompute, Run, TrainingPrecision,
-    TrainingRun, Tuning,
+    AttentionKernel, Dispatch, Images, Job, OptimizerImplementation, ParallelLayout, Recompute,
+    Run, TrainingPrecision, TrainingRun, Tuning,
 };
 use headroom::estimator::{MemoryKind, estimate, measured};
 use headroom::import::config_json;
@@ -28,7 +28,12 @@ fn number(row: &Value, path: &str) -> u64 {
 
 fn images(row: &Value) -> Images {
     let of = |key: &str| number(row, &format!("/run/{key}"));
-    Images { per_sequence: of("images_per_sequence"), width: of("image_width"), height: of("image_height"), ..Images::NONE }
+    Images {
+        per_sequence: of("images_per_sequence"),
+        width: of("image_width"),
+        height: of("image_height"),
+        ..Images::NONE
+    }
 }
 
 const FSDP2: &str = include_str!("../../data/measured/images_fsdp2.jsonl");
@@ -55,7 +60,11 @@ fn of_row(row: &Value) -> Job {
             Some("fsdp_mixed") => TrainingPrecision::FsdpMixed,
             _ => TrainingPrecision::AmpBf16,
         };
-        made.attention = if run["attention"] == "eager" { AttentionKernel::Standard } else { AttentionKernel::Flash };
+        made.attention = if run["attention"] == "eager" {
+            AttentionKernel::Standard
+        } else {
+            AttentionKernel::Flash
+        };
         made.recompute = if run["recompute"] == "full" { Recompute::Full } else { Recompute::None };
         made.images = images(row);
         made.tuning = Tuning { frozen_tower: run["freeze_vision_tower"] == true, ..Tuning::FULL };
@@ -69,9 +78,20 @@ fn memory_of_images_is_what_pytorch_measures() {
         let job = of_row(&row);
         let (after_forward, peak) = measured(&job).expect("a training job of played kernels");
         let saved = after_forward[MemoryKind::Activation.index()];
-        assert_eq!(saved.0, number(&row, "/measured/after_forward_bytes/act"), "saved activations of {}", row["id"]);
+        assert_eq!(
+            saved.0,
+            number(&row, "/measured/after_forward_bytes/act"),
+            "saved activations of {}",
+            row["id"]
+        );
         let total: Bytes = peak.into_iter().sum();
-        assert_eq!(total.0, number(&row, "/measured/peak_bytes/total"), "peak of {} {}", row["model"], row["id"]);
+        assert_eq!(
+            total.0,
+            number(&row, "/measured/peak_bytes/total"),
+            "peak of {} {}",
+            row["model"],
+            row["id"]
+        );
         compared += 1;
     }
     assert!(compared > 90, "{compared}");
@@ -85,18 +105,33 @@ fn memory_of_images_under_fsdp2_is_what_pytorch_measures() {
     for row in FSDP2.lines().map(|line| serde_json::from_str::<Value>(line).expect("a row")) {
         let ranks = number(&row, "/parallel/fully_sharded");
         let alone = of_row(&row);
-        let layout = ParallelLayout { reduce_in_fp32: true, ..support::layout(1, 1, ranks, support::fsdp()) };
+        let layout = ParallelLayout {
+            reduce_in_fp32: true,
+            ..support::layout(1, 1, ranks, support::fsdp())
+        };
         let job = alone.with_run(|run| {
             if let Run::Training(run) = run {
                 run.optimizer_implementation = OptimizerImplementation::ForLoop;
                 run.global_batch_size *= ranks;
             }
         });
-        let (after_forward, peak) = measured(&job.with_layout(layout)).expect("a training job of played kernels");
+        let (after_forward, peak) =
+            measured(&job.with_layout(layout)).expect("a training job of played kernels");
         let saved = after_forward[MemoryKind::Activation.index()];
-        assert_eq!(saved.0, number(&row, "/measured/after_forward_bytes/act"), "saved activations of {}", row["id"]);
+        assert_eq!(
+            saved.0,
+            number(&row, "/measured/after_forward_bytes/act"),
+            "saved activations of {}",
+            row["id"]
+        );
         let total: Bytes = peak.into_iter().sum();
-        assert_eq!(total.0, number(&row, "/measured/peak_bytes/total"), "peak of {} {}", row["model"], row["id"]);
+        assert_eq!(
+            total.0,
+            number(&row, "/measured/peak_bytes/total"),
+            "peak of {} {}",
+            row["model"],
+            row["id"]
+        );
         compared += 1;
     }
     assert!(compared > 25, "{compared}");
@@ -114,8 +149,14 @@ fn images_become_as_many_tokens_as_their_processors_say() {
             let vision = json!({"model_type": kind, "patch_size": of("patch_size")});
             json!({"model_type": kind, "vision_config": vision, "text_config": {"model_type": format!("{kind}_text")}})
         });
-        let tower = config_json(&config.to_string()).expect("a known model").config.tower.expect("a tower");
-        let Some(seen) = tower.seen(Images { per_sequence: 1, width: of("width"), height: of("height"), ..Images::NONE }) else {
+        let tower =
+            config_json(&config.to_string()).expect("a known model").config.tower.expect("a tower");
+        let Some(seen) = tower.seen(Images {
+            per_sequence: 1,
+            width: of("width"),
+            height: of("height"),
+            ..Images::NONE
+        }) else {
             continue;
         };
         let resized = [number(&line, "/resized/0"), number(&line, "/resized/1")];
@@ -135,7 +176,9 @@ fn an_image_has_as_many_tokens_as_its_limits_leave() {
     .expect("a known model")
     .config
     .tower;
-    let of = |limits| tower.expect("a tower").seen(Images { per_sequence: 1, width: 4000, height: 3000, limits });
+    let of = |limits| {
+        tower.expect("a tower").seen(Images { per_sequence: 1, width: 4000, height: 3000, limits })
+    };
     assert_eq!(of([0, 0]).map(|seen| seen.tokens), Some(15_301));
     assert!(of([0, 28 * 28 * 1280]).is_some_and(|seen| seen.tokens <= 1280 && seen.tokens > 1200));
     assert_eq!(of([0, 28 * 28 * 1280]).map(|seen| seen.pixels), Some([1148, 840]));
@@ -144,7 +187,8 @@ fn an_image_has_as_many_tokens_as_its_limits_leave() {
 /// The page's default settings, FSDP2 and fused kernels, support images.
 #[test]
 fn a_first_image_is_answered_at_once() {
-    for link in ["v1&m=llava-1.5-7b&im=1", "v1&m=gemma3-4b-vision&im=1", "v1&m=qwen2.5-vl-7b&im=1"] {
+    for link in ["v1&m=llava-1.5-7b&im=1", "v1&m=gemma3-4b-vision&im=1", "v1&m=qwen2.5-vl-7b&im=1"]
+    {
         let job = decode(link).scenario.resolve().expect("a job");
         assert_eq!(headroom::estimator::blockers(&job), [], "{link}");
     }
@@ -154,7 +198,8 @@ fn a_first_image_is_answered_at_once() {
 /// refused.
 #[test]
 fn recomputed_blocks_that_feed_the_text_are_refused_under_fsdp2() {
-    let feeds = |row: &Value| row["config"]["vision_config"]["deepstack_visual_indexes"] == json!([0, 2]);
+    let feeds =
+        |row: &Value| row["config"]["vision_config"]["deepstack_visual_indexes"] == json!([0, 2]);
     let row = rows().find(feeds).expect("a row");
     let layout = support::layout(1, 1, 4, support::fsdp());
     let of = |recompute| {
@@ -175,7 +220,10 @@ fn recomputed_blocks_that_feed_the_text_are_refused_under_fsdp2() {
 #[test]
 fn texts_alone_are_as_they_were() {
     let row = rows().next().expect("a row");
-    let of = |frozen_tower| estimate(&job(&row["config"], |run| run.tuning = Tuning { frozen_tower, ..Tuning::FULL })).total();
+    let of = |frozen_tower| {
+        estimate(&job(&row["config"], |run| run.tuning = Tuning { frozen_tower, ..Tuning::FULL }))
+            .total()
+    };
     assert_eq!(of(false), of(true));
 }
 
@@ -189,7 +237,9 @@ fn more_images_take_more_and_a_frozen_tower_takes_less() {
         }))
         .total()
     };
-    assert!(of(1, false) > of(0, false) && of(4, false) > of(1, false) && of(4, true) < of(4, false));
+    assert!(
+        of(1, false) > of(0, false) && of(4, false) > of(1, false) && of(4, true) < of(4, false)
+    );
 }
 
 /// FLOPs of a tower are those of its matrices and of attention among its own patches.
@@ -205,10 +255,19 @@ fn flops_of_a_tower_are_counted() {
     // The tower has 3 blocks of width 64 with feed-forward layers of 128, over 16 patches of 588
     // numbers and a class token; its projector leads to a text of width 256.
     let block = 2.0 * 17.0 * (4.0 * 64.0 * 64.0 + 2.0 * 64.0 * 128.0) + 4.0 * 17.0 * 17.0 * 64.0;
-    let (patches, projector) = (2.0 * 16.0 * 588.0 * 64.0, 2.0 * 16.0 * (64.0 * 256.0 + 256.0 * 256.0));
-    assert!((forward - texts - (patches + 3.0 * block + projector)).abs() < 0.5, "{}", forward - texts);
+    let (patches, projector) =
+        (2.0 * 16.0 * 588.0 * 64.0, 2.0 * 16.0 * (64.0 * 256.0 + 256.0 * 256.0));
+    assert!(
+        (forward - texts - (patches + 3.0 * block + projector)).abs() < 0.5,
+        "{}",
+        forward - texts
+    );
     // Pixels need no gradient, and the last block gets none, because nothing reads its output.
-    assert!((backward - texts_back - (patches + 2.0 * (2.0 * block + projector))).abs() < 0.5, "{}", backward - texts_back);
+    assert!(
+        (backward - texts_back - (patches + 2.0 * (2.0 * block + projector))).abs() < 0.5,
+        "{}",
+        backward - texts_back
+    );
 }
 
 fn said(config: &Value, edit: impl FnOnce(&mut TrainingRun)) -> Vec<String> {
@@ -220,11 +279,19 @@ fn images_that_are_not_modelled_are_refused_by_name() {
     let row = rows().next().expect("a row");
     let some = Images { per_sequence: 2, width: 336, height: 336, ..Images::NONE };
     let long = said(&row["config"], |run| (run.seq_length, run.images) = (20, some));
-    assert_eq!(long, ["2 images become 16 tokens each, 32 together, which do not fit into 20 tokens"]);
+    assert_eq!(
+        long,
+        ["2 images become 16 tokens each, 32 together, which do not fit into 20 tokens"]
+    );
     let texts = json!({"model_type": "llama", "hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 1,
         "num_attention_heads": 2, "vocab_size": 60});
     let none = said(&texts, |run| run.images = some);
-    assert_eq!(none, ["no vision tower is counted in this model, so that it takes no images; set “Images per sequence” to 0"]);
+    assert_eq!(
+        none,
+        [
+            "no vision tower is counted in this model, so that it takes no images; set “Images per sequence” to 0"
+        ]
+    );
     let other = said(
         &json!({"model_type": "vipllava", "text_config": texts, "vision_config": {"model_type": "clip_vision_model"}}),
         |run| {
@@ -235,8 +302,12 @@ fn images_that_are_not_modelled_are_refused_by_name() {
         other[0].starts_with("what images take is not described for the vision tower “clip_vision_model” of “vipllava”"),
         "{other:?}"
     );
-    let compiled = said(&row["config"], |run| (run.seq_length, run.images, run.compile) = (512, some, true));
-    assert!(compiled.iter().any(|blocker| blocker.starts_with("Images are modelled with")), "{compiled:?}");
+    let compiled =
+        said(&row["config"], |run| (run.seq_length, run.images, run.compile) = (512, some, true));
+    assert!(
+        compiled.iter().any(|blocker| blocker.starts_with("Images are modelled with")),
+        "{compiled:?}"
+    );
 }
 
 /// The answer states how many tokens an image becomes.
@@ -244,13 +315,21 @@ fn images_that_are_not_modelled_are_refused_by_name() {
 fn an_image_of_llava_is_576_tokens_and_one_of_gemma_3_is_256() {
     let tokens = |config: Value| {
         let model = config_json(&config.to_string()).expect("a known model").config;
-        let seen = model.tower.expect("a tower").seen(Images { per_sequence: 1, width: 1000, height: 800, ..Images::NONE });
+        let seen = model.tower.expect("a tower").seen(Images {
+            per_sequence: 1,
+            width: 1000,
+            height: 800,
+            ..Images::NONE
+        });
         seen.map(|seen| (seen.tokens, seen.pixels))
     };
     let llama = json!({"model_type": "llama"});
     let clip = json!({"model_type": "clip_vision_model", "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24,
         "num_attention_heads": 16, "image_size": 336, "patch_size": 14});
-    assert_eq!(tokens(json!({"model_type": "llava", "text_config": llama, "vision_config": clip})), Some((576, [336, 336])));
+    assert_eq!(
+        tokens(json!({"model_type": "llava", "text_config": llama, "vision_config": clip})),
+        Some((576, [336, 336]))
+    );
     let siglip = json!({"model_type": "siglip_vision_model", "hidden_size": 1152, "intermediate_size": 4304,
         "num_hidden_layers": 27, "num_attention_heads": 16, "image_size": 896, "patch_size": 14, "vision_use_head": false});
     let gemma = json!({"model_type": "gemma3_text", "hidden_size": 2560});
@@ -266,14 +345,22 @@ fn refused_images_have_a_way_out() {
         let job = job(config, edit);
         let (current, count) = (estimate(&job), gpu_count(&job, headroom::units::MemoryUnit::Gib));
         assert!(!current.blockers.is_empty());
-        fixes(&job, &current, &count).into_iter().map(|fix| (fix.change, fix.title)).collect::<Vec<_>>()
+        fixes(&job, &current, &count)
+            .into_iter()
+            .map(|fix| (fix.change, fix.title))
+            .collect::<Vec<_>>()
     };
     let row = rows().next().expect("a row");
     let some = |per_sequence| Images { per_sequence, width: 336, height: 336, ..Images::NONE };
     let many = offered(&row["config"], &|run| (run.seq_length, run.images) = (60, some(5)));
-    assert_eq!(many.first(), Some(&(Change::Images(3), "3 images per sequence".to_owned())), "{many:?}");
-    let compiled =
-        offered(&row["config"], &|run| (run.seq_length, run.images, run.recompute) = (512, some(2), Recompute::Selective));
+    assert_eq!(
+        many.first(),
+        Some(&(Change::Images(3), "3 images per sequence".to_owned())),
+        "{many:?}"
+    );
+    let compiled = offered(&row["config"], &|run| {
+        (run.seq_length, run.images, run.recompute) = (512, some(2), Recompute::Selective)
+    });
     assert!(compiled.contains(&(Change::Images(0), "Texts alone".to_owned())), "{compiled:?}");
 }
 
@@ -283,7 +370,8 @@ fn a_tower_for_sound_is_an_audio_tower() {
     let texts = json!({"model_type": "llama"});
     let config = json!({"model_type": "voxtral", "text_config": texts, "audio_config": {"model_type": "voxtral_encoder"}});
     let model = config_json(&config.to_string()).expect("a known model").config;
-    let list = ops::lower(&ops::lowering(&support::training_job(&model, ParallelLayout::SINGLE, |_| {})));
+    let list =
+        ops::lower(&ops::lowering(&support::training_job(&model, ParallelLayout::SINGLE, |_| {})));
     let names: Vec<&str> = list.embedding.iter().map(|op| op.name).collect();
     assert!(names.contains(&"Audio tower") && !names.contains(&"Vision tower"), "{names:?}");
     let image = Images { per_sequence: 1, width: 336, height: 336, ..Images::NONE };
@@ -304,11 +392,19 @@ fn a_server_that_sees_images_needs_room_for_its_tower() {
     };
     let (texts, seen) = (of(0), of(200));
     let line = |estimate: &headroom::estimator::Estimate| {
-        estimate.ledger.lines.iter().find(|line| line.label == "Images in the vision tower").map(|line| line.bytes)
+        estimate
+            .ledger
+            .lines
+            .iter()
+            .find(|line| line.label == "Images in the vision tower")
+            .map(|line| line.bytes)
     };
     // 200 images in 16 bits, each with 3 × 56 × 56 pixels and 17 tokens (16 patches and a class
     // token), which take a block's input and output of width 64 and two inner tensors of width 128.
-    assert_eq!((line(&texts), line(&seen)), (None, Some(Bytes(200 * 2 * (3 * 56 * 56 + 17 * (2 * 64 + 2 * 128))))));
+    assert_eq!(
+        (line(&texts), line(&seen)),
+        (None, Some(Bytes(200 * 2 * (3 * 56 * 56 + 17 * (2 * 64 + 2 * 128)))))
+    );
     assert!(seen.total() > texts.total() && seen.blockers.is_empty(), "{:?}", seen.blockers);
 }
 

@@ -7,10 +7,12 @@ use crate::support;
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    DataSharding, GradientDType, Job, ModelConfig, Offload, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute,
-    TrainingRun,
+    DataSharding, GradientDType, Job, ModelConfig, Offload, ParallelLayout, PipelineSchedule,
+    PipelineSplit, Recompute, TrainingRun,
 };
-use headroom::estimator::{Ledger, MemoryKind, StageMemory, blockers, estimate, memory_by_kind, stages};
+use headroom::estimator::{
+    Ledger, MemoryKind, StageMemory, blockers, estimate, memory_by_kind, stages,
+};
 use headroom::sources::SourceKind;
 use headroom::units::Bytes;
 use support::{gpt, layout, training_job};
@@ -51,12 +53,16 @@ fn of_label(ledger: &Ledger, label: &str) -> u64 {
 fn hybrid_sharding_shares_within_its_groups() {
     for (sharding, edit) in [(support::fsdp(), short as Run), (support::zero1(), megatron)] {
         let job = |ranks, replicas| {
-            let layout = ParallelLayout { data_parallel_replicas: degree(replicas), ..layout(1, 1, ranks, sharding) };
+            let layout = ParallelLayout {
+                data_parallel_replicas: degree(replicas),
+                ..layout(1, 1, ranks, sharding)
+            };
             training_job(&model(), layout, edit)
         };
         let states = |job: &Job| {
             let ledger = estimate(job).ledger;
-            [MemoryKind::Parameter, MemoryKind::Gradient, MemoryKind::OptimizerState].map(|kind| ledger.of(kind))
+            [MemoryKind::Parameter, MemoryKind::Gradient, MemoryKind::OptimizerState]
+                .map(|kind| ledger.of(kind))
         };
         assert_eq!(states(&job(16, 4)), states(&job(4, 1)), "{sharding:?}");
         assert!(states(&job(16, 4)) > states(&job(16, 1)), "{sharding:?}");
@@ -66,9 +72,11 @@ fn hybrid_sharding_shares_within_its_groups() {
 /// Offloaded states are counted in host memory and no longer on the device.
 #[test]
 fn host_memory_takes_over_what_leaves_the_device() {
-    let offload = |optimizer, parameters, activations| Offload { optimizer, parameters, activations };
-    let job =
-        |sharding, offload, edit: Run| training_job(&model(), ParallelLayout { offload, ..layout(1, 1, 4, sharding) }, edit);
+    let offload =
+        |optimizer, parameters, activations| Offload { optimizer, parameters, activations };
+    let job = |sharding, offload, edit: Run| {
+        training_job(&model(), ParallelLayout { offload, ..layout(1, 1, 4, sharding) }, edit)
+    };
     let cases: [(DataSharding, Offload, Run); 6] = [
         (support::zero2(), offload(true, false, false), short),
         (support::zero3(), offload(true, true, false), short),
@@ -84,15 +92,33 @@ fn host_memory_takes_over_what_leaves_the_device() {
         assert_eq!(before.host, Ledger::default());
         assert_eq!(after.ledger.by_kind(), memory_by_kind(&with), "{sharding:?} {away:?}");
         assert!(after.total() < before.total(), "{sharding:?} {away:?}");
-        for (kind, gone) in [(MemoryKind::Parameter, away.parameters), (MemoryKind::OptimizerState, away.optimizer)] {
+        for (kind, gone) in
+            [(MemoryKind::Parameter, away.parameters), (MemoryKind::OptimizerState, away.optimizer)]
+        {
             let expected = before.ledger.of(kind);
-            assert_eq!(after.host.of(kind), if gone { expected } else { Bytes::ZERO }, "{kind:?} {sharding:?} {away:?}");
-            assert_eq!(after.ledger.of(kind), if gone { Bytes::ZERO } else { expected }, "{kind:?} {sharding:?} {away:?}");
+            assert_eq!(
+                after.host.of(kind),
+                if gone { expected } else { Bytes::ZERO },
+                "{kind:?} {sharding:?} {away:?}"
+            );
+            assert_eq!(
+                after.ledger.of(kind),
+                if gone { Bytes::ZERO } else { expected },
+                "{kind:?} {sharding:?} {away:?}"
+            );
         }
-        assert_eq!(after.host.of(MemoryKind::Activation) > Bytes::ZERO, away.activations, "{sharding:?} {away:?}");
+        assert_eq!(
+            after.host.of(MemoryKind::Activation) > Bytes::ZERO,
+            away.activations,
+            "{sharding:?} {away:?}"
+        );
         // ZeRO-Offload and FSDP2 move gradients along; Megatron-LM's main gradients stay.
         let gradients = away.optimizer && sharding.shards_gradients();
-        assert_eq!(after.host.of(MemoryKind::Gradient) > Bytes::ZERO, gradients, "{sharding:?} {away:?}");
+        assert_eq!(
+            after.host.of(MemoryKind::Gradient) > Bytes::ZERO,
+            gradients,
+            "{sharding:?} {away:?}"
+        );
     }
 }
 
@@ -100,7 +126,11 @@ fn host_memory_takes_over_what_leaves_the_device() {
 #[test]
 fn zero_offload_keeps_two_bytes_per_parameter() {
     let offload = Offload { optimizer: true, ..Offload::NONE };
-    let job = training_job(&model(), ParallelLayout { offload, ..layout(1, 1, 4, support::zero2()) }, short);
+    let job = training_job(
+        &model(),
+        ParallelLayout { offload, ..layout(1, 1, 4, support::zero2()) },
+        short,
+    );
     let estimate = estimate(&job);
     let parameters = estimate.parameters.total;
     assert_eq!(estimate.ledger.of(MemoryKind::Parameter).0, 2 * parameters);
@@ -112,7 +142,10 @@ fn zero_offload_keeps_two_bytes_per_parameter() {
 fn buffers_of_deepspeed_and_of_communicators_are_lines() {
     let job = |sharding, edit: Run| training_job(&model(), layout(2, 1, 4, sharding), edit);
     let bucket = |job: &Job| of_label(&estimate(job).ledger, "Reduction bucket");
-    assert_eq!([DataSharding::NOTHING, support::fsdp()].map(|sharding| bucket(&job(sharding, short))), [0, 0]);
+    assert_eq!(
+        [DataSharding::NOTHING, support::fsdp()].map(|sharding| bucket(&job(sharding, short))),
+        [0, 0]
+    );
     for sharding in [support::zero1(), support::zero2(), support::zero3()] {
         assert_eq!(bucket(&job(sharding, short)), 2 * 500_000_000, "{sharding:?}");
     }
@@ -121,10 +154,18 @@ fn buffers_of_deepspeed_and_of_communicators_are_lines() {
     assert_eq!(bucket(&one), 0);
 
     let mut scenario = headroom::scenario::Scenario::default();
-    scenario.set(headroom::scenario::FieldId::CommunicatorBuffers, headroom::scenario::Value::Decimal(100.0));
-    scenario.set(headroom::scenario::FieldId::TensorParallel, headroom::scenario::Value::Integer(2));
+    scenario.set(
+        headroom::scenario::FieldId::CommunicatorBuffers,
+        headroom::scenario::Value::Decimal(100.0),
+    );
+    scenario
+        .set(headroom::scenario::FieldId::TensorParallel, headroom::scenario::Value::Integer(2));
     let job = scenario.resolve().expect("a job");
-    assert_eq!(of_label(&estimate(&job).ledger, "Communicator buffers"), 200 << 20, "tensor and data-parallel groups");
+    assert_eq!(
+        of_label(&estimate(&job).ledger, "Communicator buffers"),
+        200 << 20,
+        "tensor and data-parallel groups"
+    );
 }
 
 /// Llama 3's pipeline split: 126 layers on 16 stages, where the first and the last stage hold one
@@ -138,9 +179,14 @@ fn ends_of_a_pipeline_may_hold_fewer_layers() {
             pipeline_split: split,
             ..ParallelLayout::SINGLE
         };
-        (0..chunks).map(|chunk| layout.blocks_at(layers, chunk * 16 + stage)).map(|range| range.end - range.start).sum::<u64>()
+        (0..chunks)
+            .map(|chunk| layout.blocks_at(layers, chunk * 16 + stage))
+            .map(|range| range.end - range.start)
+            .sum::<u64>()
     };
-    let all = |split, chunks, layers| (0..16).map(|stage| blocks(split, chunks, layers, stage)).collect::<Vec<_>>();
+    let all = |split, chunks, layers| {
+        (0..16).map(|stage| blocks(split, chunks, layers, stage)).collect::<Vec<_>>()
+    };
     let seven = || std::iter::once(7).chain([8; 14]).chain([7]).collect::<Vec<u64>>();
     assert_eq!(all(PipelineSplit::WithEnds, 1, 126), seven());
     assert_eq!(all(PipelineSplit::WithEnds, 8, 126), seven());
@@ -167,10 +213,16 @@ fn every_block_lies_on_one_stage() {
                 pipeline_split: split,
                 ..ParallelLayout::SINGLE
             };
-            let ranges: Vec<_> = (0..p * chunks).map(|position| layout.blocks_at(layers, position)).collect();
+            let ranges: Vec<_> =
+                (0..p * chunks).map(|position| layout.blocks_at(layers, position)).collect();
             let held: u64 = ranges.iter().map(|range| range.end - range.start).sum();
-            let in_a_row = ranges.windows(2).all(|pair| pair[0].end == pair[1].start) && ranges[0].start == 0;
-            assert_eq!(layout.deals_out(layers), in_a_row && held == layers, "{p} {chunks} {layers} {split:?} {ranges:?}");
+            let in_a_row =
+                ranges.windows(2).all(|pair| pair[0].end == pair[1].start) && ranges[0].start == 0;
+            assert_eq!(
+                layout.deals_out(layers),
+                in_a_row && held == layers,
+                "{p} {chunks} {layers} {split:?} {ranges:?}"
+            );
             assert!(held >= layers || split != PipelineSplit::Even, "{split:?}");
         }
     }
@@ -182,9 +234,13 @@ fn every_block_lies_on_one_stage() {
 fn a_tied_embedding_is_held_at_both_ends() {
     let tied = ModelConfig { tie_word_embeddings: true, ..model() };
     let weights = |schedule, stage| {
-        let layout = ParallelLayout { pipeline_schedule: schedule, ..layout(1, 2, 1, DataSharding::NOTHING) };
+        let layout = ParallelLayout {
+            pipeline_schedule: schedule,
+            ..layout(1, 2, 1, DataSharding::NOTHING)
+        };
         let job = training_job(&tied, layout, megatron);
-        headroom::estimator::stage_ledger(&job, stage).expect("a stage").of(MemoryKind::Parameter).0 / 2
+        headroom::estimator::stage_ledger(&job, stage).expect("a stage").of(MemoryKind::Parameter).0
+            / 2
     };
     let word = 32_000 * 1024;
     let (one, dual) = (PipelineSchedule::OneForwardOneBackward, PipelineSchedule::DualPipe);
@@ -198,7 +254,10 @@ fn a_tied_embedding_is_held_at_both_ends() {
 #[test]
 fn schedules_keep_what_they_say() {
     let activations = |schedule, edit: Run, batch| {
-        let layout = ParallelLayout { pipeline_schedule: schedule, ..layout(1, 4, 1, DataSharding::NOTHING) };
+        let layout = ParallelLayout {
+            pipeline_schedule: schedule,
+            ..layout(1, 4, 1, DataSharding::NOTHING)
+        };
         let job = training_job(&model(), layout, |run| {
             edit(run);
             run.global_batch_size = batch;
@@ -226,7 +285,10 @@ fn schedules_keep_what_they_say() {
 fn the_busiest_expert_rank_is_the_verdict() {
     let row = headroom::catalog::model("mixtral-8x7b").expect("in the catalog");
     let total = |ep, percent| {
-        let layout = ParallelLayout { expert_model_parallel_size: degree(ep), ..layout(1, 1, 8, support::zero1()) };
+        let layout = ParallelLayout {
+            expert_model_parallel_size: degree(ep),
+            ..layout(1, 1, 8, support::zero1())
+        };
         estimate(&training_job(&row.config, layout, |run| {
             megatron(run);
             run.megatron.moe_load_percent = percent;
@@ -245,7 +307,9 @@ fn forbidden_combinations_are_named_with_their_framework() {
         ("DeepSpeed does not combine", short, |layout| {
             (layout.pipeline_model_parallel_size, layout.sharding) = (degree(2), support::zero3());
         }),
-        ("Megatron-LM has no sequence parallelism without", megatron, |layout| layout.sequence_parallel = true),
+        ("Megatron-LM has no sequence parallelism without", megatron, |layout| {
+            layout.sequence_parallel = true
+        }),
         ("Megatron-LM does not combine PyTorch's FSDP2 with pipeline", megatron, |layout| {
             (layout.pipeline_model_parallel_size, layout.sharding) = (degree(2), support::fsdp());
         }),
@@ -254,7 +318,9 @@ fn forbidden_combinations_are_named_with_their_framework() {
             layout.virtual_pipeline_model_parallel_size = degree(2);
             layout.data_parallel_size = degree(32);
         }),
-        ("Megatron-LM has chunks of layers only", megatron, |layout| layout.virtual_pipeline_model_parallel_size = degree(2)),
+        ("Megatron-LM has chunks of layers only", megatron, |layout| {
+            layout.virtual_pipeline_model_parallel_size = degree(2)
+        }),
         ("Chunks of layers belong", megatron, |layout| {
             layout.virtual_pipeline_model_parallel_size = degree(2);
             layout.pipeline_schedule = PipelineSchedule::DualPipe;
@@ -276,7 +342,9 @@ fn forbidden_combinations_are_named_with_their_framework() {
         ("PyTorch's FSDP2 moves", short, |layout| {
             (layout.offload.optimizer, layout.sharding) = (true, support::fsdp());
         }),
-        ("Megatron-LM offloads its optimizer only", megatron, |layout| layout.offload.optimizer = true),
+        ("Megatron-LM offloads its optimizer only", megatron, |layout| {
+            layout.offload.optimizer = true
+        }),
         ("Megatron-LM does not offload activations with", megatron, |layout| {
             (layout.offload.activations, layout.pipeline_model_parallel_size) = (true, degree(2));
         }),
@@ -293,7 +361,10 @@ fn forbidden_combinations_are_named_with_their_framework() {
     }
     let recomputed = training_job(
         &model(),
-        ParallelLayout { offload: Offload { activations: true, ..Offload::NONE }, ..layout(1, 1, 4, DataSharding::NOTHING) },
+        ParallelLayout {
+            offload: Offload { activations: true, ..Offload::NONE },
+            ..layout(1, 1, 4, DataSharding::NOTHING)
+        },
         |run| {
             megatron(run);
             run.recompute = Recompute::Full;
@@ -313,17 +384,31 @@ fn every_stage_has_a_peak_and_the_highest_is_the_verdict() {
     for edit in [short as Run, megatron, listed] {
         for (schedule, split) in [
             (PipelineSchedule::OneForwardOneBackward, PipelineSplit::Even),
-            (PipelineSchedule::ZeroBubbleH2, PipelineSplit::Ends { first: NonZeroU64::new(1), last: NonZeroU64::new(3) }),
+            (
+                PipelineSchedule::ZeroBubbleH2,
+                PipelineSplit::Ends { first: NonZeroU64::new(1), last: NonZeroU64::new(3) },
+            ),
         ] {
-            let layout =
-                ParallelLayout { pipeline_schedule: schedule, pipeline_split: split, ..layout(1, 4, 2, support::zero1()) };
+            let layout = ParallelLayout {
+                pipeline_schedule: schedule,
+                pipeline_split: split,
+                ..layout(1, 4, 2, support::zero1())
+            };
             let job = training_job(&model(), layout, edit);
             let (all, estimate) = (stages(&job), estimate(&job));
             assert_eq!(all.iter().map(|stage| stage.stage).collect::<Vec<_>>(), [0, 1, 2, 3]);
             assert_eq!(all.iter().map(|stage| stage.blocks).sum::<u64>(), 16);
-            assert_eq!(all.iter().map(StageMemory::total).max(), Some(estimate.total()), "{split:?}");
-            let shown = all.iter().find(|stage| stage.stage == estimate.peak_stage).expect("a stage");
-            assert_eq!((shown.by_kind, shown.moment), (estimate.ledger.by_kind(), estimate.peak_moment));
+            assert_eq!(
+                all.iter().map(StageMemory::total).max(),
+                Some(estimate.total()),
+                "{split:?}"
+            );
+            let shown =
+                all.iter().find(|stage| stage.stage == estimate.peak_stage).expect("a stage");
+            assert_eq!(
+                (shown.by_kind, shown.moment),
+                (estimate.ledger.by_kind(), estimate.peak_moment)
+            );
             assert!(all.windows(2).all(|pair| pair[0].in_flight >= pair[1].in_flight));
         }
     }

@@ -3,7 +3,8 @@
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use headroom::config::{
-    BaseFormat, Loss, Method, OptimizerImplementation, ParallelLayout, Stack, Targets, TrainingPrecision, TrainingRun, Tuning,
+    BaseFormat, Loss, Method, OptimizerImplementation, ParallelLayout, Stack, Targets,
+    TrainingPrecision, TrainingRun, Tuning,
 };
 use headroom::estimator::{Blocker, blockers, device_memory};
 use headroom::units::DType;
@@ -25,7 +26,13 @@ fn cut_cross_entropy_takes_what_pytorch_measured() {
     for (id, base) in [("5f0a1c7e06", BaseFormat::Weights), ("5f0a1c7e07", BaseFormat::Nf4Double)] {
         is_near(id, "none", 10_000, |run, layout| {
             cut(run, layout);
-            let adapters = Tuning { method: Method::Lora, r: 16, target_modules: Targets::ALL, base, ..run.tuning };
+            let adapters = Tuning {
+                method: Method::Lora,
+                r: 16,
+                target_modules: Targets::ALL,
+                base,
+                ..run.tuning
+            };
             run.tuning = Tuning { adapter_dtype: Some(DType::Fp32), upcasts: false, ..adapters };
         });
     }
@@ -42,7 +49,10 @@ fn cut_cross_entropy_needs_16_bits() {
     };
     assert!(blockers(&with(TrainingPrecision::Bf16Pure)).is_empty());
     for precision in [TrainingPrecision::Fp32, TrainingPrecision::AmpBf16] {
-        assert!(matches!(blockers(&with(precision)).as_slice(), [Blocker::Framework(_)]), "{precision:?}");
+        assert!(
+            matches!(blockers(&with(precision)).as_slice(), [Blocker::Framework(_)]),
+            "{precision:?}"
+        );
     }
 }
 

@@ -7,11 +7,15 @@ use crate::support;
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    AttentionKernel, BaseFormat, DataSharding, GradientDType, HiddenAct, Job, LayerSet, LossFusion, MegatronOptions, Mla,
-    MlpKind, ModelConfig, Moe, Normalization, ParallelLayout, PipelineSchedule, PipelineSplit, PositionEmbedding, Recompute,
-    RecomputeMethod, RecomputeModules, SCHEDULES, Targets, TokenDispatcher, TrainingRun, Tuning,
+    AttentionKernel, BaseFormat, DataSharding, GradientDType, HiddenAct, Job, LayerSet, LossFusion,
+    MegatronOptions, Mla, MlpKind, ModelConfig, Moe, Normalization, ParallelLayout,
+    PipelineSchedule, PipelineSplit, PositionEmbedding, Recompute, RecomputeMethod,
+    RecomputeModules, SCHEDULES, Targets, TokenDispatcher, TrainingRun, Tuning,
 };
-use headroom::estimator::{Ledger, MemoryKind, blockers, estimate, events, memory_by_kind, stage_after_forward, stage_ledger};
+use headroom::estimator::{
+    Ledger, MemoryKind, blockers, estimate, events, memory_by_kind, stage_after_forward,
+    stage_ledger,
+};
 use headroom::units::Bytes;
 use proptest::prelude::*;
 use support::{layout, training_job};
@@ -50,16 +54,26 @@ fn megatron(run: &mut TrainingRun) {
 fn with_dropout(run: &mut TrainingRun) {
     megatron(run);
     run.attention = AttentionKernel::Standard;
-    run.megatron = MegatronOptions { hidden_dropout: true, attention_dropout: true, ..MegatronOptions::DEFAULT };
+    run.megatron = MegatronOptions {
+        hidden_dropout: true,
+        attention_dropout: true,
+        ..MegatronOptions::DEFAULT
+    };
 }
 
 /// Bytes that the blocks have saved when forward has ended, without norm statistics, which the
 /// paper leaves out.
 fn blocks(ledger: &Ledger) -> u64 {
     let ends = ["Embedding", "Final norm", "Output layer", "Cross-entropy"];
-    let lines = ledger.lines.iter().filter(|line| line.kind == MemoryKind::Activation && !ends.contains(&line.label));
+    let lines = ledger
+        .lines
+        .iter()
+        .filter(|line| line.kind == MemoryKind::Activation && !ends.contains(&line.label));
     let tensors = lines.flat_map(|line| &line.tensors);
-    tensors.filter(|tensor| !["norm statistic", "norm mean"].contains(&tensor.name)).map(|tensor| tensor.bytes.0).sum()
+    tensors
+        .filter(|tensor| !["norm statistic", "norm mean"].contains(&tensor.name))
+        .map(|tensor| tensor.bytes.0)
+        .sum()
 }
 
 fn after_forward(job: &Job) -> Ledger {
@@ -111,7 +125,8 @@ fn blocks_recomputed_one_by_one_or_in_groups() {
 fn states_take_eighteen_bytes_and_the_distributed_optimizer_shares_twelve_of_them() {
     let states = |d, sharding| {
         let ledger = after_forward(&training_job(&gpt(2), layout(1, 1, d, sharding), megatron));
-        [MemoryKind::Parameter, MemoryKind::Gradient, MemoryKind::OptimizerState].map(|kind| ledger.of(kind).0)
+        [MemoryKind::Parameter, MemoryKind::Gradient, MemoryKind::OptimizerState]
+            .map(|kind| ledger.of(kind).0)
     };
     let parameters = 2 * (12 * 1024 * 1024 + 13 * 1024) + (50_304 + 2048) * 1024 + 2 * 1024;
     assert_eq!(states(4, DataSharding::NOTHING), [2, 4, 12].map(|bytes| bytes * parameters));
@@ -132,8 +147,9 @@ fn gathered_weights_and_waiting_gradients_are_counted() {
         });
         let ledger = estimate(&job).ledger;
         assert_eq!(ledger.by_kind(), memory_by_kind(&job));
-        ["Gathered weights", "Gradient reduction"]
-            .map(|label| ledger.lines.iter().find(|line| line.label == label).map_or(0, |line| line.bytes.0))
+        ["Gathered weights", "Gradient reduction"].map(|label| {
+            ledger.lines.iter().find(|line| line.label == label).map_or(0, |line| line.bytes.0)
+        })
     };
     let saved = |bytes: u64| bytes > 0 && bytes <= 4 * 50 * block;
     assert_eq!(ledger(DataSharding::NOTHING, 2), [0, 0]);
@@ -150,7 +166,10 @@ fn gathered_weights_and_waiting_gradients_are_counted() {
 #[test]
 fn the_vocabulary_is_padded_to_128_times_the_tensor_degree() {
     let padded = |vocabulary, t| MegatronOptions::DEFAULT.padded_vocab_size(vocabulary, t);
-    assert_eq!([padded(50_257, 1), padded(50_257, 4), padded(128_256, 8)], [50_304, 50_688, 129_024]);
+    assert_eq!(
+        [padded(50_257, 1), padded(50_257, 4), padded(128_256, 8)],
+        [50_304, 50_688, 129_024]
+    );
 }
 
 /// DeepSeek-like: latent attention, the first block dense.
@@ -163,7 +182,13 @@ fn deepseek() -> ModelConfig {
         num_key_value_heads: 8,
         head_dim: 48,
         vocab_size: 32_000,
-        mla: Some(Mla { q_lora_rank: Some(128), kv_lora_rank: 64, qk_rope_head_dim: 16, qk_nope_head_dim: 32, v_head_dim: 32 }),
+        mla: Some(Mla {
+            q_lora_rank: Some(128),
+            kv_lora_rank: 64,
+            qk_rope_head_dim: 16,
+            qk_nope_head_dim: 32,
+            v_head_dim: 32,
+        }),
         moe: Some(Moe {
             num_experts: 16,
             num_experts_per_tok: 4,
@@ -185,12 +210,18 @@ fn deepseek() -> ModelConfig {
 fn experts_are_shared_out_and_their_states_over_fewer_copies() {
     let job = |ep| {
         let degree = NonZeroU64::new(ep).expect("at least one");
-        let layout = ParallelLayout { expert_model_parallel_size: degree, ..layout(1, 1, 8, support::zero1()) };
+        let layout = ParallelLayout {
+            expert_model_parallel_size: degree,
+            ..layout(1, 1, 8, support::zero1())
+        };
         training_job(&deepseek(), layout, megatron)
     };
     let of = |ep, kind| after_forward(&job(ep)).of(kind).0;
     let experts = 3 * 16 * 3 * 512 * 256;
-    assert_eq!(of(1, MemoryKind::Parameter) - of(8, MemoryKind::Parameter), 2 * (experts - experts / 8));
+    assert_eq!(
+        of(1, MemoryKind::Parameter) - of(8, MemoryKind::Parameter),
+        2 * (experts - experts / 8)
+    );
     // Eight data-parallel ranks that share all states hold as much as one rank of eight
     // expert-parallel ranks that keeps an eighth.
     assert_eq!(of(1, MemoryKind::OptimizerState), of(8, MemoryKind::OptimizerState));
@@ -229,12 +260,17 @@ fn degrees_that_divide_nothing_are_named() {
     let said = |model: &ModelConfig, edit: &dyn Fn(&mut ParallelLayout)| {
         let mut layout = layout(2, 2, 4, DataSharding::NOTHING);
         edit(&mut layout);
-        blockers(&training_job(model, layout, megatron)).iter().map(ToString::to_string).collect::<Vec<_>>()
+        blockers(&training_job(model, layout, megatron))
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
     };
     assert_eq!(said(&deepseek(), &|_| {}), [""; 0]);
     assert_eq!(
         said(&deepseek(), &|layout| layout.context_parallel_size = degree(3)),
-        ["a sequence of 2048 tokens does not split into 6 equal pieces, two for each of 3 context-parallel ranks"]
+        [
+            "a sequence of 2048 tokens does not split into 6 equal pieces, two for each of 3 context-parallel ranks"
+        ]
     );
     assert_eq!(
         said(&deepseek(), &|layout| layout.expert_model_parallel_size = degree(3)),
@@ -254,9 +290,16 @@ fn any_job() -> impl Strategy<Value = Job> {
     let switches = (any::<[bool; 8]>(), 0_u64..3, 1_u64..=3, any::<bool>());
     let pipeline = (0_usize..8, 0_usize..5, 0_u8..4);
     (degrees, switches, pipeline).prop_map(
-        |((t, p, d, cp, ep, chunks), (on, recompute, blocks, experts), (schedule, split, tuned))| {
-            let schedule = SCHEDULES.get(schedule).map_or(PipelineSchedule::OneForwardOneBackward, |facts| facts.schedule);
-            let chunks = if schedule == PipelineSchedule::OneForwardOneBackward { chunks } else { 1 };
+        |(
+            (t, p, d, cp, ep, chunks),
+            (on, recompute, blocks, experts),
+            (schedule, split, tuned),
+        )| {
+            let schedule = SCHEDULES
+                .get(schedule)
+                .map_or(PipelineSchedule::OneForwardOneBackward, |facts| facts.schedule);
+            let chunks =
+                if schedule == PipelineSchedule::OneForwardOneBackward { chunks } else { 1 };
             let (p, p_even) = (p, p.next_multiple_of(2));
             let p = if schedule == PipelineSchedule::DualPipe { p_even } else { p };
             let degree = |n| NonZeroU64::new(n).expect("at least one");
@@ -280,22 +323,32 @@ fn any_job() -> impl Strategy<Value = Job> {
                 // Half of the jobs have adapters, with dropout or without.
                 if tuned > 1 {
                     let adapters = Tuning::FULL.with_adapters(BaseFormat::Weights);
-                    run.tuning = Tuning { target_modules: Targets::ALL, dropout: tuned > 2, ..adapters };
+                    run.tuning =
+                        Tuning { target_modules: Targets::ALL, dropout: tuned > 2, ..adapters };
                 }
-                run.attention = if on[2] { AttentionKernel::Standard } else { AttentionKernel::Flash };
-                run.recompute =
-                    [Recompute::None, Recompute::Selective, Recompute::Full][usize::try_from(recompute).expect("small")];
+                run.attention =
+                    if on[2] { AttentionKernel::Standard } else { AttentionKernel::Flash };
+                run.recompute = [Recompute::None, Recompute::Selective, Recompute::Full]
+                    [usize::try_from(recompute).expect("small")];
                 run.megatron = MegatronOptions {
                     hidden_dropout: on[3],
                     attention_dropout: on[4],
-                    cross_entropy_loss_fusion: if on[5] { LossFusion::TransformerEngine } else { LossFusion::None },
+                    cross_entropy_loss_fusion: if on[5] {
+                        LossFusion::TransformerEngine
+                    } else {
+                        LossFusion::None
+                    },
                     gradient_accumulation_fusion: on[6],
                     recompute_method: if on[7] {
                         RecomputeMethod::Uniform(degree(blocks))
                     } else {
                         RecomputeMethod::Block(blocks)
                     },
-                    moe_token_dispatcher: if on[7] { TokenDispatcher::AllToAll } else { TokenDispatcher::AllGather },
+                    moe_token_dispatcher: if on[7] {
+                        TokenDispatcher::AllToAll
+                    } else {
+                        TokenDispatcher::AllGather
+                    },
                     moe_grouped_gemm: on[4],
                     ..MegatronOptions::DEFAULT
                 };

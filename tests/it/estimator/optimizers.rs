@@ -4,7 +4,9 @@
 
 use crate::support;
 
-use headroom::config::{AttentionKernel, DataSharding, Dispatch, Job, ParallelLayout, Recompute, TrainingPrecision};
+use headroom::config::{
+    AttentionKernel, DataSharding, Dispatch, Job, ParallelLayout, Recompute, TrainingPrecision,
+};
 use headroom::estimator::{Blocker, Certainty, MemoryKind, device_memory, estimate, measured};
 use headroom::optimizers::{Optimizer, OptimizerImplementation};
 use headroom::units::Bytes;
@@ -15,14 +17,29 @@ fn keys_names_and_ranks_tell_optimizers_apart() {
     for (place, optimizer) in Optimizer::ALL.into_iter().enumerate() {
         let spec = optimizer.spec();
         for other in Optimizer::ALL.into_iter().take(place).map(Optimizer::spec) {
-            assert!(spec.key != other.key && spec.name != other.name && spec.place > other.place, "{} {}", spec.name, other.name);
+            assert!(
+                spec.key != other.key && spec.name != other.name && spec.place > other.place,
+                "{} {}",
+                spec.name,
+                other.name
+            );
         }
-        assert_eq!((Optimizer::named(spec.key), Optimizer::of_name(spec.name)), (Some(optimizer), Some(optimizer)));
+        assert_eq!(
+            (Optimizer::named(spec.key), Optimizer::of_name(spec.name)),
+            (Some(optimizer), Some(optimizer))
+        );
         let written = serde_json::to_string(&optimizer).expect("text");
         assert_eq!(serde_json::from_str::<Optimizer>(&written).expect("an optimizer"), optimizer);
-        assert!(spec.replaces.is_none_or(|replaced| Optimizer::named(replaced.of).is_some()), "{}", spec.name);
+        assert!(
+            spec.replaces.is_none_or(|replaced| Optimizer::named(replaced.of).is_some()),
+            "{}",
+            spec.name
+        );
     }
-    assert_eq!(Optimizer::ALL.into_iter().filter(|optimizer| optimizer.spec().is_default).count(), 1);
+    assert_eq!(
+        Optimizer::ALL.into_iter().filter(|optimizer| optimizer.spec().is_default).count(),
+        1
+    );
     assert!(serde_json::from_str::<Optimizer>("\"magic\"").is_err());
 }
 
@@ -36,19 +53,22 @@ fn number(row: &Value, path: &str) -> u64 {
 }
 
 fn job_of(row: &Value) -> Job {
-    let config = headroom::import::config_json(&row["config"].to_string()).expect("a known model").config;
+    let config =
+        headroom::import::config_json(&row["config"].to_string()).expect("a known model").config;
     let run_of = &row["run"];
     support::training_job(&config, ParallelLayout::SINGLE, |run| {
         run.seq_length = number(row, "/run/seq_length");
         run.micro_batch_size = Some(number(row, "/run/micro_batch_size"));
-        run.global_batch_size = number(row, "/run/micro_batch_size") * number(row, "/run/gradient_accumulation_steps");
+        run.global_batch_size =
+            number(row, "/run/micro_batch_size") * number(row, "/run/gradient_accumulation_steps");
         run.precision = match run_of["precision"].as_str() {
             Some("bf16") => TrainingPrecision::Bf16Pure,
             Some("fp32") => TrainingPrecision::Fp32,
             Some("amp_bf16") => TrainingPrecision::AmpBf16,
             other => panic!("the precision {other:?}"),
         };
-        run.optimizer = run_of["optimizer"].as_str().and_then(Optimizer::of_name).expect("an optimizer");
+        run.optimizer =
+            run_of["optimizer"].as_str().and_then(Optimizer::of_name).expect("an optimizer");
         run.optimizer_implementation = match run_of["optimizer_implementation"].as_str() {
             Some("for_loop") => OptimizerImplementation::ForLoop,
             Some("foreach") => OptimizerImplementation::Foreach,
@@ -57,8 +77,13 @@ fn job_of(row: &Value) -> Job {
         };
         run.dispatch = Dispatch::CpuTracker;
         run.stack = if run_of["kernels"] == "fused" { support::fused() } else { support::eager() };
-        run.attention = if run_of["attention"] == "eager" { AttentionKernel::Standard } else { AttentionKernel::Flash };
-        run.recompute = if run_of["recompute"] == "full" { Recompute::Full } else { Recompute::None };
+        run.attention = if run_of["attention"] == "eager" {
+            AttentionKernel::Standard
+        } else {
+            AttentionKernel::Flash
+        };
+        run.recompute =
+            if run_of["recompute"] == "full" { Recompute::Full } else { Recompute::None };
     })
 }
 
@@ -71,16 +96,28 @@ fn muon_takes_what_pytorch_measures() {
         let job = job_of(row);
         let (after_forward, peak) = measured(&job).expect("a training job of played kernels");
         let saved = after_forward[MemoryKind::Activation.index()];
-        assert_eq!(saved.0, number(row, "/measured/after_forward_bytes/act"), "saved activations of {}", row["id"]);
+        assert_eq!(
+            saved.0,
+            number(row, "/measured/after_forward_bytes/act"),
+            "saved activations of {}",
+            row["id"]
+        );
         let total: Bytes = peak.into_iter().sum();
-        assert_eq!(total.0, number(row, "/measured/peak_bytes/total"), "peak of {} {}", row["model"], row["run"]);
+        assert_eq!(
+            total.0,
+            number(row, "/measured/peak_bytes/total"),
+            "peak of {} {}",
+            row["model"],
+            row["run"]
+        );
         let at_step = number(row, "/measured/peak_bytes/act") == 0;
         stepping += u64::from(at_step);
         let lines = estimate(&job).ledger.lines;
         let temporaries = lines.iter().find(|line| line.label == "Optimizer temporaries");
         assert_eq!(temporaries.is_some(), at_step, "{}", row["id"]);
         assert!(temporaries.is_none_or(|line| line.certainty == Certainty::Exact));
-        let of_muon = temporaries.is_some_and(|line| line.tensors.iter().any(|tensor| tensor.name == "Gram matrix"));
+        let of_muon = temporaries
+            .is_some_and(|line| line.tensors.iter().any(|tensor| tensor.name == "Gram matrix"));
         orthogonalising += u64::from(of_muon);
     }
     assert!(
@@ -110,11 +147,28 @@ fn the_adafactor_of_transformers_takes_what_pytorch_measures() {
         let measured = number(row, "/measured/peak_allocated");
         // The Trainer keeps scalars of its own, such as the summed loss, which the engine does not
         // play; each takes one block of 512 bytes.
-        assert!(memory.allocated.0.abs_diff(measured) <= 6 * 512, "{}: {} against {measured}", row["id"], memory.allocated.0);
-        assert_eq!(memory.reserved.0, number(row, "/measured/peak_reserved"), "reserved of {}", row["id"]);
+        assert!(
+            memory.allocated.0.abs_diff(measured) <= 6 * 512,
+            "{}: {} against {measured}",
+            row["id"],
+            memory.allocated.0
+        );
+        assert_eq!(
+            memory.reserved.0,
+            number(row, "/measured/peak_reserved"),
+            "reserved of {}",
+            row["id"]
+        );
         let lines = estimate(&job).ledger.lines;
-        let temporaries = lines.iter().find(|line| line.label == "Optimizer temporaries").expect("the step holds most");
-        assert!(temporaries.tensors.iter().any(|tensor| tensor.name == "squared gradient and epsilon"), "{}", row["id"]);
+        let temporaries = lines
+            .iter()
+            .find(|line| line.label == "Optimizer temporaries")
+            .expect("the step holds most");
+        assert!(
+            temporaries.tensors.iter().any(|tensor| tensor.name == "squared gradient and epsilon"),
+            "{}",
+            row["id"]
+        );
     }
 }
 

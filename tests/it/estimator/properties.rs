@@ -6,7 +6,8 @@ use crate::support;
 
 use headroom::config::{Job, Run};
 use headroom::estimator::{
-    Headroom, Ledger, Lengths, MemoryKind, Requests, TensorLine, estimate, memory_by_kind, memory_of_each,
+    Headroom, Ledger, Lengths, MemoryKind, Requests, TensorLine, estimate, memory_by_kind,
+    memory_of_each,
 };
 use headroom::planner::{curve_gpus, curve_seq, fixes, gpu_count, inverse};
 use headroom::units::{Bytes, MemoryUnit};
@@ -17,7 +18,11 @@ use support::random::{SHARDINGS, job};
 /// One row of every parameter with its states, in their widest formats: 4 bytes each of weight,
 /// master weight and two moments.
 fn rows(ledger: &Ledger) -> Bytes {
-    let parameters = ledger.lines.iter().filter(|line| line.kind == MemoryKind::Parameter).flat_map(|line| &line.tensors);
+    let parameters = ledger
+        .lines
+        .iter()
+        .filter(|line| line.kind == MemoryKind::Parameter)
+        .flat_map(|line| &line.tensors);
     let row = |tensor: &TensorLine| {
         let rows = tensor.shape.dims().next().map_or(1, |dim| dim.1.max(1));
         tensor.shape.elements().0.div_ceil(rows).saturating_mul(tensor.count).saturating_mul(16)
@@ -178,8 +183,15 @@ fn lengths_before_the_first_bend_are_told_as_well() {
     ] {
         let job = headroom::scenario::codec::decode(link).scenario.resolve().expect("a job");
         let lengths = Lengths::of(&job);
-        for length in (1..=80).map(|step| step * lengths.grid()).chain([1, 1023, 1024, 1025, 4095, 4096, 4097]) {
-            assert_eq!(lengths.memory(length), memory_by_kind(&job.with_seq_length(length)), "{link} at {length}");
+        for length in (1..=80)
+            .map(|step| step * lengths.grid())
+            .chain([1, 1023, 1024, 1025, 4095, 4096, 4097])
+        {
+            assert_eq!(
+                lengths.memory(length),
+                memory_by_kind(&job.with_seq_length(length)),
+                "{link} at {length}"
+            );
         }
     }
 }
@@ -203,7 +215,9 @@ fn copies_that_stay_until_forward_ends_are_all_in_the_ledger() {
 #[test]
 fn masks_of_sliding_blocks_go_once() {
     for model in ["gemma2-9b", "gpt-oss-20b", "mistral-7b"] {
-        for (stages, recompute) in [1, 2, 4, 7].into_iter().flat_map(|p| ["none", "selective", "full"].map(|rc| (p, rc))) {
+        for (stages, recompute) in
+            [1, 2, 4, 7].into_iter().flat_map(|p| ["none", "selective", "full"].map(|rc| (p, rc)))
+        {
             let link = format!(
                 "v1&m={model}&s=128&b=1&gb=4&pp={stages}&n={stages}&z=none&ker=eager&rc={recompute}&att=standard&prec=bf16"
             );

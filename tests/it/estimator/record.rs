@@ -9,7 +9,8 @@ use std::path::Path;
 
 use headroom::catalog;
 use headroom::config::{
-    AttentionKernel, DataSharding, Feed, Keys, Method, Mixer, MixerKind, ModelConfig, Objective, Recompute, Targets, Tuning,
+    AttentionKernel, DataSharding, Feed, Keys, Method, Mixer, MixerKind, ModelConfig, Objective,
+    Recompute, Targets, Tuning,
 };
 use headroom::ops::megatron::rank_model;
 use headroom::ops::{self, Lowering, Op, OpList, Role, Tensor, lower};
@@ -22,10 +23,12 @@ use serde_json::Value;
 /// blocks.
 fn models() -> impl Iterator<Item = ModelConfig> {
     // Of some models the parameters are counted alone.
-    let runs = |model: &&ModelConfig| model.encoder.is_none() || model.family.modules().encoder.trains;
+    let runs =
+        |model: &&ModelConfig| model.encoder.is_none() || model.family.modules().encoder.trains;
     catalog::models().iter().map(|row| &row.config).filter(runs).flat_map(|model| {
         let as_family = |family| ModelConfig { family, ..model.clone() };
-        let others = headroom::models::families().filter(|_| model.encoder.is_none()).map(as_family);
+        let others =
+            headroom::models::families().filter(|_| model.encoder.is_none()).map(as_family);
         let others = others.filter(|other| other.family_of_shape() == other.family);
         std::iter::once(model.clone()).chain(others)
     })
@@ -34,10 +37,14 @@ fn models() -> impl Iterator<Item = ModelConfig> {
 /// Models with layers of several kinds, which are only served.
 fn served_models() -> Vec<ModelConfig> {
     let read = |file: &str| {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/truth/{file}.jsonl"));
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/truth/{file}.jsonl"));
         let text = fs::read_to_string(path).unwrap();
-        let config = |line: &str| serde_json::from_str::<Value>(line).unwrap()["config"].to_string();
-        text.lines().map(|line| headroom::import::config_json(&config(line)).unwrap().config).collect::<Vec<_>>()
+        let config =
+            |line: &str| serde_json::from_str::<Value>(line).unwrap()["config"].to_string();
+        text.lines()
+            .map(|line| headroom::import::config_json(&config(line)).unwrap().config)
+            .collect::<Vec<_>>()
     };
     ["states", "parameters_families"].into_iter().flat_map(read).collect()
 }
@@ -62,7 +69,9 @@ fn over_state(mixer: &Mixer) -> f64 {
     let (products, width) = match mixer.kind {
         MixerKind::Lfm2 | MixerKind::RgLru | MixerKind::Rwkv => (0.0, 0),
         MixerKind::Minimax => (2.0, mixer.head_dim),
-        MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::KimiWhole => (3.0, mixer.state_size),
+        MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::KimiWhole => {
+            (3.0, mixer.state_size)
+        }
         MixerKind::Mlstm
         | MixerKind::Mamba
         | MixerKind::Zamba
@@ -83,15 +92,21 @@ fn of_ends(with: &Lowering) -> f64 {
     let (model, tokens) = (with.model, to_f64(with.seq_length) * to_f64(with.micro_batch_size));
     let rows = if with.training { tokens } else { to_f64(with.concurrent_sequences) };
     let width = model.word_embed_proj_dim.unwrap_or(model.hidden_size);
-    let (width, columns) = if with.tuning.objective.scores() { (model.hidden_size, 1) } else { (width, model.vocab_size) };
+    let (width, columns) = if with.tuning.objective.scores() {
+        (model.hidden_size, 1)
+    } else {
+        (width, model.vocab_size)
+    };
     let beside = model.word_embed_proj_dim.map_or(0, |width| 2 * width * model.hidden_size);
     let streams = model.altup().map_or(0, |altup| {
         let inputs = model.num_hidden_layers * altup.hidden_size_per_layer_input;
         model.hidden_size * (inputs + 2 * (altup.num_inputs - 1) * model.hidden_size)
     });
-    let transformed = !with.tuning.objective.scores() && model.encoder.is_some_and(|encoder| encoder.head_transform);
+    let transformed = !with.tuning.objective.scores()
+        && model.encoder.is_some_and(|encoder| encoder.head_transform);
     let transform = if transformed { model.hidden_size * model.hidden_size } else { 0 };
-    2.0 * rows * to_f64(width) * to_f64(columns) + 2.0 * tokens * to_f64(beside + streams + transform)
+    2.0 * rows * to_f64(width) * to_f64(columns)
+        + 2.0 * tokens * to_f64(beside + streams + transform)
 }
 
 /// `2 · b · s · (weights that a token meets) + 2 · b · s · c · a · (d + d of values)` in each
@@ -109,17 +124,20 @@ fn closed_form(with: &Lowering, list: &OpList) -> f64 {
         let core = if model.family.modules().differential { 2.0 * core } else { core };
         let core = if kind.of.keys == Keys::None { 0.0 } else { core };
         let state = model.mixer().filter(|_| kind.of.mixer).map_or(0.0, over_state);
-        let weights = kind.ops.iter().flat_map(|op| op.tensors.iter().map(|tensor| to_f64(met_by_a_token(model, op, tensor))));
+        let weights = kind.ops.iter().flat_map(|op| {
+            op.tensors.iter().map(|tensor| to_f64(met_by_a_token(model, op, tensor)))
+        });
         // An indexer scores every token and weighs the scores of its heads, unless it chooses
         // blocks.
-        let scores = model
-            .indexer()
-            .filter(|_| kind.of.indexed)
-            .map_or(0, |indexer| indexer.num_heads * (indexer.head_dim + u64::from(indexer.block == 0)));
+        let scores = model.indexer().filter(|_| kind.of.indexed).map_or(0, |indexer| {
+            indexer.num_heads * (indexer.head_dim + u64::from(indexer.block == 0))
+        });
         let core = core + 2.0 * tokens * text * to_f64(scores);
         let streams = model.altup().filter(|altup| altup.num_inputs > 1);
-        let streams = streams.map_or(0, |altup| model.hidden_size * altup.num_inputs * (altup.num_inputs + 1));
-        to_f64(kind.layers) * (2.0 * tokens * (weights.sum::<f64>() + to_f64(streams)) + core + tokens * state)
+        let streams = streams
+            .map_or(0, |altup| model.hidden_size * altup.num_inputs * (altup.num_inputs + 1));
+        to_f64(kind.layers)
+            * (2.0 * tokens * (weights.sum::<f64>() + to_f64(streams)) + core + tokens * state)
     };
     list.kinds.iter().map(of_kind).sum::<f64>() + of_ends(with)
 }
@@ -128,7 +146,10 @@ fn is_closed_form(with: &Lowering) {
     let list = lower(with);
     let (ours, expected) = (list.forward().0, closed_form(with, &list));
     let (family, kernels, attention) = (with.model.family, with.stack, with.attention);
-    assert!((ours - expected).abs() < 0.5, "{family:?} {kernels:?} {attention:?}: {ours:e} against {expected:e}");
+    assert!(
+        (ours - expected).abs() < 0.5,
+        "{family:?} {kernels:?} {attention:?}: {ours:e} against {expected:e}"
+    );
 }
 
 /// True where each matrix is multiplied with every token once and there are no other products.
@@ -141,10 +162,18 @@ fn is_plain(model: &ModelConfig) -> bool {
 #[test]
 fn every_matrix_is_multiplied_once_with_every_token_that_meets_it() {
     for model in models().filter(is_plain) {
-        for kernels in [support::eager(), support::fused(), support::megatron(), support::korthikanti()] {
+        for kernels in
+            [support::eager(), support::fused(), support::megatron(), support::korthikanti()]
+        {
             for attention in [AttentionKernel::Standard, AttentionKernel::Flash] {
-                let plain = Lowering { stack: kernels, attention, ..Lowering::parameters_only(&model) };
-                is_closed_form(&Lowering { seq_length: 777, micro_batch_size: 3, context_length: 777, ..plain });
+                let plain =
+                    Lowering { stack: kernels, attention, ..Lowering::parameters_only(&model) };
+                is_closed_form(&Lowering {
+                    seq_length: 777,
+                    micro_batch_size: 3,
+                    context_length: 777,
+                    ..plain
+                });
             }
         }
     }
@@ -156,11 +185,18 @@ fn served_models_multiply_as_trained_ones_and_the_head_only_the_last_tokens() {
     // own counter.
     let plain = |model: &ModelConfig| model.source.is_none() && model.shared.is_none();
     // Of models whose parameters alone are counted, the products are unknown.
-    let writes = |model: &ModelConfig| model.is_served() && plain(model) && !model.is_counted_and_served();
+    let writes =
+        |model: &ModelConfig| model.is_served() && plain(model) && !model.is_counted_and_served();
     for model in models().chain(served_models()).filter(writes) {
         for attention in [AttentionKernel::Standard, AttentionKernel::Flash] {
-            let plain = Lowering { training: false, attention, ..Lowering::parameters_only(&model) };
-            is_closed_form(&Lowering { seq_length: 512, context_length: 4096, concurrent_sequences: 7, ..plain });
+            let plain =
+                Lowering { training: false, attention, ..Lowering::parameters_only(&model) };
+            is_closed_form(&Lowering {
+                seq_length: 512,
+                context_length: 4096,
+                concurrent_sequences: 7,
+                ..plain
+            });
         }
     }
 }
@@ -171,11 +207,15 @@ fn served_models_multiply_as_trained_ones_and_the_head_only_the_last_tokens() {
 fn what_learns_adds_its_own_products_alone() {
     // The matrices of blocks; some models have further linear layers outside the blocks.
     let inner = Targets::GATE.and(Targets::UP).and(Targets::DOWN);
-    let of_blocks = Targets::QUERY.and(Targets::KEY).and(Targets::VALUE).and(Targets::OUTPUT).and(inner);
+    let of_blocks =
+        Targets::QUERY.and(Targets::KEY).and(Targets::VALUE).and(Targets::OUTPUT).and(inner);
     let full = Tuning { target_modules: of_blocks, ..Tuning::FULL };
     let tunings = [
         (Tuning { objective: Objective::Reward, ..full }, Recompute::Full),
-        (Tuning { method: Method::Lora, objective: Objective::Preference, ..full }, Recompute::Selective),
+        (
+            Tuning { method: Method::Lora, objective: Objective::Preference, ..full },
+            Recompute::Selective,
+        ),
         (Tuning { method: Method::Prefix, ..full }, Recompute::None),
         (Tuning { method: Method::Prompt, ..full }, Recompute::None),
     ];
@@ -187,9 +227,16 @@ fn what_learns_adds_its_own_products_alone() {
             tuning.target_modules = Targets::QUERY.and(Targets::OUTPUT);
         }
         for kernels in [support::eager(), support::fused()] {
-            let attention = if at % 2 == 0 { AttentionKernel::Standard } else { AttentionKernel::Flash };
-            let plain = Lowering { stack: kernels, attention, packed_text: Some(300), ..Lowering::parameters_only(&model) };
-            let whole = Lowering { seq_length: 640, micro_batch_size: 2, context_length: 656, ..plain };
+            let attention =
+                if at % 2 == 0 { AttentionKernel::Standard } else { AttentionKernel::Flash };
+            let plain = Lowering {
+                stack: kernels,
+                attention,
+                packed_text: Some(300),
+                ..Lowering::parameters_only(&model)
+            };
+            let whole =
+                Lowering { seq_length: 640, micro_batch_size: 2, context_length: 656, ..plain };
             is_closed_form(&Lowering { tuning, recompute, autocast: at % 3 == 0, ..whole });
         }
     }
@@ -217,8 +264,13 @@ fn adapters_have_the_flops_that_pytorch_counts() {
             ..catalog::model("llama3-8b").unwrap().config.clone()
         };
         let tuning = Tuning { method, dropout, r: 8, target_modules: Targets::ALL, ..Tuning::FULL };
-        let plain = Lowering { attention: AttentionKernel::Standard, tuning, ..Lowering::parameters_only(&model) };
-        let list = lower(&Lowering { seq_length: 64, micro_batch_size: 2, context_length: 64, ..plain });
+        let plain = Lowering {
+            attention: AttentionKernel::Standard,
+            tuning,
+            ..Lowering::parameters_only(&model)
+        };
+        let list =
+            lower(&Lowering { seq_length: 64, micro_batch_size: 2, context_length: 64, ..plain });
         let near = |(ours, counted): (f64, f64)| (ours - counted).abs() < 0.5;
         let pairs = [list.forward().0, list.backward().0].into_iter().zip(counted);
         assert!(pairs.into_iter().all(near), "{method:?} {dropout}");
@@ -243,14 +295,25 @@ proptest! {
 #[test]
 fn every_half_of_a_served_block_works_with_something() {
     // Encoders are not served, alone or beside a decoder.
-    for model in models().chain(served_models()).filter(|model| model.encoder.is_none() && model.source.is_none()) {
+    for model in models()
+        .chain(served_models())
+        .filter(|model| model.encoder.is_none() && model.source.is_none())
+    {
         for attention in [AttentionKernel::Standard, AttentionKernel::Flash] {
             let with = Lowering { training: false, attention, ..Lowering::parameters_only(&model) };
             for kind in lower(&Lowering { seq_length: 512, context_length: 4096, ..with }).kinds {
-                let there = [kind.of.mixer || kind.of.keys != Keys::None, kind.of.feed != Feed::None];
+                let there =
+                    [kind.of.mixer || kind.of.keys != Keys::None, kind.of.feed != Feed::None];
                 for (half, there) in kind.halves().into_iter().zip(there) {
-                    let sizes: Vec<u64> = ops::tensors(half, Role::Workspace).map(|(_, tensor)| tensor.bytes().0).collect();
-                    assert!(!there || (sizes.len() >= 2 && !sizes.contains(&0)), "{:?} {:?}: {sizes:?}", model.family, kind.of);
+                    let sizes: Vec<u64> = ops::tensors(half, Role::Workspace)
+                        .map(|(_, tensor)| tensor.bytes().0)
+                        .collect();
+                    assert!(
+                        !there || (sizes.len() >= 2 && !sizes.contains(&0)),
+                        "{:?} {:?}: {sizes:?}",
+                        model.family,
+                        kind.of
+                    );
                 }
             }
         }
@@ -263,7 +326,9 @@ fn every_half_of_a_served_block_works_with_something() {
 fn megatron_lm_has_every_matrix_of_a_block() {
     let elements = |op: &Op| {
         let is_matrix = |tensor: &&Tensor| {
-            tensor.role == Role::Parameter && tensor.shape.dims().count() > 1 && !tensor.name.ends_with("biases")
+            tensor.role == Role::Parameter
+                && tensor.shape.dims().count() > 1
+                && !tensor.name.ends_with("biases")
         };
         op.tensors.iter().filter(is_matrix).map(|tensor| tensor.shape.elements().0).sum::<u64>()
     };
@@ -275,8 +340,14 @@ fn megatron_lm_has_every_matrix_of_a_block() {
         let ours = rank_model(&job, job.training().unwrap());
         for kind in ops::declared(&model).kinds {
             let steps = if kind.of.feed == Feed::Experts { &ours.experts } else { &ours.dense };
-            let theirs = kind.ops.iter().filter(|op| op.name != "Shared experts' gate" && op.name != "Query and key norm");
-            let [ours, theirs] = [steps.iter().map(|step| elements(&step.op)).sum::<u64>(), theirs.map(elements).sum()];
+            let theirs = kind
+                .ops
+                .iter()
+                .filter(|op| op.name != "Shared experts' gate" && op.name != "Query and key norm");
+            let [ours, theirs] = [
+                steps.iter().map(|step| elements(&step.op)).sum::<u64>(),
+                theirs.map(elements).sum(),
+            ];
             assert_eq!(ours, theirs, "{:?} {:?}", model.family, kind.of);
         }
     }

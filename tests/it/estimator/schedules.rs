@@ -33,8 +33,12 @@ fn any_pipeline() -> impl Strategy<Value = Pipeline> {
     (0_usize..6, 1_u64..=8, 1_u64..=4, 1_u64..=4, 1_u64..=40).prop_map(|(at, p, v, groups, m)| {
         let schedule = SCHEDULES[at].schedule;
         match schedule {
-            PipelineSchedule::Interleaved => pipeline(schedule, p.max(2), v.max(2), p.max(2) * groups),
-            PipelineSchedule::DualPipe => pipeline(schedule, 2 * p.div_ceil(2), 1, 4 * p.div_ceil(2) + 2 * groups),
+            PipelineSchedule::Interleaved => {
+                pipeline(schedule, p.max(2), v.max(2), p.max(2) * groups)
+            }
+            PipelineSchedule::DualPipe => {
+                pipeline(schedule, 2 * p.div_ceil(2), 1, 4 * p.div_ceil(2) + 2 * groups)
+            }
             _ => pipeline(schedule, p, 1, m),
         }
     })
@@ -97,13 +101,20 @@ fn the_papers_own_examples() {
     assert_eq!(thirds(PipelineSchedule::ZeroBubbleH1, 8), 3.0, "a third of 1F1B's");
     assert_eq!(thirds(PipelineSchedule::ZeroBubbleH2, 8), 0.0);
     let flight = |schedule, rank| pipeline(schedule, 4, 1, 16).in_flight(rank);
-    assert_eq!([0, 1, 2, 3].map(|rank| flight(PipelineSchedule::OneForwardOneBackward, rank)), [4, 3, 2, 1]);
+    assert_eq!(
+        [0, 1, 2, 3].map(|rank| flight(PipelineSchedule::OneForwardOneBackward, rank)),
+        [4, 3, 2, 1]
+    );
     assert_eq!([0, 1, 2, 3].map(|rank| flight(PipelineSchedule::ZeroBubbleH2, rank)), [7; 4]);
     assert_eq!([0, 3].map(|rank| flight(PipelineSchedule::DualPipe, rank)), [5; 2]);
     assert_eq!(PipelineSchedule::DualPipe.facts().parameter_copies, 2);
     // Narayanan et al.: the bubble is (p − 1)/m of the work; chunks divide it.
     let share = |chunks, m| {
-        let part = if chunks == 1 { PipelineSchedule::OneForwardOneBackward } else { PipelineSchedule::Interleaved };
+        let part = if chunks == 1 {
+            PipelineSchedule::OneForwardOneBackward
+        } else {
+            PipelineSchedule::Interleaved
+        };
         let passes = f64::from(u32::try_from(m * chunks).expect("small"));
         pipeline(part, 4, chunks, m).bubble(&unit) / (passes * unit.all())
     };
@@ -118,7 +129,8 @@ fn two_passes_run_together_under_dualpipe_only() {
     for facts in &SCHEDULES {
         let chunks = if facts.schedule == PipelineSchedule::Interleaved { 2 } else { 1 };
         let pipeline = pipeline(facts.schedule, 4, chunks, 12);
-        let together = (0..4).flat_map(|rank| pipeline.order(rank)).filter(|slot| slot.with_next).count();
+        let together =
+            (0..4).flat_map(|rank| pipeline.order(rank)).filter(|slot| slot.with_next).count();
         assert_eq!(together > 0, facts.schedule == PipelineSchedule::DualPipe, "{}", facts.name);
     }
 }
@@ -126,7 +138,11 @@ fn two_passes_run_together_under_dualpipe_only() {
 #[test]
 fn every_schedule_has_a_source() {
     for facts in &SCHEDULES {
-        assert!(headroom::sources::ALL.iter().any(|source| source.key == facts.source), "{}", facts.name);
+        assert!(
+            headroom::sources::ALL.iter().any(|source| source.key == facts.source),
+            "{}",
+            facts.name
+        );
         assert_eq!(facts.schedule.facts(), facts);
     }
 }

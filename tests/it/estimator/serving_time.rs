@@ -21,8 +21,11 @@ fn job(id: &str, gpu: &str, t: u64, edit: impl FnOnce(&mut ServingRun)) -> Job {
     let model = &headroom::catalog::model(id).expect("in the catalog").config;
     let job = support::serving_job(model, layout, edit);
     let row = headroom::catalog::accelerator(gpu).expect("in the catalog");
-    let cluster =
-        Cluster { accelerator: row.accelerator.clone(), speed: headroom::catalog::speed(row.id), ..job.cluster().clone() };
+    let cluster = Cluster {
+        accelerator: row.accelerator.clone(),
+        speed: headroom::catalog::speed(row.id),
+        ..job.cluster().clone()
+    };
     Job::new(job.model().clone(), job.run().clone(), layout, cluster).expect("a valid job")
 }
 
@@ -40,11 +43,14 @@ fn median(mut errors: Vec<f64>) -> f64 {
 #[test]
 fn shares_of_one_card_tell_the_next() {
     let text = fs::read_to_string("tests/data/rates/h200.jsonl").expect("the rows");
-    let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("a row")).collect();
+    let rows: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("a row")).collect();
     let number = |row: &Value, key: &str| row.get(key).and_then(Value::as_f64).expect("a number");
     let of = |kind: &'static str| {
-        let is =
-            move |row: &&Value| ["kind", "format"].map(|key| row.get(key).and_then(Value::as_str)) == [Some(kind), Some("bf16")];
+        let is = move |row: &&Value| {
+            ["kind", "format"].map(|key| row.get(key).and_then(Value::as_str))
+                == [Some(kind), Some("bf16")]
+        };
         rows.iter().filter(is)
     };
     let product = H100.product(Multiplied::Wide).0.on(H200.0, H200.1);
@@ -56,7 +62,11 @@ fn shares_of_one_card_tell_the_next() {
     assert!(median(errors.collect()) < 0.12);
     let decode = H100.decode(false).on(H200.0, H200.1);
     let errors = of("decode_attention").map(|row| {
-        let flops = 4.0 * number(row, "batch") * number(row, "length") * number(row, "heads") * number(row, "width");
+        let flops = 4.0
+            * number(row, "batch")
+            * number(row, "length")
+            * number(row, "heads")
+            * number(row, "width");
         (decode.seconds(number(row, "bytes"), flops) / number(row, "seconds") - 1.0).abs()
     });
     assert!(median(errors.collect()) < 0.12);
@@ -93,12 +103,17 @@ proptest! {
 #[test]
 fn reading_weights_gets_quicker_with_gpus_and_fewer_bits() {
     for gpu in GPUS {
-        let step = |t: u64, format: WeightFormat| pace("llama3-70b", gpu, t, |run| run.quantization = format).decode(1).0;
+        let step = |t: u64, format: WeightFormat| {
+            pace("llama3-70b", gpu, t, |run| run.quantization = format).decode(1).0
+        };
         let steps = [1, 2, 4].map(|t| step(t, WeightFormat::Bf16));
         assert!(gpu == "l40s" || steps.is_sorted_by(|one, next| one > next), "{gpu} {steps:?}");
-        let formats = [WeightFormat::Bf16, WeightFormat::Fp8Channel, WeightFormat::Awq].map(|format| step(1, format));
+        let formats = [WeightFormat::Bf16, WeightFormat::Fp8Channel, WeightFormat::Awq]
+            .map(|format| step(1, format));
         assert!(formats.is_sorted_by(|one, next| one > next), "{gpu} {formats:?}");
-        let bandwidth = headroom::catalog::accelerator(gpu).and_then(|row| row.accelerator.memory_bandwidth).expect("known");
+        let bandwidth = headroom::catalog::accelerator(gpu)
+            .and_then(|row| row.accelerator.memory_bandwidth)
+            .expect("known");
         assert!(steps[0] > 2.0 * 69.5e9 / bandwidth, "{gpu}: quicker than the roofline");
     }
 }
@@ -117,10 +132,14 @@ fn traffic(requests: u64, at_once: Option<u64>) -> Traffic {
 #[test]
 fn a_closed_loop_lies_between_one_request_and_the_fluid_limit() {
     let pace = pace("llama3-8b", "h100-80", 1, vllm);
-    let served = |at_once: u64| pace.serve(&traffic(10 * at_once, Some(at_once))).expect("a serving job");
+    let served =
+        |at_once: u64| pace.serve(&traffic(10 * at_once, Some(at_once))).expect("a serving job");
     let one = served(1);
     assert!((one.per_token[0].0 / pace.decode_at(1, 1100.0).0 - 1.0).abs() < 0.02);
-    assert!(one.first_token[0].0 > pace.prefill(900).0 && one.first_token[0].0 < pace.prefill(1100).0 + 0.02);
+    assert!(
+        one.first_token[0].0 > pace.prefill(900).0
+            && one.first_token[0].0 < pace.prefill(1100).0 + 0.02
+    );
     let found = [1, 4, 16, 64].map(served);
     assert!(found.is_sorted_by(|one, next| one.output_per_second < next.output_per_second));
     assert!(found.is_sorted_by(|one, next| one.per_token[0] < next.per_token[0]));
@@ -129,7 +148,11 @@ fn a_closed_loop_lies_between_one_request_and_the_fluid_limit() {
     let many = served(64);
     let steps = pace.decode_at(64, 1100.0).0;
     let fluid = 200.0 / (pace.prefill(1000).0 - 1.5e-3 + 200.0 * steps / 64.0);
-    assert!((many.output_per_second / fluid - 1.0).abs() < 0.15, "{} {fluid}", many.output_per_second);
+    assert!(
+        (many.output_per_second / fluid - 1.0).abs() < 0.15,
+        "{} {fluid}",
+        many.output_per_second
+    );
     assert!(many.output_per_second < 64.0 / steps);
     assert_eq!(served(16), served(16), "the same numbers are drawn again");
 }
@@ -138,10 +161,15 @@ fn a_closed_loop_lies_between_one_request_and_the_fluid_limit() {
 #[test]
 fn a_small_cache_holds_requests_up() {
     let pace = pace("llama3-8b", "h100-80", 1, vllm);
-    let with = |room: Option<u64>| pace.serve(&Traffic { room, ..traffic(100, None) }).expect("a serving job");
+    let with = |room: Option<u64>| {
+        pace.serve(&Traffic { room, ..traffic(100, None) }).expect("a serving job")
+    };
     let (free, tight) = (with(None), with(Some(5000)));
     assert!(tight.most_at_once <= 5 && free.most_at_once > 50, "{tight:?}");
-    assert!(tight.output_per_second < free.output_per_second && tight.first_token[0] > free.first_token[0]);
+    assert!(
+        tight.output_per_second < free.output_per_second
+            && tight.first_token[0] > free.first_token[0]
+    );
     assert!(to_f64(100) / tight.seconds.0 > 0.0);
 }
 
@@ -152,8 +180,12 @@ fn stages_serve_groups() {
     let of = |p: u64| {
         let layout = support::layout(1, p, 1, headroom::config::DataSharding::NOTHING);
         let job = job("llama3-8b", "h100-80", 1, vllm);
-        let job = Job::new(job.model().clone(), job.run().clone(), layout, job.cluster().clone()).expect("a job");
-        Pace::of(&job).expect("known rates").serve(&traffic(64 * p, Some(16 * p))).expect("a serving job")
+        let job = Job::new(job.model().clone(), job.run().clone(), layout, job.cluster().clone())
+            .expect("a job");
+        Pace::of(&job)
+            .expect("known rates")
+            .serve(&traffic(64 * p, Some(16 * p)))
+            .expect("a serving job")
     };
     let (one, two) = (of(1), of(2));
     assert!((two.output_per_second / one.output_per_second - 2.0).abs() < 0.1, "{one:?} {two:?}");
@@ -164,7 +196,8 @@ fn stages_serve_groups() {
 fn llama_cpp_is_as_quick_as_its_release() {
     let of = |gpu: &str| {
         job("llama3-8b", gpu, 1, |run| {
-            (run.engine, run.quantization) = (Engine::named("llama-cpp", 1.0).expect("an engine"), WeightFormat::Q4KM);
+            (run.engine, run.quantization) =
+                (Engine::named("llama-cpp", 1.0).expect("an engine"), WeightFormat::Q4KM);
             run.context_length = 512;
         })
     };
@@ -178,7 +211,9 @@ fn llama_cpp_is_as_quick_as_its_release() {
         "the graph is built for each token"
     );
     // Where memory is slower than what multiprocessors ask for it alone counts.
-    let bandwidth = headroom::catalog::accelerator("rtx4090").and_then(|row| row.accelerator.memory_bandwidth).expect("known");
+    let bandwidth = headroom::catalog::accelerator("rtx4090")
+        .and_then(|row| row.accelerator.memory_bandwidth)
+        .expect("known");
     assert!(step("rtx4090", "2026-01-01", 1) > 4.6e9 / bandwidth);
     let steps: Vec<f64> = (1..20).map(|tokens| step("a100-80", "2026-01-01", tokens)).collect();
     assert!(steps.is_sorted(), "{steps:?}");

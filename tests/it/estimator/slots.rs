@@ -21,13 +21,21 @@ fn job(id: &str, t: u64, edit: impl FnOnce(&mut ServingRun)) -> Job {
         edit(run);
     });
     let row = headroom::catalog::accelerator("h100-80").expect("in the catalog");
-    let cluster =
-        Cluster { accelerator: row.accelerator.clone(), speed: headroom::catalog::speed(row.id), ..job.cluster().clone() };
+    let cluster = Cluster {
+        accelerator: row.accelerator.clone(),
+        speed: headroom::catalog::speed(row.id),
+        ..job.cluster().clone()
+    };
     Job::new(job.model().clone(), job.run().clone(), layout, cluster).expect("a valid job")
 }
 
 fn bytes(job: &Job) -> u64 {
-    estimate(job).ledger.lines.iter().find(|line| line.label == ADAPTER_SLOTS).map_or(0, |line| line.bytes.0)
+    estimate(job)
+        .ledger
+        .lines
+        .iter()
+        .find(|line| line.label == ADAPTER_SLOTS)
+        .map_or(0, |line| line.bytes.0)
 }
 
 /// Numbers of one rank beside a matrix shared by its output or its input over `t` ranks, as `create_lora_weights` makes them.
@@ -43,9 +51,17 @@ fn row(input: u64, output: u64, t: u64) -> u64 {
 fn slots_are_as_large_as_vllm_makes_them() {
     let (h, f, kv, v) = (4096, 14_336, 1024, 128_256);
     for t in [1, 2, 8] {
-        let layer = column(h, h, t) + 2 * column(h, kv, t) + row(h, h, t) + 2 * column(h, f, t) + row(f, h, t);
+        let layer = column(h, h, t)
+            + 2 * column(h, kv, t)
+            + row(h, h, t)
+            + 2 * column(h, f, t)
+            + row(f, h, t);
         // Embedding and head are whole on every rank.
-        assert_eq!(bytes(&job("llama3-8b", t, |_| ())), 4 * 16 * 2 * (32 * layer + 2 * (v + h)), "{t} ranks");
+        assert_eq!(
+            bytes(&job("llama3-8b", t, |_| ())),
+            4 * 16 * 2 * (32 * layer + 2 * (v + h)),
+            "{t} ranks"
+        );
     }
 }
 
@@ -60,13 +76,15 @@ fn experts_have_a_pair_each_and_their_router_has_one() {
 #[test]
 fn models_without_slots_at_their_ends_have_none_there() {
     let (h, f, kv) = (3584, 18_944, 512);
-    let layer = column(h, h, 1) + 2 * column(h, kv, 1) + row(h, h, 1) + 2 * column(h, f, 1) + row(f, h, 1);
+    let layer =
+        column(h, h, 1) + 2 * column(h, kv, 1) + row(h, h, 1) + 2 * column(h, f, 1) + row(f, h, 1);
     assert_eq!(bytes(&job("qwen2.5-7b", 1, |_| ())), 4 * 16 * 2 * 28 * layer);
 }
 
 #[test]
 fn slots_take_room_from_the_cache_and_time_from_each_step() {
-    let (with, without) = (job("llama3-8b", 1, |_| ()), job("llama3-8b", 1, |run| run.adapter_slots = 0));
+    let (with, without) =
+        (job("llama3-8b", 1, |_| ()), job("llama3-8b", 1, |run| run.adapter_slots = 0));
     let room = |job: &Job| estimate(job).cache_room.expect("a cache").bytes.0;
     assert!(room(&without) - room(&with) >= bytes(&with) && bytes(&without) == 0);
     let step = |job: &Job| Pace::of(job).expect("known rates").decode(4).0;
@@ -86,7 +104,8 @@ fn servers_whose_slots_are_not_known_refuse_them() {
         scenario.set(field, value);
     }
     let errors = scenario.resolve().expect_err("SGLang's slots are not known");
-    let error = errors.iter().find(|error| error.field == FieldId::AdapterSlots).expect("the slots' error");
+    let error =
+        errors.iter().find(|error| error.field == FieldId::AdapterSlots).expect("the slots' error");
     let (_, none) = error.way_out.clone().expect("a way out");
     scenario.set(FieldId::AdapterSlots, none);
     assert!(scenario.resolve().is_ok());

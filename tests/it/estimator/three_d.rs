@@ -10,8 +10,8 @@
 use crate::support;
 
 use headroom::config::{
-    AttentionKernel, DataSharding, Job, ModelConfig, Optimizer, ParallelLayout, PassTimes, Pipeline, PipelineSchedule,
-    PositionEmbedding, Recompute,
+    AttentionKernel, DataSharding, Job, ModelConfig, Optimizer, ParallelLayout, PassTimes,
+    Pipeline, PipelineSchedule, PositionEmbedding, Recompute,
 };
 use headroom::estimator::{MemoryKind, StageMemory, estimate, stages};
 use headroom::methods::{Shape, capacity_planning, eleuther};
@@ -62,15 +62,28 @@ fn shape(model: &ModelConfig, layers: u64) -> Shape {
 fn states_of_three_dimensions() {
     let model = ModelConfig { norms_per_block: 0, ..model() };
     let blocks = 16 * 12 * 1024 * 1024;
-    let adam = eleuther::optimizer_bytes_per_parameter(Optimizer::DEFAULT).expect("the document has it");
+    let adam =
+        eleuther::optimizer_bytes_per_parameter(Optimizer::DEFAULT).expect("the document has it");
     let states = eleuther::states(blocks, DType::Bf16, DType::Bf16, adam);
     for (t, p, d) in [(1, 4, 1), (2, 4, 2), (4, 8, 4), (8, 16, 2)] {
         let all = stages(&job(&model, layout(t, p, d, support::zero1()), Recompute::None));
         let middle = &all[1];
-        assert_eq!(of(middle, MemoryKind::Parameter), states.weights.per_rank(eleuther::weight_divisor(t, p)), "{t} {p} {d}");
-        assert_eq!(of(middle, MemoryKind::Gradient), states.gradients.per_rank(eleuther::gradient_divisor(t, p)), "{t} {p} {d}");
+        assert_eq!(
+            of(middle, MemoryKind::Parameter),
+            states.weights.per_rank(eleuther::weight_divisor(t, p)),
+            "{t} {p} {d}"
+        );
+        assert_eq!(
+            of(middle, MemoryKind::Gradient),
+            states.gradients.per_rank(eleuther::gradient_divisor(t, p)),
+            "{t} {p} {d}"
+        );
         let share = eleuther::optimizer_divisor(t, p, d);
-        assert_eq!(of(middle, MemoryKind::OptimizerState), states.optimizer.per_rank(share), "{t} {p} {d}");
+        assert_eq!(
+            of(middle, MemoryKind::OptimizerState),
+            states.optimizer.per_rank(share),
+            "{t} {p} {d}"
+        );
         assert_eq!(eleuther::dp_degree(t * p * d, t, p), d);
     }
 }
@@ -83,17 +96,27 @@ fn activations_of_pipeline_and_tensor_ranks() {
     for recompute in [Recompute::None, Recompute::Selective, Recompute::Full] {
         for (t, p) in [(1, 4), (2, 4), (4, 8), (8, 2)] {
             let all = stages(&job(&model, layout(t, p, 1, DataSharding::NOTHING), recompute));
-            let per_micro_batch = eleuther::activations(&shape(&model, model.num_hidden_layers / p), t, recompute);
+            let per_micro_batch =
+                eleuther::activations(&shape(&model, model.num_hidden_layers / p), t, recompute);
             for stage in all.iter().skip(1).take(all.len() - 2) {
                 assert_eq!(stage.in_flight, p - stage.stage);
                 // The block that backward recomputes counts as temporary memory, not as an
                 // activation.
-                assert_eq!(of(stage, MemoryKind::Activation), per_micro_batch * stage.in_flight, "{recompute:?} {t} {p}");
+                assert_eq!(
+                    of(stage, MemoryKind::Activation),
+                    per_micro_batch * stage.in_flight,
+                    "{recompute:?} {t} {p}"
+                );
             }
             assert_eq!(all[0].in_flight, capacity_planning::micro_batches_in_flight(p, 16));
-            let whole = eleuther::activations(&shape(&model, model.num_hidden_layers), t, recompute);
+            let whole =
+                eleuther::activations(&shape(&model, model.num_hidden_layers), t, recompute);
             let ratio = (per_micro_batch * all[0].in_flight).as_f64() / whole.as_f64();
-            assert_eq!(ratio, eleuther::pipeline_activation_ratio(p, 16), "as large as without a pipeline");
+            assert_eq!(
+                ratio,
+                eleuther::pipeline_activation_ratio(p, 16),
+                "as large as without a pipeline"
+            );
         }
     }
 }
@@ -112,7 +135,11 @@ fn states_under_zero() {
         assert_eq!(ledger.of(MemoryKind::Parameter), budget.weights, "ZeRO-{stage}");
         assert_eq!(ledger.of(MemoryKind::Gradient), budget.gradients, "ZeRO-{stage}");
         assert_eq!(ledger.of(MemoryKind::OptimizerState), budget.optimizer, "ZeRO-{stage}");
-        assert_eq!(eleuther::zero_total(stage, &states, 8, Bytes::ZERO, 0), budget.total(), "both documents divide alike");
+        assert_eq!(
+            eleuther::zero_total(stage, &states, 8, Bytes::ZERO, 0),
+            budget.total(),
+            "both documents divide alike"
+        );
     }
 }
 
@@ -121,9 +148,17 @@ fn states_under_zero() {
 fn the_bubble_of_a_pipeline() {
     let unit = PassTimes::new(1.0, 1.0, 1.0);
     for (p, v, m) in [(2, 1, 8), (4, 1, 8), (8, 1, 32), (4, 2, 8), (8, 4, 32)] {
-        let schedule = if v == 1 { PipelineSchedule::OneForwardOneBackward } else { PipelineSchedule::Interleaved };
+        let schedule = if v == 1 {
+            PipelineSchedule::OneForwardOneBackward
+        } else {
+            PipelineSchedule::Interleaved
+        };
         let pipeline = Pipeline { schedule, ranks: p, chunks: v, micro_batches: m, group: p };
         let ideal = to_f64(v * m) * unit.all();
-        assert_eq!(pipeline.play(&unit).bubble / ideal, capacity_planning::pipeline_bubble(p, m, v), "{p} {v} {m}");
+        assert_eq!(
+            pipeline.play(&unit).bubble / ideal,
+            capacity_planning::pipeline_bubble(p, m, v),
+            "{p} {v} {m}"
+        );
     }
 }

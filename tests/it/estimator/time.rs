@@ -1,5 +1,10 @@
 //! The time of a step: its sums, the inputs that it depends on, and bounds that it never crosses.
-#![allow(clippy::expect_used, clippy::panic, clippy::float_cmp, reason = "a failed expectation is a failed test")]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::float_cmp,
+    reason = "a failed expectation is a failed test"
+)]
 
 use crate::support;
 
@@ -7,10 +12,12 @@ use std::num::NonZeroU64;
 
 use headroom::catalog;
 use headroom::config::{
-    AttentionKernel, Cluster, DataSharding, Flash, Job, ModelConfig, Narrow, Overheads, Overlap, ParallelLayout, ProductFormat,
-    Recompute, Run, TrainingRun,
+    AttentionKernel, Cluster, DataSharding, Flash, Job, ModelConfig, Narrow, Overheads, Overlap,
+    ParallelLayout, ProductFormat, Recompute, Run, TrainingRun,
 };
-use headroom::estimator::time::{Load, Schedule, Step, StepTime, Term, block_times, cost, serving, spread, step};
+use headroom::estimator::time::{
+    Load, Schedule, Step, StepTime, Term, block_times, cost, serving, spread, step,
+};
 use headroom::ops::megatron::rank_model;
 use headroom::ops::work::Work;
 use headroom::ops::{self, Lowering};
@@ -72,24 +79,41 @@ fn products_are_those_of_the_modules() {
         // A multiple of the experts, so that every expert gets an equal number of tokens.
         let seq_length = 16 * config.moe.as_ref().map_or(256, |moe| moe.num_experts);
         let run = Run::Training(TrainingRun { seq_length, ..run() });
-        let job = Job::new(config.clone(), run, ParallelLayout::SINGLE, cluster("h100-80")).expect("a valid job");
+        let job = Job::new(config.clone(), run, ParallelLayout::SINGLE, cluster("h100-80"))
+            .expect("a valid job");
         let list = ops::lower(&ops::lowering(&job));
         let ours = rank_model(&job, job.training().expect("a training"));
         let flops = |steps: &[ops::megatron::Step]| -> f64 {
             let forward = steps.iter().flat_map(|step| &step.costs).filter(|cost| !cost.backward);
-            forward.map(|cost| if let Work::Product(product) = cost.work { product.flops() } else { 0.0 }).sum()
+            forward
+                .map(
+                    |cost| {
+                        if let Work::Product(product) = cost.work { product.flops() } else { 0.0 }
+                    },
+                )
+                .sum()
         };
-        let sparse = (0..config.num_hidden_layers).filter(|layer| config.moe_at(*layer).is_some()).count();
+        let sparse =
+            (0..config.num_hidden_layers).filter(|layer| config.moe_at(*layer).is_some()).count();
         let sparse = f64::from(u32::try_from(sparse).expect("a count"));
         let all = f64::from(u32::try_from(config.num_hidden_layers).expect("a count"));
         let vocabulary = config.vocab_size.next_multiple_of(128);
         // Megatron-LM pads the vocabulary.
-        let of_padded = |step: &ops::megatron::Step| if step.op.name == "Output layer" { to_f64(vocabulary) } else { 1.0 };
-        let of_whole = |step: &ops::megatron::Step| if step.op.name == "Output layer" { to_f64(config.vocab_size) } else { 1.0 };
-        let head: f64 = ours.head.iter().map(|step| flops(std::slice::from_ref(step)) / of_padded(step) * of_whole(step)).sum();
+        let of_padded = |step: &ops::megatron::Step| {
+            if step.op.name == "Output layer" { to_f64(vocabulary) } else { 1.0 }
+        };
+        let of_whole = |step: &ops::megatron::Step| {
+            if step.op.name == "Output layer" { to_f64(config.vocab_size) } else { 1.0 }
+        };
+        let head: f64 = ours
+            .head
+            .iter()
+            .map(|step| flops(std::slice::from_ref(step)) / of_padded(step) * of_whole(step))
+            .sum();
         let total = flops(&ours.dense) * (all - sparse) + flops(&ours.experts) * sparse + head;
         let beside = |block: &[ops::Op]| {
-            let are_beside = block.iter().filter(|op| op.attention_core || op.name == "Shared experts' gate");
+            let are_beside =
+                block.iter().filter(|op| op.attention_core || op.name == "Shared experts' gate");
             are_beside.map(|op| op.forward).sum::<headroom::units::Flops>()
         };
         let expected = list.forward().0 - list.over_blocks(beside).0;
@@ -113,8 +137,14 @@ fn lines_add_up_and_name_their_source() {
         Term::Weights,
         Term::Optimizer,
     ] {
-        let line = step.lines.iter().find(|line| line.term == term).unwrap_or_else(|| panic!("{term:?} takes time"));
-        assert!(!line.label.is_empty() && !line.formula.is_empty() && !line.source.title().is_empty());
+        let line = step
+            .lines
+            .iter()
+            .find(|line| line.term == term)
+            .unwrap_or_else(|| panic!("{term:?} takes time"));
+        assert!(
+            !line.label.is_empty() && !line.formula.is_empty() && !line.source.title().is_empty()
+        );
     }
 }
 
@@ -139,7 +169,9 @@ fn the_bubble_is_the_papers() {
 #[test]
 fn full_recomputation_repeats_forward() {
     let lean = block_times(&job(run(), layout(1, 1, 8))).expect("times");
-    let full = block_times(&job(TrainingRun { recompute: Recompute::Full, ..run() }, layout(1, 1, 8))).expect("times");
+    let full =
+        block_times(&job(TrainingRun { recompute: Recompute::Full, ..run() }, layout(1, 1, 8)))
+            .expect("times");
     assert_eq!(full.dense.forward, lean.dense.forward);
     assert_eq!(full.dense.recompute, full.dense.forward);
     assert_eq!(lean.dense.recompute.total(), 0.0);
@@ -158,8 +190,16 @@ fn layers_do_not_depend_on_data_and_pipeline_degrees() {
 fn what_is_known_to_help_helps() {
     let base = job(run(), layout(8, 1, 1));
     let split = base.with_layout(ParallelLayout { sequence_parallel: true, ..*base.layout() });
-    let streams =
-        |job: &Job| step(job).expect("a time").lines.iter().find(|line| line.term == Term::Streams).expect("a line").seconds.0;
+    let streams = |job: &Job| {
+        step(job)
+            .expect("a time")
+            .lines
+            .iter()
+            .find(|line| line.term == Term::Streams)
+            .expect("a line")
+            .seconds
+            .0
+    };
     assert!(streams(&split) < 0.5 * streams(&base), "sequence parallelism splits what streams");
     let with = |change: fn(&mut TrainingRun)| {
         let mut run = run();
@@ -169,9 +209,18 @@ fn what_is_known_to_help_helps() {
     let plain = with(|_| ());
     assert!(with(|run| run.attention = AttentionKernel::Standard) > plain, "scores in memory");
     assert!(with(|run| run.flash = Flash::First) > plain, "an older kernel");
-    assert!(with(|run| run.products = ProductFormat::Narrow(Narrow::Mxfp8)) < plain, "narrow products");
-    assert!(with(|run| run.overlap = Overlap { gradients: false, ..Overlap::DEFAULT }) > plain, "no overlap");
-    let chunks = ParallelLayout { virtual_pipeline_model_parallel_size: NonZeroU64::MIN.saturating_add(3), ..layout(1, 4, 2) };
+    assert!(
+        with(|run| run.products = ProductFormat::Narrow(Narrow::Mxfp8)) < plain,
+        "narrow products"
+    );
+    assert!(
+        with(|run| run.overlap = Overlap { gradients: false, ..Overlap::DEFAULT }) > plain,
+        "no overlap"
+    );
+    let chunks = ParallelLayout {
+        virtual_pipeline_model_parallel_size: NonZeroU64::MIN.saturating_add(3),
+        ..layout(1, 4, 2)
+    };
     assert!(seconds(&job(run(), chunks)) < seconds(&job(run(), layout(1, 4, 2))), "interleaving");
 }
 
@@ -180,9 +229,11 @@ fn a_slower_network_slows_what_crosses_it() {
     let across = job(run(), layout(1, 1, 64));
     let mut cluster = across.cluster().clone();
     cluster.speed.network_bandwidth = 1e9;
-    let slow = Job::new(model(), Run::Training(run()), layout(1, 1, 64), cluster.clone()).expect("a valid job");
+    let slow = Job::new(model(), Run::Training(run()), layout(1, 1, 64), cluster.clone())
+        .expect("a valid job");
     assert!(seconds(&slow) > 1.5 * seconds(&across));
-    let inside = Job::new(model(), Run::Training(run()), layout(1, 1, 8), cluster).expect("a valid job");
+    let inside =
+        Job::new(model(), Run::Training(run()), layout(1, 1, 8), cluster).expect("a valid job");
     assert_eq!(seconds(&inside), seconds(&job(run(), layout(1, 1, 8))));
 }
 
@@ -204,7 +255,8 @@ fn the_cost_follows_from_the_step() {
 fn no_time_where_rates_are_unknown() {
     let mut unknown = cluster("h100-80");
     unknown.accelerator.memory_bandwidth = None;
-    let job = Job::new(model(), Run::Training(run()), layout(1, 1, 1), unknown).expect("a valid job");
+    let job =
+        Job::new(model(), Run::Training(run()), layout(1, 1, 1), unknown).expect("a valid job");
     assert_eq!(step(&job), None);
     let serving = support::serving_job(&model(), ParallelLayout::SINGLE, |_| ());
     assert_eq!(step(&serving), None);
@@ -216,8 +268,10 @@ fn no_time_where_rates_are_unknown() {
 #[test]
 fn decoding_reads_the_weights() {
     let serve = |layout: ParallelLayout, sequences: u64| {
-        let job = support::serving_job(&model(), layout, |run| run.concurrent_sequences = sequences);
-        let job = Job::new(model(), job.run().clone(), layout, cluster("h100-80")).expect("a valid job");
+        let job =
+            support::serving_job(&model(), layout, |run| run.concurrent_sequences = sequences);
+        let job =
+            Job::new(model(), job.run().clone(), layout, cluster("h100-80")).expect("a valid job");
         serving(&job).expect("a time")
     };
     let one = serve(ParallelLayout::SINGLE, 1);
@@ -272,11 +326,19 @@ fn of_row(id: &str) -> ModelConfig {
 /// known.
 #[test]
 fn no_time_is_told_of_an_encoder_of_sound() {
-    let job =
-        Job::new(of_row("whisper-small"), Run::Training(run()), ParallelLayout::SINGLE, cluster("h100-80")).expect("a valid job");
+    let job = Job::new(
+        of_row("whisper-small"),
+        Run::Training(run()),
+        ParallelLayout::SINGLE,
+        cluster("h100-80"),
+    )
+    .expect("a valid job");
     assert!(step(&job).is_none());
     let told = headroom::estimator::time::timing(&job, &headroom::estimator::estimate(&job));
-    assert!(matches!(told, headroom::estimator::time::Timing::Unknown(headroom::estimator::time::Unknown::Encoder)));
+    assert!(matches!(
+        told,
+        headroom::estimator::time::Timing::Unknown(headroom::estimator::time::Unknown::Encoder)
+    ));
 }
 
 /// An encoder and its decoder's cross-attention see the whole source, so no half of these pairs is
@@ -292,15 +354,20 @@ fn an_encoder_takes_the_time_of_its_source() {
             stack: support::eager(),
             ..run()
         };
-        let job = Job::new(model.clone(), Run::Training(run), ParallelLayout::SINGLE, cluster("h100-80")).expect("a valid job");
+        let job =
+            Job::new(model.clone(), Run::Training(run), ParallelLayout::SINGLE, cluster("h100-80"))
+                .expect("a valid job");
         step(&job).expect("a time")
     };
-    let of = |step: &Step, term| step.lines.iter().find(|line| line.term == term).map_or(0.0, |line| line.seconds.0);
+    let of = |step: &Step, term| {
+        step.lines.iter().find(|line| line.term == term).map_or(0.0, |line| line.seconds.0)
+    };
     let [short, long] = [timed(4096), timed(8192)];
     assert!(of(&long, Term::Products) > 1.2 * of(&short, Term::Products));
     // Pairs of tokens in both sides' layers: half of the decoder's own pairs are masked; the
     // encoder's and the cross-attention's grow with the source.
-    let (encoder, decoder) = (to_f64(model.source.expect("an encoder").layers), to_f64(model.num_hidden_layers));
+    let (encoder, decoder) =
+        (to_f64(model.source.expect("an encoder").layers), to_f64(model.num_hidden_layers));
     let decoder = decoder - encoder;
     let pairs = |source: f64| encoder * source * source + decoder * 4096.0 * (source + 2048.0);
     let grown = of(&long, Term::Attention) / of(&short, Term::Attention);

@@ -4,8 +4,8 @@
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use headroom::config::{
-    BaseFormat, Loss, Method, Optimizer, OptimizerImplementation, ParallelLayout, Stack, Targets, TrainingPrecision, TrainingRun,
-    Tuning,
+    BaseFormat, Loss, Method, Optimizer, OptimizerImplementation, ParallelLayout, Stack, Targets,
+    TrainingPrecision, TrainingRun, Tuning,
 };
 use headroom::estimator::{Blocker, blockers};
 use headroom::stacks::LossKernel;
@@ -18,7 +18,8 @@ use crate::support;
 fn the_loss_of_transformers_4_holds_a_shifted_copy_of_the_logits() {
     let old = |run: &mut TrainingRun, _: &mut ParallelLayout| {
         run.precision = TrainingPrecision::Bf16Mixed;
-        (run.optimizer_implementation, run.loss) = (OptimizerImplementation::Fused, Loss::Transformers4);
+        (run.optimizer_implementation, run.loss) =
+            (OptimizerImplementation::Fused, Loss::Transformers4);
     };
     for id in ["5d10ef1a2b", "e5b00303b6", "112f37ff8c"] {
         is_near(id, "3", 1_000, old);
@@ -71,7 +72,9 @@ fn liger_writes_over_what_it_is_given() {
         });
     }
     is_near("a175600ff5", "none", 1_000, |run, layout| {
-        adapters(16, Tuning { base: BaseFormat::Nf4Double, upcasts: true, ..Tuning::FULL })(run, layout);
+        adapters(16, Tuning { base: BaseFormat::Nf4Double, upcasts: true, ..Tuning::FULL })(
+            run, layout,
+        );
         liger(run);
     });
 }
@@ -133,11 +136,22 @@ fn torchtune(run: &mut TrainingRun, compile: bool) {
 }
 
 /// torchtune's adapters of rank 8 in the layers `target_modules`.
-fn adapted(compile: bool, target_modules: Targets, base: BaseFormat) -> impl Fn(&mut TrainingRun, &mut ParallelLayout) {
+fn adapted(
+    compile: bool,
+    target_modules: Targets,
+    base: BaseFormat,
+) -> impl Fn(&mut TrainingRun, &mut ParallelLayout) {
     move |run, _| {
         torchtune(run, compile);
         let adapter_dtype = Some(DType::Bf16);
-        run.tuning = Tuning { method: Method::Lora, r: 8, target_modules, adapter_dtype, base, ..Tuning::FULL };
+        run.tuning = Tuning {
+            method: Method::Lora,
+            r: 8,
+            target_modules,
+            adapter_dtype,
+            base,
+            ..Tuning::FULL
+        };
     }
 }
 
@@ -181,7 +195,12 @@ fn compiled_torchtune_takes_what_pytorch_measured() {
 #[test]
 fn compiled_weights_of_4_bits_are_near_what_pytorch_measured() {
     is_near("e27aab0c24", "none", 200, adapted(true, most_layers(), BaseFormat::Nf4Double));
-    is_near("88ec825b7e", "none", 50, adapted(true, Targets::QUERY.and(Targets::VALUE), BaseFormat::Nf4Double));
+    is_near(
+        "88ec825b7e",
+        "none",
+        50,
+        adapted(true, Targets::QUERY.and(Targets::VALUE), BaseFormat::Nf4Double),
+    );
 }
 
 #[test]

@@ -11,7 +11,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use headroom::config::{
-    DataSharding, Dispatch, Family, GENERIC, Job, ModelConfig, ParallelLayout, Recompute, Stack, TrainingPrecision,
+    DataSharding, Dispatch, Family, GENERIC, Job, ModelConfig, ParallelLayout, Recompute, Stack,
+    TrainingPrecision,
 };
 use headroom::estimator::{Certainty, MemoryKind, estimate, measured};
 use headroom::ops;
@@ -23,28 +24,41 @@ fn number(row: &Value, path: &str) -> u64 {
 }
 
 fn job_of(row: &Value) -> Job {
-    let config = headroom::import::config_json(&row["config"].to_string()).expect("a known model").config;
+    let config =
+        headroom::import::config_json(&row["config"].to_string()).expect("a known model").config;
     support::training_job(&config, ParallelLayout::SINGLE, |run| {
         run.seq_length = number(row, "/run/seq_length");
         run.micro_batch_size = Some(number(row, "/run/micro_batch_size"));
-        run.global_batch_size = number(row, "/run/micro_batch_size") * number(row, "/run/gradient_accumulation_steps");
+        run.global_batch_size =
+            number(row, "/run/micro_batch_size") * number(row, "/run/gradient_accumulation_steps");
         run.precision = TrainingPrecision::Bf16Pure;
         run.dispatch = Dispatch::CpuTracker;
-        run.recompute = if row["run"]["recompute"] == "full" { Recompute::Full } else { Recompute::None };
+        run.recompute =
+            if row["run"]["recompute"] == "full" { Recompute::Full } else { Recompute::None };
     })
 }
 
 #[test]
 fn memory_is_what_pytorch_measures() {
-    let rows: Vec<Value> =
-        include_str!("../../data/truth_fused.jsonl").lines().map(|line| serde_json::from_str(line).expect("a row")).collect();
+    let rows: Vec<Value> = include_str!("../../data/truth_fused.jsonl")
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a row"))
+        .collect();
     assert_eq!(rows.len(), 12);
     for row in &rows {
         let job = job_of(row);
-        assert_eq!(ops::lower(&ops::lowering(&job)).parameters(), number(row, "/measured/parameters"));
+        assert_eq!(
+            ops::lower(&ops::lowering(&job)).parameters(),
+            number(row, "/measured/parameters")
+        );
         let (after_forward, peak) = measured(&job).expect("a training job of played kernels");
         let saved = after_forward[MemoryKind::Activation.index()];
-        assert_eq!(saved.0, number(row, "/measured/after_forward_bytes/act"), "saved activations of {}", row["id"]);
+        assert_eq!(
+            saved.0,
+            number(row, "/measured/after_forward_bytes/act"),
+            "saved activations of {}",
+            row["id"]
+        );
         let total: Bytes = peak.into_iter().sum();
         assert_eq!(total.0, number(row, "/measured/peak_bytes/total"), "peak of {}", row["id"]);
     }
@@ -66,14 +80,20 @@ fn sureness(model: &ModelConfig, kernels: Stack, layout: ParallelLayout) -> BTre
         (run.stack, run.seq_length, run.global_batch_size) = (kernels, 64, layout.d());
     });
     let lines = estimate(&job).ledger.lines;
-    lines.iter().filter(|line| line.kind == MemoryKind::Activation).map(|line| line.certainty.word()).collect()
+    lines
+        .iter()
+        .filter(|line| line.kind == MemoryKind::Activation)
+        .map(|line| line.certainty.word())
+        .collect()
 }
 
 #[test]
 fn exact_is_what_was_measured() {
     let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data");
-    let mut files: Vec<PathBuf> =
-        fs::read_dir(data.join("measured")).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+    let mut files: Vec<PathBuf> = fs::read_dir(data.join("measured"))
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
     files.extend([data.join("truth/training_memory.jsonl"), data.join("truth_fused.jsonl")]);
     let measured: BTreeSet<(&str, bool)> = files
         .iter()
@@ -81,25 +101,38 @@ fn exact_is_what_was_measured() {
         .filter(|row| row["kind"] == "single")
         .map(|row| (imported(&row).family.model_type(), row["run"]["kernels"] == "fused"))
         .collect();
-    let models: BTreeMap<&str, ModelConfig> = rows_of(&data.join("truth/parameters_families.jsonl"))
-        .iter()
-        .map(imported)
-        .map(|model| (model.family.model_type(), ModelConfig { num_hidden_layers: 2, ..model }))
-        .filter(|(_, model)| !model.is_only_served())
-        .collect();
+    let models: BTreeMap<&str, ModelConfig> =
+        rows_of(&data.join("truth/parameters_families.jsonl"))
+            .iter()
+            .map(imported)
+            .map(|model| (model.family.model_type(), ModelConfig { num_hidden_layers: 2, ..model }))
+            .filter(|(_, model)| !model.is_only_served())
+            .collect();
     // Telechat's code is not part of transformers, and of some encoders only the parameters are
     // counted.
-    let plays = |family: &Family| family.model_type() != "telechat" && family.modules().encoder.trains;
+    let plays =
+        |family: &Family| family.model_type() != "telechat" && family.modules().encoder.trains;
     for family in headroom::models::families().filter(plays) {
         let model = models.get(family.model_type()).expect("a row of every family");
         for kernels in [support::eager(), support::fused()] {
-            let expected =
-                if measured.contains(&(family.model_type(), kernels == support::fused())) { "exact" } else { "heuristic" };
-            assert_eq!(sureness(model, kernels, ParallelLayout::SINGLE), BTreeSet::from([expected]), "{family:?} {kernels:?}");
+            let expected = if measured.contains(&(family.model_type(), kernels == support::fused()))
+            {
+                "exact"
+            } else {
+                "heuristic"
+            };
+            assert_eq!(
+                sureness(model, kernels, ParallelLayout::SINGLE),
+                BTreeSet::from([expected]),
+                "{family:?} {kernels:?}"
+            );
         }
     }
     let generic = ModelConfig { family: GENERIC, ..models["llama"].clone() };
-    assert_eq!(sureness(&generic, support::fused(), ParallelLayout::SINGLE), BTreeSet::from([Certainty::Assumed.word()]));
+    assert_eq!(
+        sureness(&generic, support::fused(), ParallelLayout::SINGLE),
+        BTreeSet::from([Certainty::Assumed.word()])
+    );
 }
 
 #[test]
@@ -116,13 +149,20 @@ fn what_no_row_has_is_heuristic() {
         (&llama, support::eager(), support::layout(1, 2, 1, plain), "heuristic"),
         (&llama, support::fused(), support::layout(1, 1, 8, support::fsdp()), "exact"),
     ] {
-        assert_eq!(sureness(model, kernels, layout), BTreeSet::from([word]), "{kernels:?} {layout:?}");
+        assert_eq!(
+            sureness(model, kernels, layout),
+            BTreeSet::from([word]),
+            "{kernels:?} {layout:?}"
+        );
     }
     for (sharding, word) in [(support::fsdp(), "exact"), (support::zero3(), "heuristic")] {
         // The model has so many parameters that DeepSpeed frees gathered weights after use.
-        let job = support::training_job(&llama, support::layout(1, 1, 8, sharding), |run| run.seq_length = 64);
+        let job = support::training_job(&llama, support::layout(1, 1, 8, sharding), |run| {
+            run.seq_length = 64
+        });
         let lines = estimate(&job).ledger.lines;
-        let gathered = lines.iter().find(|line| line.label == "Gathered weights").expect("gathered weights");
+        let gathered =
+            lines.iter().find(|line| line.label == "Gathered weights").expect("gathered weights");
         assert_eq!(gathered.certainty.word(), word, "{sharding:?}");
     }
 }
@@ -141,7 +181,8 @@ fn played(model: &ModelConfig, kernels: Stack) -> u64 {
 /// tape.
 #[test]
 fn the_tape_holds_every_parameter() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/truth/parameters_families.jsonl");
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data/truth/parameters_families.jsonl");
     for row in rows_of(&path) {
         let model = imported(&row);
         let family = model.family_of_shape();
@@ -163,11 +204,25 @@ fn the_tape_holds_every_parameter() {
 #[test]
 fn a_shape_that_its_family_does_not_have_is_generic() {
     let import = |kind: &str| {
-        let text = format!(r#"{{"model_type": "{kind}", "num_hidden_layers": 2, "num_experts": 8, "num_experts_per_tok": 2}}"#);
+        let text = format!(
+            r#"{{"model_type": "{kind}", "num_hidden_layers": 2, "num_experts": 8, "num_experts_per_tok": 2}}"#
+        );
         headroom::import::config_json(&text).expect("a known model").config
     };
     let moe = import("qwen3_moe").moe;
-    for kind in ["gpt2", "bloom", "gpt_neox", "opt", "falcon", "gemma2", "phi", "stablelm", "glm4", "llama", "starcoder2"] {
+    for kind in [
+        "gpt2",
+        "bloom",
+        "gpt_neox",
+        "opt",
+        "falcon",
+        "gemma2",
+        "phi",
+        "stablelm",
+        "glm4",
+        "llama",
+        "starcoder2",
+    ] {
         let model = import(kind);
         let experts = ModelConfig { moe: moe.clone(), ..model.clone() };
         let norms = ModelConfig { norms_per_block: 3, ..model.clone() };
@@ -189,12 +244,16 @@ fn import(config: &str) -> ModelConfig {
 
 /// Parameters of one tensor-parallel rank, and the bytes of activations that it saves.
 fn on_one_rank(model: &ModelConfig, kernels: Stack, t: u64) -> (u64, u64) {
-    let job = support::training_job(model, support::layout(t, 1, 1, DataSharding::NOTHING), |run| {
-        (run.stack, run.seq_length, run.global_batch_size) = (kernels, 256, 1);
-        run.precision = TrainingPrecision::Bf16Pure;
-    });
+    let job =
+        support::training_job(model, support::layout(t, 1, 1, DataSharding::NOTHING), |run| {
+            (run.stack, run.seq_length, run.global_batch_size) = (kernels, 256, 1);
+            run.precision = TrainingPrecision::Bf16Pure;
+        });
     let (after_forward, _) = measured(&job).expect("a training job of played kernels");
-    (after_forward[MemoryKind::Parameter.index()].0 / 2, after_forward[MemoryKind::Activation.index()].0)
+    (
+        after_forward[MemoryKind::Parameter.index()].0 / 2,
+        after_forward[MemoryKind::Activation.index()].0,
+    )
 }
 
 /// transformers 5.23's tensor-parallel plans: experts are divided, latent attention only in
@@ -222,16 +281,23 @@ fn tensor_parallel_ranks_share_what_the_librarys_plan_says() {
     // Attention of deepseek_v3 is not divided. Only three quarters of the experts and of the shared
     // experts are on the other three ranks.
     let (three, two) = (model("deepseek_v3"), model("deepseek_v2"));
-    let elsewhere = |model: &ModelConfig, kernels| on_one_rank(model, kernels, 1).0 - on_one_rank(model, kernels, 4).0;
+    let elsewhere = |model: &ModelConfig, kernels| {
+        on_one_rank(model, kernels, 1).0 - on_one_rank(model, kernels, 4).0
+    };
     let moe = three.moe.as_ref().expect("experts");
-    let experts = 2 * 3 * h * (moe.num_experts * moe.moe_intermediate_size + moe.shared_expert_intermediate_size);
+    let experts = 2
+        * 3
+        * h
+        * (moe.num_experts * moe.moe_intermediate_size + moe.shared_expert_intermediate_size);
     assert_eq!(elsewhere(&three, support::eager()), experts / 4 * 3);
     assert!(elsewhere(&two, support::eager()) > experts / 4 * 3);
     // These plans divide weights but gather their outputs, so a rank saves more than where outputs
     // stay divided.
     for kind in ["phi3", "glm4", "olmo2"] {
-        let (gathered, divided) =
-            (on_one_rank(&model(kind), support::eager(), 4), on_one_rank(&model(kind), support::eager(), 1));
+        let (gathered, divided) = (
+            on_one_rank(&model(kind), support::eager(), 4),
+            on_one_rank(&model(kind), support::eager(), 1),
+        );
         assert!(gathered.0 < divided.0 && 2 * gathered.1 > divided.1, "{kind}");
     }
 }
@@ -241,7 +307,10 @@ fn tensor_parallel_ranks_share_what_the_librarys_plan_says() {
 #[test]
 fn forbidden_tensor_degrees_are_named() {
     let refusals = |model: &ModelConfig, kernels, t| {
-        let job = support::training_job(model, support::layout(t, 1, 1, DataSharding::NOTHING), |run| run.stack = kernels);
+        let job =
+            support::training_job(model, support::layout(t, 1, 1, DataSharding::NOTHING), |run| {
+                run.stack = kernels
+            });
         headroom::estimator::blockers(&job).iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let gpt2 = import(r#"{"model_type": "gpt2", "n_layer": 12}"#);
@@ -249,14 +318,16 @@ fn forbidden_tensor_degrees_are_named() {
     assert_eq!(refusals(&gpt2, support::eager(), 2), [plan]);
     assert_eq!(refusals(&gpt2, support::eager(), 1), [""; 0]);
     assert_eq!(refusals(&gpt2, support::fused(), 2), [""; 0]);
-    let llama = import(r#"{"model_type": "llama", "num_hidden_layers": 2, "num_key_value_heads": 8}"#);
+    let llama =
+        import(r#"{"model_type": "llama", "num_hidden_layers": 2, "num_key_value_heads": 8}"#);
     assert_eq!(
         refusals(&llama, support::eager(), 16),
         ["num_key_value_heads (8) does not divide by the tensor-parallel degree 16"]
     );
     assert_eq!(refusals(&llama, support::fused(), 16), [""; 0]);
-    let qwen =
-        import(r#"{"model_type": "qwen3_moe", "num_hidden_layers": 2, "moe_intermediate_size": 777, "num_experts_per_tok": 2}"#);
+    let qwen = import(
+        r#"{"model_type": "qwen3_moe", "num_hidden_layers": 2, "moe_intermediate_size": 777, "num_experts_per_tok": 2}"#,
+    );
     assert_eq!(
         refusals(&qwen, support::fused(), 2),
         ["moe_intermediate_size (777) does not divide by the tensor-parallel degree 2"]
@@ -274,7 +345,8 @@ fn routers_keep_their_format_where_nothing_casts_them() {
     let (routers, all) = (3 * 8 * 512, support::parameters(&model));
     let job = |precision, layout| {
         support::training_job(&model, layout, |run| {
-            (run.stack, run.seq_length, run.global_batch_size, run.precision) = (support::eager(), 64, 8, precision);
+            (run.stack, run.seq_length, run.global_batch_size, run.precision) =
+                (support::eager(), 64, 8, precision);
         })
     };
     for (precision, weights, moments) in [
@@ -286,11 +358,19 @@ fn routers_keep_their_format_where_nothing_casts_them() {
         assert_eq!(ledger.of(MemoryKind::Parameter), Bytes(weights), "{precision:?}");
         assert_eq!(ledger.of(MemoryKind::OptimizerState), Bytes(moments), "{precision:?}");
         for line in &ledger.lines {
-            assert_eq!(line.tensors.iter().map(|tensor| tensor.bytes).sum::<Bytes>(), line.bytes, "{}", line.label);
+            assert_eq!(
+                line.tensors.iter().map(|tensor| tensor.bytes).sum::<Bytes>(),
+                line.bytes,
+                "{}",
+                line.label
+            );
         }
     }
     let refused = |precision| {
-        let found = headroom::estimator::blockers(&job(precision, support::layout(1, 1, 4, support::fsdp())));
+        let found = headroom::estimator::blockers(&job(
+            precision,
+            support::layout(1, 1, 4, support::fsdp()),
+        ));
         found.iter().any(|blocker| blocker.to_string().contains("parameters of one format"))
     };
     assert!(refused(TrainingPrecision::Bf16Pure));

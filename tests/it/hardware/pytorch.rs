@@ -2,11 +2,18 @@
 //! cover. Every reading, every driver call, every segment and block, and the numbers of every
 //! out-of-memory message must be equal. `make_truth.py` beside the data file wrote it.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "a test may fail")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a test may fail"
+)]
 
 use std::io::Read;
 
-use headroom::hardware::allocator::{Allocator, Device, DriverCall, Handle, Kind, Peak, Settings, Stream};
+use headroom::hardware::allocator::{
+    Allocator, Device, DriverCall, Handle, Kind, Peak, Settings, Stream,
+};
 use serde_json::Value;
 
 fn number(value: &Value) -> u64 {
@@ -37,12 +44,18 @@ fn run(row: &Value) -> (Allocator, Vec<(usize, Vec<String>)>) {
     let (mut handles, mut failures) = (std::collections::HashMap::new(), Vec::new());
     for (index, event) in row["events"].as_array().unwrap().iter().enumerate() {
         match number(&event[0]) {
-            0 => match allocator.allocate(number(&event[2]), Stream(u32::try_from(number(&event[3])).unwrap())) {
+            0 => match allocator
+                .allocate(number(&event[2]), Stream(u32::try_from(number(&event[3])).unwrap()))
+            {
                 Ok(handle) => drop(handles.insert(number(&event[1]), handle)),
-                Err(error) if error.rejected => failures.push((index, vec![printed(error.requested)])),
+                Err(error) if error.rejected => {
+                    failures.push((index, vec![printed(error.requested)]))
+                }
                 Err(error) => {
-                    let sizes = [Some(error.tried), Some(error.total), Some(error.free), error.allowed];
-                    let sizes = sizes.into_iter().flatten().chain([error.allocated, error.unallocated]);
+                    let sizes =
+                        [Some(error.tried), Some(error.total), Some(error.free), error.allowed];
+                    let sizes =
+                        sizes.into_iter().flatten().chain([error.allocated, error.unallocated]);
                     failures.push((index, sizes.map(printed).collect()));
                 }
             },
@@ -64,7 +77,8 @@ fn check(row: &Value, name: &str) -> u64 {
         DriverCall::Gave(bytes) => i64::try_from(bytes).unwrap(),
         DriverCall::TookBack(bytes) => -i64::try_from(bytes).unwrap(),
     });
-    let real: Vec<i64> = row["calls"].as_array().unwrap().iter().map(|call| call.as_i64().unwrap()).collect();
+    let real: Vec<i64> =
+        row["calls"].as_array().unwrap().iter().map(|call| call.as_i64().unwrap()).collect();
     let ours: Vec<i64> = calls.collect();
     let differs = ours.iter().zip(&real).position(|(ours, real)| ours != real);
     assert_eq!((differs, ours.len()), (None, real.len()), "{name}: driver calls");
@@ -83,7 +97,10 @@ fn check(row: &Value, name: &str) -> u64 {
         texts.sort();
         texts
     };
-    let (ours, real) = (allocator.segments().iter().map(segment).collect(), row["segments"].as_array().unwrap().clone());
+    let (ours, real) = (
+        allocator.segments().iter().map(segment).collect(),
+        row["segments"].as_array().unwrap().clone(),
+    );
     assert_eq!(sorted(ours), sorted(real), "{name}: segments");
     assert_eq!(allocator.gap().reserved(), readings.reserved.now, "{name}: gap");
     readings.retries
@@ -97,14 +114,22 @@ fn segment(segment: &headroom::hardware::allocator::Segment) -> Value {
         let bytes = i64::try_from(block.bytes).unwrap();
         Value::from(if block.used { bytes } else { -bytes })
     });
-    serde_json::json!([segment.bytes, segment.stream.0, kind, segment.expandable, blocks.collect::<Vec<_>>()])
+    serde_json::json!([
+        segment.bytes,
+        segment.stream.0,
+        kind,
+        segment.expandable,
+        blocks.collect::<Vec<_>>()
+    ])
 }
 
 #[test]
 fn random_sequences_are_those_of_pytorch() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/allocator/allocator.jsonl.gz");
     let mut text = String::new();
-    flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
+    flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap())
+        .read_to_string(&mut text)
+        .unwrap();
     let (mut rows, mut retries, mut wrong) = (0, 0, Vec::new());
     for (line, row) in (1..).zip(text.lines()) {
         let row: Value = serde_json::from_str(row).unwrap();

@@ -2,11 +2,18 @@
 //! come out exactly: allocated peak, reserved peak, and every segment that the driver gave or took
 //! back, in order.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "a test may fail")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a test may fail"
+)]
 
 use std::path::{Path, PathBuf};
 
-use headroom::hardware::allocator::{Device, DriverCall, Event, Gap, Segment, Settings, Stream, replay, replay_until};
+use headroom::hardware::allocator::{
+    Device, DriverCall, Event, Gap, Segment, Settings, Stream, replay, replay_until,
+};
 use serde_json::Value;
 
 struct Trace {
@@ -35,7 +42,11 @@ fn read(path: &Path) -> Trace {
     for event in trace["events"].as_array().unwrap() {
         let tensor = || u32::try_from(number(&event[1])).unwrap();
         match event[0].as_str().unwrap() {
-            "a" => events.push(Event::Allocate { tensor: tensor(), bytes: number(&event[2]), stream: Stream::DEFAULT }),
+            "a" => events.push(Event::Allocate {
+                tensor: tensor(),
+                bytes: number(&event[2]),
+                stream: Stream::DEFAULT,
+            }),
             "f" => events.push(Event::Release { tensor: tensor() }),
             "s" => calls.push(DriverCall::Gave(number(&event[1]))),
             "S" => calls.push(DriverCall::TookBack(number(&event[1]))),
@@ -56,15 +67,24 @@ fn read(path: &Path) -> Trace {
 
 fn traces() -> Vec<Trace> {
     let files = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "gz")).collect();
+    let mut files: Vec<_> =
+        files.filter(|path| path.extension().is_some_and(|end| end == "gz")).collect();
     files.sort();
     assert_eq!(files.len(), 12, "twelve traces in {}", folder().display());
     files.iter().map(|path| read(path)).collect()
 }
 
 fn assert_tiles(segments: &[Segment], reserved: u64, allocated: u64, name: &str) {
-    assert_eq!(segments.iter().map(|segment| segment.bytes).sum::<u64>(), reserved, "{name}: segments");
-    assert_eq!(segments.iter().map(Segment::allocated).sum::<u64>(), allocated, "{name}: blocks in use");
+    assert_eq!(
+        segments.iter().map(|segment| segment.bytes).sum::<u64>(),
+        reserved,
+        "{name}: segments"
+    );
+    assert_eq!(
+        segments.iter().map(Segment::allocated).sum::<u64>(),
+        allocated,
+        "{name}: blocks in use"
+    );
     for segment in segments {
         let blocks: u64 = segment.blocks.iter().map(|block| block.bytes).sum();
         assert_eq!(blocks, segment.bytes, "{name}: blocks of a segment");
@@ -83,9 +103,18 @@ fn every_segment_of_the_twelve_traces_is_exact() {
         assert_eq!(readings.reserved.now, trace.reserved_end, "{name}: reserved at the end");
         assert_eq!(end.allocator.driver_calls(), trace.calls, "{name}: segments");
         assert_eq!(readings.retries, 0, "{name}: retries");
-        assert_tiles(&end.allocator.segments(), readings.reserved.now, readings.allocated.now, name);
+        assert_tiles(
+            &end.allocator.segments(),
+            readings.reserved.now,
+            readings.allocated.now,
+            name,
+        );
         let Gap { requested, rounding, unsplit, .. } =
             replay_until(&trace.settings, trace.device, &trace.events, end.peak_event).gap();
-        assert_eq!(requested + rounding + unsplit, trace.peak_allocated, "{name}: the gap at the peak");
+        assert_eq!(
+            requested + rounding + unsplit,
+            trace.peak_allocated,
+            "{name}: the gap at the peak"
+        );
     }
 }

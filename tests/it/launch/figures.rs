@@ -26,16 +26,24 @@ fn print_memory_of_published_scripts() {
     for (file, measured) in PUBLISHED {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/launch").join(file);
         let text = fs::read_to_string(path).expect("a text");
-        let launched = read(&[Pasted { name: "", text: &text }], &Scenario::default()).expect("read");
+        let launched =
+            read(&[Pasted { name: "", text: &text }], &Scenario::default()).expect("read");
         let not_counted: Vec<&str> = launched.not_counted().map(|row| row.flag.as_str()).collect();
         let ours = match launched.scenario.resolve() {
             Ok(job) => {
                 let found = device_memory(&job).map(|memory| gib(memory.reserved));
-                found.unwrap_or_else(|why| blockers(&job).first().map_or_else(|| format!("{why:?}"), ToString::to_string))
+                found.unwrap_or_else(|why| {
+                    blockers(&job).first().map_or_else(|| format!("{why:?}"), ToString::to_string)
+                })
             }
-            Err(errors) => errors.into_iter().map(|error| error.message).collect::<Vec<_>>().join(" "),
+            Err(errors) => {
+                errors.into_iter().map(|error| error.message).collect::<Vec<_>>().join(" ")
+            }
         };
-        println!("{file}: published {measured}, ours {ours}; not counted: {}", not_counted.join(", "));
+        println!(
+            "{file}: published {measured}, ours {ours}; not counted: {}",
+            not_counted.join(", ")
+        );
     }
 }
 

@@ -25,7 +25,11 @@ fn name_of(path: &Path) -> String {
 /// Commands and files that are started, by format, without the files beside them.
 fn fixtures() -> Vec<(String, PathBuf)> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder()).expect("tests/data/launch").flatten().filter(|entry| entry.path().is_dir()) {
+    for entry in fs::read_dir(folder())
+        .expect("tests/data/launch")
+        .flatten()
+        .filter(|entry| entry.path().is_dir())
+    {
         for file in fs::read_dir(entry.path()).expect("a format's folder").flatten() {
             let name = name_of(&file.path());
             if !name.ends_with(".read") && !name.contains(".with.") {
@@ -45,17 +49,30 @@ fn said(path: &Path) -> String {
     let beside: Vec<(String, String)> = fs::read_dir(path.parent().expect("a folder"))
         .expect("a folder")
         .flatten()
-        .filter_map(|file| Some((name_of(&file.path()).strip_prefix(&mark)?.to_owned(), fs::read_to_string(file.path()).ok()?)))
+        .filter_map(|file| {
+            Some((
+                name_of(&file.path()).strip_prefix(&mark)?.to_owned(),
+                fs::read_to_string(file.path()).ok()?,
+            ))
+        })
         .collect();
     let beside = beside.iter().map(|(name, text)| Pasted { name, text });
-    let pasted: Vec<Pasted<'_>> = [Pasted { name: "", text: &text }].into_iter().chain(beside).collect();
+    let pasted: Vec<Pasted<'_>> =
+        [Pasted { name: "", text: &text }].into_iter().chain(beside).collect();
     let launched = match read(&pasted, &Scenario::default()) {
         Ok(launched) => launched,
         Err(error) => return format!("{error}\n"),
     };
     let mut out = format!("{}\n{}\n", launched.format.key, codec::encode(&launched.scenario));
     for row in launched.report.iter().filter(|row| row.way != Way::NoEffect) {
-        let _ = writeln!(out, "{}: {} = {} | {}", row.way.word(), row.flag, row.value.replace('\n', " "), row.note);
+        let _ = writeln!(
+            out,
+            "{}: {} = {} | {}",
+            row.way.word(),
+            row.flag,
+            row.value.replace('\n', " "),
+            row.note
+        );
     }
     out
 }

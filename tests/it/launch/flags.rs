@@ -24,7 +24,8 @@ struct Table {
 
 /// The names by which a flag is found: an earlier table of the format may have taken some.
 fn own_names(format: Format, flag: &'static Flag) -> Vec<&'static str> {
-    let is_own = |name: &&'static str| format.flag(name).is_some_and(|found| std::ptr::eq(found, flag));
+    let is_own =
+        |name: &&'static str| format.flag(name).is_some_and(|found| std::ptr::eq(found, flag));
     flag.names.iter().filter(|name| !name.is_empty()).filter(|name| is_own(name)).copied().collect()
 }
 
@@ -36,7 +37,10 @@ fn table(format: Format) -> Table {
             continue;
         }
         match flag.effect {
-            Effect::Sets(id) | Effect::Words(id, _) | Effect::Switch(id) | Effect::SwitchOff(id) => {
+            Effect::Sets(id)
+            | Effect::Words(id, _)
+            | Effect::Switch(id)
+            | Effect::SwitchOff(id) => {
                 table.read.push((names, field(id).label.to_owned()));
             }
             Effect::By(_) => table.read.push((names, "by a rule of its own".to_owned())),
@@ -62,16 +66,22 @@ fn text() -> String {
          - **not modelled**: it changes memory or time, and Headroom says so beside the answer.\n\n\
          | tool | version | read | no effect | not modelled |\n|---|---|---|---|---|\n",
     );
-    let count = |rows: &[(Vec<&str>, &str)]| rows.iter().map(|(names, _)| names.len()).sum::<usize>();
+    let count =
+        |rows: &[(Vec<&str>, &str)]| rows.iter().map(|(names, _)| names.len()).sum::<usize>();
     for format in Format::ALL {
         let found = table(format);
         let read: usize = found.read.iter().map(|(names, _)| names.len()).sum();
         let (quiet, loud) = (found.without_effect.len(), count(&found.not_modelled));
-        let _ = writeln!(out, "| {} | {} | {read} | {quiet} | {loud} |", format.label, format.version);
+        let _ =
+            writeln!(out, "| {} | {} | {read} | {quiet} | {loud} |", format.label, format.version);
     }
     for format in Format::ALL {
         let found = table(format);
-        let _ = write!(out, "\n## {}\n\n{} ([definitions]({}))\n\n", format.label, format.version, format.source);
+        let _ = write!(
+            out,
+            "\n## {}\n\n{} ([definitions]({}))\n\n",
+            format.label, format.version, format.source
+        );
         out.push_str("| read | sets |\n|---|---|\n");
         for (names, sets) in &found.read {
             let _ = writeln!(out, "| {} | {sets} |", code(names));
@@ -93,7 +103,10 @@ fn text() -> String {
 #[test]
 fn the_page_of_flags_says_what_the_tables_say() {
     let page = fs::read_to_string(page()).unwrap_or_default();
-    assert!(page == text(), "docs/flags.md is not what the tables say: cargo test --test it -- --ignored record_flags_anew");
+    assert!(
+        page == text(),
+        "docs/flags.md is not what the tables say: cargo test --test it -- --ignored record_flags_anew"
+    );
 }
 
 #[test]

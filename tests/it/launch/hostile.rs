@@ -28,12 +28,15 @@ fn texts() -> Vec<(String, Vec<String>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/launch");
     let files = |folder: &PathBuf| {
         let named = fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path());
-        named.filter(|path| path.extension().is_none_or(|ending| ending != "read")).collect::<Vec<_>>()
+        named
+            .filter(|path| path.extension().is_none_or(|ending| ending != "read"))
+            .collect::<Vec<_>>()
     };
     let folders = files(&folder).into_iter().filter(|path| path.is_dir());
     folders
         .map(|folder| {
-            let texts = files(&folder).iter().filter_map(|file| fs::read_to_string(file).ok()).collect();
+            let texts =
+                files(&folder).iter().filter_map(|file| fs::read_to_string(file).ok()).collect();
             (folder.file_name().expect("a name").to_string_lossy().into_owned(), texts)
         })
         .collect()
@@ -79,7 +82,9 @@ fn broken(text: &str, numbers: &mut Numbers) -> String {
                 let to = numbers.below(letters.len());
                 letters.splice(to..to, copy);
             }
-            _ => letters.splice(at..(at + 1).min(letters.len()), ODD[numbers.below(ODD.len())].chars()).for_each(drop),
+            _ => letters
+                .splice(at..(at + 1).min(letters.len()), ODD[numbers.below(ODD.len())].chars())
+                .for_each(drop),
         }
     }
     letters.into_iter().collect()
@@ -115,7 +120,10 @@ fn broken_files_are_read_or_refused() {
 #[test]
 #[ignore = "takes minutes; run it in a release build"]
 fn a_million_broken_files_of_each_format_take_no_time() {
-    let cases = std::env::var("HEADROOM_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(1_000_000);
+    let cases = std::env::var("HEADROOM_CASES")
+        .ok()
+        .and_then(|cases| cases.parse().ok())
+        .unwrap_or(1_000_000);
     let longest = slowest(cases);
     println!("{cases} texts of each format, the longest {longest:?}");
     assert!(longest <= LONGEST, "{longest:?}");
@@ -124,6 +132,7 @@ fn a_million_broken_files_of_each_format_take_no_time() {
 #[test]
 fn a_text_of_a_megabyte_is_one_sentence() {
     let text = format!("vllm serve a {}", "x".repeat(1_000_001));
-    let error = read(&[Pasted { name: "", text: &text }], &Scenario::default()).expect_err("too long");
+    let error =
+        read(&[Pasted { name: "", text: &text }], &Scenario::default()).expect_err("too long");
     assert!(error.to_string().starts_with("The text is longer than 1 MB"));
 }

@@ -13,8 +13,14 @@ fn words(script: &str) -> String {
 
 #[test]
 fn quotes_comments_and_lines_that_go_on_are_read() {
-    assert_eq!(words("vllm serve a --b 'c d' \\\n  --e \"f # g\" # no word\n"), "serve a --b c d --e f # g");
-    assert_eq!(words("# vllm serve x\ncd /work && CUDA_VISIBLE_DEVICES=0,1 vllm serve a > log.txt 2>&1 &"), "serve a");
+    assert_eq!(
+        words("vllm serve a --b 'c d' \\\n  --e \"f # g\" # no word\n"),
+        "serve a --b c d --e f # g"
+    );
+    assert_eq!(
+        words("# vllm serve x\ncd /work && CUDA_VISIBLE_DEVICES=0,1 vllm serve a > log.txt 2>&1 &"),
+        "serve a"
+    );
     assert_eq!(words("nohup python -u -m vllm a\\ b | tee log"), "a b");
 }
 
@@ -40,7 +46,10 @@ fn a_text_that_doubles_itself_stays_short() {
 
 #[test]
 fn launchers_stand_aside() {
-    let text = Text::new("", "torchrun --nproc_per_node=8 --nnodes 2 --standalone pretrain_gpt.py --num-layers 4");
+    let text = Text::new(
+        "",
+        "torchrun --nproc_per_node=8 --nnodes 2 --standalone pretrain_gpt.py --num-layers 4",
+    );
     let run = &text.invocations()[0];
     assert_eq!((run.program.as_str(), run.arguments.len()), ("pretrain_gpt.py", 2));
     assert_eq!(run.launcher.as_ref().expect("torchrun").flags.len(), 3);
@@ -67,11 +76,20 @@ fn keys_have_their_places() {
 
 #[test]
 fn python_calls_have_literal_arguments() {
-    let text =
-        Text::new("", "n = 2\nllm = LLM(model=\"a/b\", # c\n  tensor_parallel_size=n, x=[1, 'd'], y=f(3), z=len(q) + 1)\n");
+    let text = Text::new(
+        "",
+        "n = 2\nllm = LLM(model=\"a/b\", # c\n  tensor_parallel_size=n, x=[1, 'd'], y=f(3), z=len(q) + 1)\n",
+    );
     let call = text.calls().iter().find(|call| call.name == "LLM").expect("the call");
-    let said: Vec<(String, String)> = call.arguments.iter().map(|given| (given.key.clone(), given.text())).collect();
-    let expected = [("model", "a/b"), ("tensor_parallel_size", "2"), ("x", "1 d"), ("y", "$f()"), ("z", "$len(q) + 1")];
+    let said: Vec<(String, String)> =
+        call.arguments.iter().map(|given| (given.key.clone(), given.text())).collect();
+    let expected = [
+        ("model", "a/b"),
+        ("tensor_parallel_size", "2"),
+        ("x", "1 d"),
+        ("y", "$f()"),
+        ("z", "$len(q) + 1"),
+    ];
     assert_eq!(said, expected.map(|(key, value)| (key.to_owned(), value.to_owned())));
 }
 
@@ -79,10 +97,15 @@ fn python_calls_have_literal_arguments() {
 fn flags_that_are_not_known_are_said_and_wrong_values_have_a_place() {
     let said = |text: &str| read(&[Pasted { name: "", text }], &Scenario::default());
     let read = said("vllm serve Qwen/Qwen2.5-7B --frobnicate 3 --cpu-offload-gb 4").expect("read");
-    let ways: Vec<(&str, Way)> = read.not_counted().map(|row| (row.flag.as_str(), row.way)).collect();
+    let ways: Vec<(&str, Way)> =
+        read.not_counted().map(|row| (row.flag.as_str(), row.way)).collect();
     assert_eq!(ways, [("frobnicate", Way::Unknown), ("cpu-offload-gb", Way::NotModelled)]);
-    assert_eq!(read.scenario.get(FieldId::FlagsNotCounted), Value::Text("frobnicate,cpu-offload-gb".to_owned()));
-    let error = said("vllm serve Qwen/Qwen2.5-7B \\\n --tensor-parallel-size two").expect_err("no number");
+    assert_eq!(
+        read.scenario.get(FieldId::FlagsNotCounted),
+        Value::Text("frobnicate,cpu-offload-gb".to_owned())
+    );
+    let error =
+        said("vllm serve Qwen/Qwen2.5-7B \\\n --tensor-parallel-size two").expect_err("no number");
     assert_eq!(
         error.to_string(),
         "Line 2, column 2: `tensor-parallel-size` takes a whole number from 1 to 1\u{202f}000\u{202f}000 GPUs, not “two”."

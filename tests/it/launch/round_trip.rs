@@ -21,14 +21,19 @@ fn below(runner: &mut TestRunner, end: u64) -> u64 {
 fn inputs(format: Format) -> Vec<(FieldId, Option<Vec<&'static str>>)> {
     let of_flag = |effect: &Effect| match effect {
         Effect::Sets(id) | Effect::Switch(id) | Effect::SwitchOff(id) => Some((*id, None)),
-        Effect::Words(id, words) => Some((*id, Some(words.iter().map(|(_, ours)| *ours).collect()))),
+        Effect::Words(id, words) => {
+            Some((*id, Some(words.iter().map(|(_, ours)| *ours).collect())))
+        }
         _ => None,
     };
     let in_table = format.flags.iter().copied().flatten().filter_map(|flag| of_flag(&flag.effect));
     // Inputs that code reads instead of a table depend on other inputs in formats for training, so
     // only those of servers are drawn by themselves.
     let stand_alone = defaults(format).mode() == Mode::Serve;
-    let further = format.further.iter().filter(|id| stand_alone && !matches!(id, FieldId::Model | FieldId::Gpus));
+    let further = format
+        .further
+        .iter()
+        .filter(|id| stand_alone && !matches!(id, FieldId::Model | FieldId::Gpus));
     let beside = further.map(|id| (*id, None));
     in_table.chain(beside).collect()
 }
@@ -36,13 +41,18 @@ fn inputs(format: Format) -> Vec<(FieldId, Option<Vec<&'static str>>)> {
 /// A random value that a field takes.
 fn random(runner: &mut TestRunner, id: FieldId, words: Option<&[&'static str]>) -> Option<Value> {
     Some(match field(id).kind {
-        FieldKind::Integer { min, max, .. } => Value::Integer(min + below(runner, max.min(100_000) - min.min(99_999))),
+        FieldKind::Integer { min, max, .. } => {
+            Value::Integer(min + below(runner, max.min(100_000) - min.min(99_999)))
+        }
         FieldKind::Decimal { min, max, .. } => {
             let hundredths = below(runner, 100);
-            Value::Decimal((min + f64::from(u32::try_from(hundredths).expect("small")) / 100.0).min(max))
+            Value::Decimal(
+                (min + f64::from(u32::try_from(hundredths).expect("small")) / 100.0).min(max),
+            )
         }
         FieldKind::Choice(options) => {
-            let all: Vec<&'static str> = words.map_or_else(|| options.iter().map(|option| option.value).collect(), <[_]>::to_vec);
+            let all: Vec<&'static str> = words
+                .map_or_else(|| options.iter().map(|option| option.value).collect(), <[_]>::to_vec);
             let at = usize::try_from(below(runner, all.len() as u64)).expect("small");
             Value::Choice(all[at])
         }
@@ -54,7 +64,8 @@ fn random(runner: &mut TestRunner, id: FieldId, words: Option<&[&'static str]>) 
 /// The tool's own defaults, read from the shortest text that it accepts.
 fn start(format: Format) -> Scenario {
     let text = write(&Scenario::default(), format).text;
-    let read = read(&[Pasted { name: "", text: &text }], &Scenario::default()).unwrap_or_else(|error| panic!("{text}\n{error}"));
+    let read = read(&[Pasted { name: "", text: &text }], &Scenario::default())
+        .unwrap_or_else(|error| panic!("{text}\n{error}"));
     let mut scenario = read.scenario;
     // The reader may list settings of the shortest text as not counted, such as a weight file's
     // types that its name does not state. That list is no default of the tool.
@@ -67,7 +78,9 @@ fn degrees(scenario: &Scenario) -> u64 {
         Value::Integer(degree) => degree,
         _ => 1,
     };
-    degree(FieldId::TensorParallel) * degree(FieldId::PipelineParallel) * degree(FieldId::ContextParallel)
+    degree(FieldId::TensorParallel)
+        * degree(FieldId::PipelineParallel)
+        * degree(FieldId::ContextParallel)
 }
 
 #[test]
@@ -83,7 +96,12 @@ fn what_is_written_is_read_back() {
             let mut scenario = start.clone();
             for (id, words) in &inputs {
                 if below(&mut runner, 3) == 0 {
-                    let limit = matches!(id, FieldId::TensorParallel | FieldId::PipelineParallel | FieldId::ContextParallel);
+                    let limit = matches!(
+                        id,
+                        FieldId::TensorParallel
+                            | FieldId::PipelineParallel
+                            | FieldId::ContextParallel
+                    );
                     let value = if limit {
                         Some(Value::Integer(1 + below(&mut runner, 8)))
                     } else {
@@ -95,14 +113,22 @@ fn what_is_written_is_read_back() {
                 }
             }
             if format.role == Role::Whole || format.further.contains(&FieldId::Gpus) {
-                scenario.set(FieldId::Gpus, Value::Integer(degrees(&scenario) * (1 + below(&mut runner, 4))));
+                scenario.set(
+                    FieldId::Gpus,
+                    Value::Integer(degrees(&scenario) * (1 + below(&mut runner, 4))),
+                );
             }
-            if let (Mode::Tune, Value::Integer(micro), Value::Integer(gpus)) =
-                (scenario.mode(), scenario.get(FieldId::MicroBatchSize), scenario.get(FieldId::Gpus))
-            {
+            if let (Mode::Tune, Value::Integer(micro), Value::Integer(gpus)) = (
+                scenario.mode(),
+                scenario.get(FieldId::MicroBatchSize),
+                scenario.get(FieldId::Gpus),
+            ) {
                 // Training tools state gradient accumulation, so the global batch must be a
                 // multiple of the micro-batch and the GPUs.
-                scenario.set(FieldId::GlobalBatchSize, Value::Integer(micro * gpus * (1 + below(&mut runner, 4))));
+                scenario.set(
+                    FieldId::GlobalBatchSize,
+                    Value::Integer(micro * gpus * (1 + below(&mut runner, 4))),
+                );
             }
             let written = write(&scenario, format);
             let back = read(&[Pasted { name: "", text: &written.text }], &Scenario::default())
@@ -133,8 +159,10 @@ fn broken_texts_are_sentences_and_take_no_time() {
             let mut letters: Vec<char> = text.chars().collect();
             for _ in 0..=below(&mut runner, 4) {
                 let at = usize::try_from(below(&mut runner, letters.len() as u64)).expect("small");
-                let odd = ['"', '\'', '$', '{', '(', '\\', '\n', '9', '-', '=', ':', '[', ' ', 'é', '`'];
-                let odd = odd[usize::try_from(below(&mut runner, odd.len() as u64)).expect("small")];
+                let odd =
+                    ['"', '\'', '$', '{', '(', '\\', '\n', '9', '-', '=', ':', '[', ' ', 'é', '`'];
+                let odd =
+                    odd[usize::try_from(below(&mut runner, odd.len() as u64)).expect("small")];
                 if below(&mut runner, 2) == 0 { letters.insert(at, odd) } else { letters[at] = odd }
             }
             let broken: String = letters.into_iter().collect();

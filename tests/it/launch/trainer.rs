@@ -5,7 +5,9 @@ use headroom::launch::{Format, Pasted, Way, read, write};
 use headroom::scenario::{FieldId, Scenario, Value};
 
 fn scenario(text: &str) -> Scenario {
-    read(&[Pasted { name: "", text }], &Scenario::default()).unwrap_or_else(|error| panic!("{error}\n{text}")).scenario
+    read(&[Pasted { name: "", text }], &Scenario::default())
+        .unwrap_or_else(|error| panic!("{error}\n{text}"))
+        .scenario
 }
 
 fn word(scenario: &Scenario, id: FieldId) -> &'static str {
@@ -23,31 +25,53 @@ fn a_tool_says_how_weights_are_loaded_and_computed_with() {
     };
     // TRL loads in fp32 and casts to bf16 unless told otherwise.
     assert_eq!(precision("trl sft --model_name_or_path Qwen/Qwen2.5-0.5B"), ("amp-bf16", true));
-    assert_eq!(precision("trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dtype bfloat16"), ("bf16-pure", true));
+    assert_eq!(
+        precision("trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dtype bfloat16"),
+        ("bf16-pure", true)
+    );
     // ms-swift loads in 16 bits; under DeepSpeed the optimizer has fp32 copies.
-    assert_eq!(precision("swift sft --model Qwen/Qwen2.5-7B --tuner_type full"), ("bf16-pure", true));
-    assert_eq!(precision("swift sft --model Qwen/Qwen2.5-7B --tuner_type full --deepspeed zero2"), ("bf16", false));
+    assert_eq!(
+        precision("swift sft --model Qwen/Qwen2.5-7B --tuner_type full"),
+        ("bf16-pure", true)
+    );
+    assert_eq!(
+        precision("swift sft --model Qwen/Qwen2.5-7B --tuner_type full --deepspeed zero2"),
+        ("bf16", false)
+    );
     // LLaMA-Factory casts trained parameters to fp32.
     let full = "llamafactory-cli train --model_name_or_path Qwen/Qwen2.5-7B --stage sft --finetuning_type full --bf16 true";
     assert_eq!(precision(full), ("amp-bf16", true));
     assert_eq!(precision(&format!("{full} --finetuning_type lora")), ("bf16-pure", true));
-    assert_eq!(precision(&format!("{full} --deepspeed examples/deepspeed/ds_z3_config.json")), ("bf16", false));
+    assert_eq!(
+        precision(&format!("{full} --deepspeed examples/deepspeed/ds_z3_config.json")),
+        ("bf16", false)
+    );
 }
 
 #[test]
 fn batches_multiply() {
-    let read = scenario("NPROC_PER_NODE=4 swift sft --model Qwen/Qwen2.5-7B --per_device_train_batch_size 2");
+    let read = scenario(
+        "NPROC_PER_NODE=4 swift sft --model Qwen/Qwen2.5-7B --per_device_train_batch_size 2",
+    );
     // With nothing stated, a step has 16 sequences on four GPUs, in two micro-batches each.
-    assert_eq!((read.get(FieldId::Gpus), read.get(FieldId::GlobalBatchSize)), (Value::Integer(4), Value::Integer(16)));
+    assert_eq!(
+        (read.get(FieldId::Gpus), read.get(FieldId::GlobalBatchSize)),
+        (Value::Integer(4), Value::Integer(16))
+    );
     let read = scenario(
         "accelerate launch --num_processes 3 sft.py --model_name_or_path Qwen/Qwen2.5-7B --gradient_accumulation_steps 5",
     );
-    assert_eq!((read.get(FieldId::Gpus), read.get(FieldId::GlobalBatchSize)), (Value::Integer(3), Value::Integer(120)));
+    assert_eq!(
+        (read.get(FieldId::Gpus), read.get(FieldId::GlobalBatchSize)),
+        (Value::Integer(3), Value::Integer(120))
+    );
 }
 
 #[test]
 fn automatic_sizes_of_deepspeed_follow_from_the_model() {
-    let read = scenario("NPROC_PER_NODE=2 swift sft --model Qwen/Qwen2.5-7B --tuner_type full --deepspeed zero3");
+    let read = scenario(
+        "NPROC_PER_NODE=2 swift sft --model Qwen/Qwen2.5-7B --tuner_type full --deepspeed zero3",
+    );
     let hidden = 3584u64;
     assert_eq!(read.get(FieldId::ReduceBucket), Value::Integer(hidden * hidden));
     assert_eq!(read.get(FieldId::PrefetchBucket), Value::Integer(hidden * hidden * 9 / 10));
@@ -74,12 +98,18 @@ fn fsdp_is_read_in_the_words_of_both_libraries() {
         "torchrun --nproc_per_node 8 train.py --model_name_or_path Qwen/Qwen2.5-7B --output_dir o --num_train_epochs 1 --bf16 True \
          --fsdp \"shard_grad_op auto_wrap\"",
     );
-    assert_eq!((word(&read, FieldId::Sharding), word(&read, FieldId::Precision)), ("fsdp", "fsdp-mixed"));
+    assert_eq!(
+        (word(&read, FieldId::Sharding), word(&read, FieldId::Precision)),
+        ("fsdp", "fsdp-mixed")
+    );
     assert_eq!(read.get(FieldId::ReshardAfterForward), Value::Flag(false));
     let read = scenario(
         "distributed_type: FSDP\nfsdp_config:\n  fsdp_sharding_strategy: FULL_SHARD\nmixed_precision: bf16\nnum_processes: 4\n",
     );
-    assert_eq!((word(&read, FieldId::Sharding), read.get(FieldId::Gpus)), ("fsdp1", Value::Integer(4)));
+    assert_eq!(
+        (word(&read, FieldId::Sharding), read.get(FieldId::Gpus)),
+        ("fsdp1", Value::Integer(4))
+    );
 }
 
 /// Settings that code and not a table of flags handles are written and read back.
@@ -107,8 +137,12 @@ fn sharding_formats_and_adapters_are_written_and_read_back() {
         let start = scenario(match key {
             "trl" => "trl sft --model_name_or_path meta-llama/Meta-Llama-3-8B",
             "swift" => "swift sft --model meta-llama/Meta-Llama-3-8B --max_length 2048",
-            "llamafactory" => "llamafactory-cli train --model_name_or_path meta-llama/Meta-Llama-3-8B --stage sft --bf16 true",
-            _ => "python run_clm.py --model_name_or_path meta-llama/Meta-Llama-3-8B --output_dir o --num_train_epochs 1 --bf16",
+            "llamafactory" => {
+                "llamafactory-cli train --model_name_or_path meta-llama/Meta-Llama-3-8B --stage sft --bf16 true"
+            }
+            _ => {
+                "python run_clm.py --model_name_or_path meta-llama/Meta-Llama-3-8B --output_dir o --num_train_epochs 1 --bf16"
+            }
         });
         for (name, change) in &changes {
             let mut changed = start.clone();
@@ -151,9 +185,14 @@ fn flags_that_change_memory_and_are_not_modelled_are_said() {
 #[test]
 fn axolotls_sharding_is_read_and_written() {
     let start = "base_model: Qwen/Qwen2.5-7B\nsequence_len: 2048\nmicro_batch_size: 1\nnum_epochs: 1\nbf16: true\n";
-    let of =
-        |more: &str| read(&[Pasted { name: "", text: &format!("{start}{more}") }], &Scenario::default()).expect("read").scenario;
-    let second = of("fsdp_version: 2\nfsdp_config:\n  auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  offload_params: true\n");
+    let of = |more: &str| {
+        read(&[Pasted { name: "", text: &format!("{start}{more}") }], &Scenario::default())
+            .expect("read")
+            .scenario
+    };
+    let second = of(
+        "fsdp_version: 2\nfsdp_config:\n  auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  offload_params: true\n",
+    );
     assert_eq!(second.get(FieldId::Sharding), Value::Choice("fsdp"));
     assert_eq!(second.get(FieldId::Precision), Value::Choice("fsdp-mixed"));
     assert_eq!(second.get(FieldId::OffloadParameters), Value::Flag(true));
@@ -161,11 +200,16 @@ fn axolotls_sharding_is_read_and_written() {
     assert_eq!(first.get(FieldId::Sharding), Value::Choice("fsdp1"));
     let third = of("deepspeed: deepspeed_configs/zero3_bf16.json\n");
     assert_eq!(third.get(FieldId::Sharding), Value::Choice("3"));
-    assert_eq!((third.get(FieldId::Precision), third.get(FieldId::OverlapComm)), (Value::Choice("bf16"), Value::Choice("on")));
+    assert_eq!(
+        (third.get(FieldId::Precision), third.get(FieldId::OverlapComm)),
+        (Value::Choice("bf16"), Value::Choice("on"))
+    );
     let format = Format::named("axolotl").expect("axolotl");
     for scenario in [second, first, third] {
         let written = write(&scenario, format);
-        let back = read(&[Pasted { name: "", text: &written.text }], &Scenario::default()).expect("read").scenario;
+        let back = read(&[Pasted { name: "", text: &written.text }], &Scenario::default())
+            .expect("read")
+            .scenario;
         let mut different = back.differences(&scenario);
         different.retain(|id| *id != FieldId::FlagsNotCounted);
         assert_eq!(different, [], "{}", written.text);

@@ -11,7 +11,10 @@ use headroom::scenario::{FieldId, Mode, Value};
 use serde_json::Value as Json;
 
 fn rows() -> Vec<Json> {
-    include_str!("../../data/truth/caches.jsonl").lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
+    include_str!("../../data/truth/caches.jsonl")
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a row"))
+        .collect()
 }
 
 fn imported(row: &Json) -> ModelConfig {
@@ -22,7 +25,8 @@ fn imported(row: &Json) -> ModelConfig {
 fn cached(model: &ModelConfig, tensor_ranks: u64, tokens: u64, sequences: u64) -> u64 {
     let layout = support::layout(tensor_ranks, 1, 1, DataSharding::NOTHING);
     let job = support::serving_job(model, layout, |run| {
-        (run.context_length, run.concurrent_sequences, run.block_size) = (tokens, sequences, Some(1));
+        (run.context_length, run.concurrent_sequences, run.block_size) =
+            (tokens, sequences, Some(1));
     });
     estimate(&job).ledger.of(MemoryKind::KvCache).0
 }
@@ -66,7 +70,9 @@ fn a_row_of_the_catalog_is_served() {
     let model = job.model();
     assert_eq!([model.cache.0[1].layers, model.cache.0[6].layers], [21, 20]);
     assert_eq!(per_token, 43 * 512 * 2 + 21 * (512 + 128) * 2 / 4 + 20 * 512 * 2 / 128);
-    assert!(!scenario.remarks(|| None).iter().any(|remark| remark.kind.word() == "parameters_alone"));
+    assert!(
+        !scenario.remarks(|| None).iter().any(|remark| remark.kind.word() == "parameters_alone")
+    );
     assert_eq!(decode(&encode(&scenario)).scenario, scenario);
     scenario.set(FieldId::Mode, Value::choice(Mode::Train));
     scenario.set(FieldId::Attention, Value::choice(AttentionKernel::Standard));
@@ -85,17 +91,22 @@ fn tokens_see_those_before_them_in_their_chunk() {
         read.config
     };
     let model = llama4("");
-    assert_eq!((0..8).filter(|layer| model.sliding_layers.contains(*layer)).collect::<Vec<_>>(), [0, 1, 2, 4, 5, 6]);
+    assert_eq!(
+        (0..8).filter(|layer| model.sliding_layers.contains(*layer)).collect::<Vec<_>>(),
+        [0, 1, 2, 4, 5, 6]
+    );
     assert_eq!(model.pairs_of_sliding(8192), 8192 * 8193 / 2);
     assert_eq!(model.pairs_of_sliding(20_000), 2 * (8192 * 8193 / 2) + 3616 * 3617 / 2);
-    assert!(model.pairs_of_sliding(20_000) < ModelConfig { chunks: false, ..model.clone() }.pairs_of_sliding(20_000));
+    assert!(
+        model.pairs_of_sliding(20_000)
+            < ModelConfig { chunks: false, ..model.clone() }.pairs_of_sliding(20_000)
+    );
     let shorter = llama4(r#","attention_chunk_size":1024,"no_rope_layers":[0,1,1,1,1,1,1,0]"#);
     assert_eq!((shorter.sliding_window, shorter.sliding_layers.contains(0)), (Some(1024), false));
     assert_eq!(llama4(r#","attention_chunk_size":null"#).sliding_window, None);
     // A link carries both settings.
     let mut scenario = headroom::scenario::Scenario::default();
-    let text =
-        r#"{"model_type":"llama4_text","num_hidden_layers":8,"attention_chunk_size":1024,"no_rope_layers":[0,1,1,1,1,1,1,0]}"#;
+    let text = r#"{"model_type":"llama4_text","num_hidden_layers":8,"attention_chunk_size":1024,"no_rope_layers":[0,1,1,1,1,1,1,0]}"#;
     scenario.apply_imported(&headroom::import::config_json(text).expect("a known model"));
     assert_eq!(decode(&encode(&scenario)).scenario.model_config(), shorter);
 }

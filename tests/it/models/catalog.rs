@@ -9,7 +9,9 @@ use std::fs;
 use std::path::Path;
 
 use headroom::catalog::{AcceleratorRow, MemoryBasis, accelerator, accelerators, model, models};
-use headroom::config::{GENERIC, MlpKind, ModelConfig, Normalization, PeakRates, PositionEmbedding};
+use headroom::config::{
+    GENERIC, MlpKind, ModelConfig, Normalization, PeakRates, PositionEmbedding,
+};
 use headroom::estimator::sequence;
 use headroom::ops::{Lowering, lower};
 use headroom::scenario::codec::{Decoded, decode, encode};
@@ -17,8 +19,12 @@ use headroom::scenario::{FieldId, Scenario, Value};
 use support::parameters;
 
 /// Models whose exact number of parameters no source states; it is computed from the shape.
-const COMPUTED: [(&str, u64); 4] =
-    [("ju-7b", 6_705_127_424), ("opt-175b", 174_604_468_224), ("gpt3-175b", 174_604_259_328), ("mt-nlg-530b", 529_600_819_200)];
+const COMPUTED: [(&str, u64); 4] = [
+    ("ju-7b", 6_705_127_424),
+    ("opt-175b", 174_604_468_224),
+    ("gpt3-175b", 174_604_259_328),
+    ("mt-nlg-530b", 529_600_819_200),
+];
 
 #[test]
 fn every_row_can_be_read() {
@@ -30,8 +36,9 @@ fn every_row_can_be_read() {
 fn stated_counts_are_met_to_the_unit() {
     let mut stated = 0;
     for row in models() {
-        let expected =
-            row.published_parameters.or_else(|| COMPUTED.iter().find(|(id, _)| *id == row.id).map(|(_, count)| *count));
+        let expected = row
+            .published_parameters
+            .or_else(|| COMPUTED.iter().find(|(id, _)| *id == row.id).map(|(_, count)| *count));
         assert_eq!(Some(parameters(&row.config)), expected, "{}", row.id);
         stated += usize::from(row.published_parameters.is_some());
     }
@@ -47,7 +54,11 @@ fn the_library_counts_every_row_that_has_a_file_alike() {
         let found: serde_json::Value = serde_json::from_str(line).expect("a row");
         let id = found["id"].as_str().expect("an id");
         let row = model(id).unwrap_or_else(|| panic!("{id} is in the catalog"));
-        assert_eq!(Some(lower(&Lowering::parameters_only(&row.config)).parameters()), found["parameters"].as_u64(), "{id}");
+        assert_eq!(
+            Some(lower(&Lowering::parameters_only(&row.config)).parameters()),
+            found["parameters"].as_u64(),
+            "{id}"
+        );
         counted.insert(id.to_owned());
     }
     assert_eq!(files().into_iter().map(|(id, _)| id).collect::<BTreeSet<_>>(), counted);
@@ -93,22 +104,35 @@ fn a_row_is_served_in_the_format_in_which_it_is_published() {
     let in_fp8 = bytes(&scenario);
     scenario.set(FieldId::WeightDType, Value::Choice("bf16"));
     assert_eq!(weights(&decode(&encode(&scenario)).scenario), "bf16");
-    assert!((0.5..0.6).contains(&(headroom::units::to_f64(in_fp8) / headroom::units::to_f64(bytes(&scenario)))));
+    assert!(
+        (0.5..0.6).contains(
+            &(headroom::units::to_f64(in_fp8) / headroom::units::to_f64(bytes(&scenario)))
+        )
+    );
     scenario.clear(FieldId::WeightDType);
     assert!(scenario.set_model("qwen3-32b"));
     assert_eq!(weights(&scenario), "bf16");
     // Links name the rows in 16 bits, whatever format their files state.
     let published: Vec<_> = models().iter().filter(|row| row.weights.is_some()).collect();
     assert_eq!(published.len(), 13);
-    assert!(published.iter().all(|row| row.id.ends_with("-fp8") || row.id.ends_with("-mxfp4")), "{published:?}");
+    assert!(
+        published.iter().all(|row| row.id.ends_with("-fp8") || row.id.ends_with("-mxfp4")),
+        "{published:?}"
+    );
     for row in published {
         let base = models().iter().find(|base| base.weights.is_none() && base.config == row.config);
-        assert!(base.is_some_and(|base| base.published_parameters == row.published_parameters), "{}", row.id);
+        assert!(
+            base.is_some_and(|base| base.published_parameters == row.published_parameters),
+            "{}",
+            row.id
+        );
     }
     // A pasted file in FP8 is recognised as the FP8 row, and a file in 16 bits as the row in 16
     // bits.
-    let file =
-        |id: &str| fs::read_to_string(format!("{}/src/catalog/configs/{id}.json", env!("CARGO_MANIFEST_DIR"))).expect("a file");
+    let file = |id: &str| {
+        fs::read_to_string(format!("{}/src/catalog/configs/{id}.json", env!("CARGO_MANIFEST_DIR")))
+            .expect("a file")
+    };
     for id in ["qwen3-32b-fp8", "granite3.3-8b-fp8"] {
         let mut scenario = Scenario::default();
         scenario.apply_imported(&headroom::import::config_json(&file(id)).expect("a model"));
@@ -119,14 +143,20 @@ fn a_row_is_served_in_the_format_in_which_it_is_published() {
 /// The files beside the rows, by id.
 fn files() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/catalog/configs");
-    let read = |path: &Path| (path.file_stem()?.to_str().map(str::to_owned)).zip(fs::read_to_string(path).ok());
-    fs::read_dir(folder).expect("a folder").map(|entry| read(&entry.expect("a file").path()).expect("a text")).collect()
+    let read = |path: &Path| {
+        (path.file_stem()?.to_str().map(str::to_owned)).zip(fs::read_to_string(path).ok())
+    };
+    fs::read_dir(folder)
+        .expect("a folder")
+        .map(|entry| read(&entry.expect("a file").path()).expect("a text"))
+        .collect()
 }
 
 #[test]
 fn a_pasted_file_is_its_row() {
     for (id, text) in files() {
-        let imported = headroom::import::config_json(&text).unwrap_or_else(|problem| panic!("{id}: {problem}"));
+        let imported = headroom::import::config_json(&text)
+            .unwrap_or_else(|problem| panic!("{id}: {problem}"));
         assert_eq!(imported.upper_bounds, Vec::<String>::new(), "{id}");
         let row = model(&id).unwrap_or_else(|| panic!("{id} is in the catalog"));
         assert_eq!(imported.config, row.config, "{id}");
@@ -142,8 +172,10 @@ fn a_pasted_file_is_its_row() {
 /// recorded as a link that states the whole shape on top of another row.
 #[test]
 fn the_first_rows_keep_their_shapes() {
-    let first: Vec<_> =
-        include_str!("../../data/catalog/first_sixty.tsv").lines().filter_map(|line| line.split_once('\t')).collect();
+    let first: Vec<_> = include_str!("../../data/catalog/first_sixty.tsv")
+        .lines()
+        .filter_map(|line| line.split_once('\t'))
+        .collect();
     assert_eq!(first.len(), 60);
     for (id, link) in first {
         let Decoded { scenario, notices, .. } = decode(link);
@@ -177,7 +209,9 @@ fn queries_ask_for_rows_that_exist() {
         let rows = query["rows"].as_array().cloned().unwrap_or_else(|| vec![query["row"].clone()]);
         assert!(
             !rows.is_empty()
-                && rows.iter().all(|row| row.as_str().is_some_and(|id| model(id).is_some_and(|found| found.id == id))),
+                && rows.iter().all(|row| row
+                    .as_str()
+                    .is_some_and(|id| model(id).is_some_and(|found| found.id == id))),
             "{line}"
         );
         assert!(typed.insert(query["query"].as_str().expect("a text").to_lowercase()), "{line}");
@@ -199,14 +233,20 @@ fn short_names_find_their_row() {
 #[test]
 fn the_engine_counts_every_row_as_the_closed_form_does() {
     for row in models() {
-        assert_eq!(lower(&Lowering::parameters_only(&row.config)).parameters(), parameters(&row.config), "{}", row.id);
+        assert_eq!(
+            lower(&Lowering::parameters_only(&row.config)).parameters(),
+            parameters(&row.config),
+            "{}",
+            row.id
+        );
     }
 }
 
 #[test]
 fn a_row_without_a_published_count_is_marked() {
     let mut marked = 0;
-    for row in models().iter().filter(|row| row.published_parameters.is_none() && row.id != "ju-7b") {
+    for row in models().iter().filter(|row| row.published_parameters.is_none() && row.id != "ju-7b")
+    {
         assert!(!row.verified, "{}", row.id);
         assert!(row.provenance().note.contains("No published exact count"), "{}", row.id);
         marked += 1;
@@ -217,21 +257,33 @@ fn a_row_without_a_published_count_is_marked() {
 #[test]
 fn details_that_are_easy_to_get_wrong() {
     let row = |id: &str| &model(id).unwrap_or_else(|| panic!("{id} is in the catalog")).config;
-    assert_eq!((row("opt-66b").max_position_embeddings, row("opt-66b").position_rows), (2048, 2050));
-    assert!(row("bloom").embedding_norm && row("bloom").position_embedding == PositionEmbedding::Alibi);
+    assert_eq!(
+        (row("opt-66b").max_position_embeddings, row("opt-66b").position_rows),
+        (2048, 2050)
+    );
+    assert!(
+        row("bloom").embedding_norm && row("bloom").position_embedding == PositionEmbedding::Alibi
+    );
     assert_eq!(row("gemma-2b").head_dim, 256);
     assert!(row("qwen3-8b").qk_norm && !row("qwen3-8b").attention_bias);
     assert!(row("qwen2.5-7b").attention_bias && !row("qwen2.5-7b").attention_output_bias);
     assert!(!row("gpt-neox-20b").tie_word_embeddings && row("gpt2").tie_word_embeddings);
     let first = row("ju-7b");
-    assert_eq!((first.mlp, first.normalization, first.norms_per_block), (MlpKind::Plain, Normalization::LayerNorm, 2));
+    assert_eq!(
+        (first.mlp, first.normalization, first.norms_per_block),
+        (MlpKind::Plain, Normalization::LayerNorm, 2)
+    );
 }
 
 #[test]
 fn shapes_are_whole() {
     for row in models() {
         let config = &row.config;
-        assert!(config.num_attention_heads.is_multiple_of(config.num_key_value_heads), "{}", row.id);
+        assert!(
+            config.num_attention_heads.is_multiple_of(config.num_key_value_heads),
+            "{}",
+            row.id
+        );
         // DeBERTa encodes positions by distances alone, so it has no table of positions.
         let has_none = config.encoder.is_some() && config.position_rows == 0;
         assert!(has_none || config.position_rows >= config.max_position_embeddings, "{}", row.id);
@@ -252,7 +304,11 @@ fn ids_are_short_plain_and_unique_with_their_aliases() {
         let mut seen = BTreeSet::new();
         for (id, aliases) in list {
             assert!((2..=20).contains(&id.len()), "{id}");
-            assert!(id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c)), "{id}");
+            assert!(
+                id.chars()
+                    .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c)),
+                "{id}"
+            );
             assert!(seen.insert(id.to_ascii_lowercase()), "{id} twice");
             for alias in aliases {
                 assert!(seen.insert(alias.to_ascii_lowercase()), "{alias} twice");
@@ -270,7 +326,10 @@ fn every_row_is_found_by_each_of_its_names_in_any_case() {
     }
     for row in accelerators() {
         for name in row.aliases().iter().chain([&row.id]) {
-            assert_eq!(accelerator(&format!(" {} ", name.to_ascii_uppercase())).map(|found| &found.id), Some(&row.id));
+            assert_eq!(
+                accelerator(&format!(" {} ", name.to_ascii_uppercase())).map(|found| &found.id),
+                Some(&row.id)
+            );
         }
     }
     assert_eq!(model("no such model"), None);
@@ -296,7 +355,11 @@ fn every_row_names_its_source() {
             row.provenance().source
         );
         if row.provenance().source.starts_with("Recalled") {
-            assert!(!row.verified && !row.unverified_fields.is_empty(), "{} is only recalled", row.id);
+            assert!(
+                !row.verified && !row.unverified_fields.is_empty(),
+                "{} is only recalled",
+                row.id
+            );
         }
         if row.memory_basis == MemoryBasis::DriverReported {
             assert!(row.provenance().source.contains("nvidia-smi"), "{}", row.id);
@@ -312,8 +375,12 @@ fn memory_is_near_the_marketed_number() {
         let (least, most) = (marketed * 1e9 * 0.95, marketed * f64::from(1 << 30) * 1.02);
         match row.memory_basis {
             MemoryBasis::MacosShare | MemoryBasis::MacosShareByRule => continue,
-            MemoryBasis::AssumedGibibytes => assert_eq!(row.accelerator.memory.0, row.marketed_gb << 30, "{}", row.id),
-            MemoryBasis::DriverReported | MemoryBasis::SeenInLogs | MemoryBasis::VendorGibibytes => {}
+            MemoryBasis::AssumedGibibytes => {
+                assert_eq!(row.accelerator.memory.0, row.marketed_gb << 30, "{}", row.id)
+            }
+            MemoryBasis::DriverReported
+            | MemoryBasis::SeenInLogs
+            | MemoryBasis::VendorGibibytes => {}
         }
         assert!((least..=most).contains(&memory), "{}: {memory} bytes", row.id);
     }
@@ -326,7 +393,9 @@ fn memory_is_near_the_marketed_number() {
 /// larger one. The amounts are whole MiB, as logs print them.
 #[test]
 fn a_mac_counts_what_macos_gives_its_gpu() {
-    let is_share = |row: &AcceleratorRow| matches!(row.memory_basis, MemoryBasis::MacosShare | MemoryBasis::MacosShareByRule);
+    let is_share = |row: &AcceleratorRow| {
+        matches!(row.memory_basis, MemoryBasis::MacosShare | MemoryBasis::MacosShareByRule)
+    };
     let macs: Vec<_> = accelerators().iter().filter(|row| is_share(row)).collect();
     assert_eq!(macs.len(), 52);
     for row in macs {
@@ -334,7 +403,11 @@ fn a_mac_counts_what_macos_gives_its_gpu() {
         let share = if row.marketed_gb < 36 { all * 2 / 3 } else { all * 3 / 4 };
         assert_eq!(row.accelerator.memory.0, share << 20, "{}", row.id);
         let note = row.provenance().note;
-        assert!(note.contains(if row.marketed_gb < 36 { "two thirds" } else { "three quarters" }), "{}: {note}", row.id);
+        assert!(
+            note.contains(if row.marketed_gb < 36 { "two thirds" } else { "three quarters" }),
+            "{}: {note}",
+            row.id
+        );
         let by_rule = row.memory_basis == MemoryBasis::MacosShareByRule;
         assert_eq!(row.unverified_fields.contains(&"memory"), by_rule, "{}", row.id);
         assert_eq!(row.provenance().source.contains("logs in public"), !by_rule, "{}", row.id);
@@ -346,8 +419,16 @@ fn a_mac_counts_what_macos_gives_its_gpu() {
 fn macs_of_old_links_keep_all_of_their_memory() {
     for (id, gb) in [("m3-ultra", 512), ("m2-ultra", 192), ("m4-max", 128)] {
         let row = accelerator(id).unwrap_or_else(|| panic!("{id} is in the catalog"));
-        assert_eq!((row.accelerator.memory.0, row.accelerator.peak), (gb << 30, PeakRates::default()), "{id}");
-        assert!(row.name.contains("all of") && row.provenance().note.starts_with("All of the unified memory"), "{id}");
+        assert_eq!(
+            (row.accelerator.memory.0, row.accelerator.peak),
+            (gb << 30, PeakRates::default()),
+            "{id}"
+        );
+        assert!(
+            row.name.contains("all of")
+                && row.provenance().note.starts_with("All of the unified memory"),
+            "{id}"
+        );
     }
 }
 
@@ -368,8 +449,16 @@ fn consumer_cards_stand_one_in_a_node_and_cards_of_a_series_together() {
 
 #[test]
 fn every_accelerator_has_a_rate_or_says_that_none_is_known() {
-    const KNOWN: [&str; 8] =
-        ["memory", "memory_bandwidth", "peak", "peak.bf16", "peak.fp16", "peak.fp8", "accelerators_per_node", "tdp_watts"];
+    const KNOWN: [&str; 8] = [
+        "memory",
+        "memory_bandwidth",
+        "peak",
+        "peak.bf16",
+        "peak.fp16",
+        "peak.fp8",
+        "accelerators_per_node",
+        "tdp_watts",
+    ];
     for row in accelerators() {
         let peak = &row.accelerator.peak;
         let rates = [peak.bf16, peak.fp16, peak.fp8, peak.int8, peak.tf32, peak.fp32];
@@ -390,7 +479,9 @@ fn every_accelerator_has_a_rate_or_says_that_none_is_known() {
 fn the_cache_follows_windows_and_latent_attention() {
     let bytes = |id: &str, tokens: u64| {
         let config = &model(id).unwrap_or_else(|| panic!("{id} is in the catalog")).config;
-        let job = support::serving_job(config, headroom::config::ParallelLayout::SINGLE, |run| run.context_length = tokens);
+        let job = support::serving_job(config, headroom::config::ParallelLayout::SINGLE, |run| {
+            run.context_length = tokens
+        });
         headroom::estimator::estimate(&job).ledger.of(headroom::estimator::MemoryKind::KvCache).0
     };
     // Half of gpt-oss' layers look back on 128 tokens: 18 full and 18 windows of 2 · 8 heads · 64 ·

@@ -28,10 +28,18 @@ impl Search {
 /// The searches of all files of a list: `models.jsonl`, `models-by-hand.jsonl`.
 fn queries(list: &str) -> Vec<Search> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/queries");
-    let files = fs::read_dir(folder).expect("the folder of searches").flatten().map(|entry| entry.path());
-    let of_list = |file: &PathBuf| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with(list));
-    let text: String = files.filter(of_list).map(|file| fs::read_to_string(file).expect("a file of searches")).collect();
-    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"))).collect()
+    let files =
+        fs::read_dir(folder).expect("the folder of searches").flatten().map(|entry| entry.path());
+    let of_list = |file: &PathBuf| {
+        file.file_name().is_some_and(|name| name.to_string_lossy().starts_with(list))
+    };
+    let text: String = files
+        .filter(of_list)
+        .map(|file| fs::read_to_string(file).expect("a file of searches"))
+        .collect();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}")))
+        .collect()
 }
 
 /// Asserts that at least 95 of 100 searches find their row first, and that all name rows that
@@ -41,11 +49,23 @@ fn check(list: &str, least: usize, finder: &Finder, ids: &[&str]) {
     assert!(queries.len() >= least, "{list}: {} queries", queries.len());
     let mut missed = 0;
     for query in &queries {
-        assert!(ids.iter().any(|id| query.means(id)), "“{}” names no row of the catalog", query.query);
-        let found: Vec<&str> = finder.find(&query.query).into_iter().filter_map(|at| ids.get(at).copied()).take(4).collect();
+        assert!(
+            ids.iter().any(|id| query.means(id)),
+            "“{}” names no row of the catalog",
+            query.query
+        );
+        let found: Vec<&str> = finder
+            .find(&query.query)
+            .into_iter()
+            .filter_map(|at| ids.get(at).copied())
+            .take(4)
+            .collect();
         if !found.first().is_some_and(|id| query.means(id)) {
             missed += 1;
-            println!("{list}: “{}” finds {found:?}, not {:?}{:?}", query.query, query.row, query.rows);
+            println!(
+                "{list}: “{}” finds {found:?}, not {:?}{:?}",
+                query.query, query.row, query.rows
+            );
         }
     }
     println!("{list}: {} of {} find their row first", queries.len() - missed, queries.len());
@@ -68,7 +88,13 @@ fn models_are_found_as_people_type_them() {
 /// place.
 #[test]
 fn what_people_run_is_found_first_or_second() {
-    let found = |typed: &str| Finder::of_models().find(typed).into_iter().filter_map(|at| models().get(at)).map(|row| row.id);
+    let found = |typed: &str| {
+        Finder::of_models()
+            .find(typed)
+            .into_iter()
+            .filter_map(|at| models().get(at))
+            .map(|row| row.id)
+    };
     let asked = queries("models-2026");
     assert!(asked.len() >= 60);
     for search in &asked {
@@ -76,8 +102,14 @@ fn what_people_run_is_found_first_or_second() {
         assert!(first.iter().any(|id| search.means(id)), "“{}” finds {first:?}", search.query);
     }
     // A size alone finds the first model of that size in the list's order.
-    for (typed, size) in [("8b", 8_000_000_000_u64), ("70b", 70_000_000_000), ("32b", 32_000_000_000)] {
-        let first = Finder::of_models().find(typed).first().and_then(|at| models().get(*at)).expect("a row");
+    for (typed, size) in
+        [("8b", 8_000_000_000_u64), ("70b", 70_000_000_000), ("32b", 32_000_000_000)]
+    {
+        let first = Finder::of_models()
+            .find(typed)
+            .first()
+            .and_then(|at| models().get(*at))
+            .expect("a row");
         let count = first.published_parameters.expect("a count");
         assert!(count.abs_diff(size) * 10 <= size, "“{typed}” finds {}", first.id);
     }

@@ -17,7 +17,10 @@ fn folder() -> PathBuf {
 fn files(name: &str) -> Vec<(String, Vec<u8>)> {
     let path = folder().join(name);
     let paths = if path.is_dir() {
-        let mut inside: Vec<_> = fs::read_dir(&path).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+        let mut inside: Vec<_> = fs::read_dir(&path)
+            .expect("a folder")
+            .map(|entry| entry.expect("an entry").path())
+            .collect();
         inside.sort();
         inside
     } else {
@@ -79,14 +82,34 @@ fn headers_give_the_model_whose_tensors_they_hold() {
         let row: serde_json::Value = serde_json::from_str(line).expect("a row");
         let name = row["file"].as_str().expect("a name");
         let found = found(&files(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!(Some(parameters_of(&found.imported.config)), row["parameters"].as_u64(), "{name}");
-        assert!(understood(&found.imported).ends_with("all keys understood."), "{name}: {}", understood(&found.imported));
+        assert_eq!(
+            Some(parameters_of(&found.imported.config)),
+            row["parameters"].as_u64(),
+            "{name}"
+        );
+        assert!(
+            understood(&found.imported).ends_with("all keys understood."),
+            "{name}: {}",
+            understood(&found.imported)
+        );
         let stored = found.stored.as_ref().expect("tensors");
-        assert_eq!((Some(stored.elements()), stored.missing), (row["parameters"].as_u64(), 0), "{name}");
+        assert_eq!(
+            (Some(stored.elements()), stored.missing),
+            (row["parameters"].as_u64(), 0),
+            "{name}"
+        );
         let said = found.compared();
-        assert!(said.iter().any(|sentence| sentence.starts_with("All are parameters that Headroom counts")), "{name}: {said:?}");
+        assert!(
+            said.iter()
+                .any(|sentence| sentence.starts_with("All are parameters that Headroom counts")),
+            "{name}: {said:?}"
+        );
         if std::path::Path::new(name).extension().is_some_and(|ending| ending == "gguf") {
-            assert_eq!(found.imported.quantization.map(|stored| stored.format), Some(WeightFormat::Gguf16), "{name}");
+            assert_eq!(
+                found.imported.quantization.map(|stored| stored.format),
+                Some(WeightFormat::Gguf16),
+                "{name}"
+            );
             // Headroom counts the experts' biases as vectors, but the file has them in two
             // dimensions.
             let same = said.iter().any(|sentence| sentence.contains("counts as many bytes"));
@@ -101,17 +124,30 @@ fn headers_give_the_model_whose_tensors_they_hold() {
 fn mistrals_own_file_is_its_row_of_the_catalog() {
     let text = r#"{"dim": 4096, "n_layers": 32, "head_dim": 128, "hidden_dim": 14336, "n_heads": 32, "n_kv_heads": 8,
         "norm_eps": 1e-05, "vocab_size": 32000, "sliding_window": 4096}"#;
-    let of = |text: &str| read(&[Part { name: "params.json", start: text.as_bytes() }]).map(|found| found.imported);
+    let of = |text: &str| {
+        read(&[Part { name: "params.json", start: text.as_bytes() }]).map(|found| found.imported)
+    };
     let window = of(text).expect("read");
     assert_eq!(window.config.sliding_window, Some(4096));
     assert_eq!(parameters_of(&window.config), 7_241_732_096);
-    let experts = of(&text.replace("\"sliding_window\": 4096", r#""moe": {"num_experts": 8, "num_experts_per_tok": 2}"#));
+    let experts = of(&text.replace(
+        "\"sliding_window\": 4096",
+        r#""moe": {"num_experts": 8, "num_experts_per_tok": 2}"#,
+    ));
     let experts = experts.expect("read");
-    assert_eq!((parameters_of(&experts.config), experts.config.sliding_window), (46_702_792_704, None));
-    let more =
-        text.replace("\"sliding_window\": 4096", r#""vision_encoder": {"image_size": 1540}, "q_lora_rank": 5, "yarn": {}"#);
+    assert_eq!(
+        (parameters_of(&experts.config), experts.config.sliding_window),
+        (46_702_792_704, None)
+    );
+    let more = text.replace(
+        "\"sliding_window\": 4096",
+        r#""vision_encoder": {"image_size": 1540}, "q_lora_rank": 5, "yarn": {}"#,
+    );
     let said = understood(&of(&more).expect("read"));
-    assert!(said.ends_with("7.2 B parameters, without its vision tower, not understood: q_lora_rank."), "{said}");
+    assert!(
+        said.ends_with("7.2 B parameters, without its vision tower, not understood: q_lora_rank."),
+        "{said}"
+    );
     assert_eq!(
         refused("params.json", b"{\"dim\": 4096}"),
         "params.json cannot be read: it does not state n_layers. Choose the file again, or the model's config.json."
@@ -152,11 +188,16 @@ fn the_mix_of_a_file_is_its_format() {
     let found = read(&[Part { name: "a.gguf", start: &file }]).expect("a model");
     assert_eq!(found.imported.quantization.map(|stored| stored.format), Some(WeightFormat::Q4KM));
     let said = found.compared().join("\n");
-    assert!(said.contains("32 of them are no parameters but tables that the model makes itself."), "{said}");
+    assert!(
+        said.contains("32 of them are no parameters but tables that the model makes itself."),
+        "{said}"
+    );
     assert!(said.contains("All others are parameters that Headroom counts"), "{said}");
     assert!(said.contains("As GGUF Q4_K_M, Headroom counts as many bytes: 731.2 kB."), "{said}");
-    let without_head: Vec<_> = all.iter().filter(|(name, ..)| *name != "output.weight").copied().collect();
-    let tied = read(&[Part { name: "a.gguf", start: &gguf(&keys(15), &without_head) }]).expect("a model");
+    let without_head: Vec<_> =
+        all.iter().filter(|(name, ..)| *name != "output.weight").copied().collect();
+    let tied =
+        read(&[Part { name: "a.gguf", start: &gguf(&keys(15), &without_head) }]).expect("a model");
     assert!(tied.imported.config.tie_word_embeddings && !found.imported.config.tie_word_embeddings);
 }
 
@@ -174,13 +215,22 @@ fn broken_files_are_refused_in_a_sentence() {
             refused("a.gguf", b"GGUF\x03\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0\0\0\0\0"),
             "it would have 18446744073709551615 tensors",
         ),
-        (refused("a.gguf", &gguf(&[("general.architecture", 8, word("zebra"))], &[])), "of the architecture \"zebra\""),
+        (
+            refused("a.gguf", &gguf(&[("general.architecture", 8, word("zebra"))], &[])),
+            "of the architecture \"zebra\"",
+        ),
         (refused("a.gguf", &gguf(&[("a", 77, Vec::new())], &[])), "a value of the unknown type 77"),
         (refused("a.gguf", &gguf(&[], &[("t", &[u64::MAX, 2], 0)])), "the shape of t is no shape"),
         (refused("a.gguf", &gguf(&[], &[("t", &[32], 99)])), "t is of the type 99 of ggml"),
         (refused("a.safetensors", b"\x02"), "it ends before its header"),
-        (refused("a.safetensors", b"\xff\xff\xff\xff\xff\0\0\0{}"), "no length of a safetensors header"),
-        (refused("a.safetensors", b"\x09\0\0\0\0\0\0\0{}"), "its header is longer than what was read of it"),
+        (
+            refused("a.safetensors", b"\xff\xff\xff\xff\xff\0\0\0{}"),
+            "no length of a safetensors header",
+        ),
+        (
+            refused("a.safetensors", b"\x09\0\0\0\0\0\0\0{}"),
+            "its header is longer than what was read of it",
+        ),
         (refused("tokenizer.bin", b"abc"), "This cannot be read as JSON"),
         (refused("model.safetensors.index.json", b"{}"), "it names no tensors under weight_map"),
     ];
@@ -190,7 +240,10 @@ fn broken_files_are_refused_in_a_sentence() {
     let header = br#"{"w":{"dtype":"BF16","shape":[2,3],"data_offsets":[0,13]}}"#;
     let mut file = (header.len() as u64).to_le_bytes().to_vec();
     file.extend(header);
-    assert!(refused("a.safetensors", &file).contains("the shape of w and its place in the file contradict each other"));
+    assert!(
+        refused("a.safetensors", &file)
+            .contains("the shape of w and its place in the file contradict each other")
+    );
     assert_eq!(read(&[]).map(|found| found.from).expect_err("nothing"), CheckpointError::NoModel);
 }
 
@@ -205,9 +258,13 @@ fn tensors_beside_the_model_are_named() {
     parts.push(("model-00003.safetensors".to_owned(), more));
     let said = found(&parts).expect("read").compared().join("\n");
     assert!(said.contains("are a copy of the head, which is the table of tokens."), "{said}");
-    assert!(said.contains("are of layers that predict further tokens, which are left out."), "{said}");
+    assert!(
+        said.contains("are of layers that predict further tokens, which are left out."),
+        "{said}"
+    );
     assert!(said.contains("All others are parameters that Headroom counts"), "{said}");
-    let without: Vec<_> = files("qwen2-sharded").into_iter().filter(|(name, _)| name != "config.json").collect();
+    let without: Vec<_> =
+        files("qwen2-sharded").into_iter().filter(|(name, _)| name != "config.json").collect();
     let problem = found(&without).map(|found| found.from).expect_err("no model").to_string();
     assert!(
         problem.contains("hold 1\u{202f}797\u{202f}376 numbers in 3.59 MB.")
@@ -215,7 +272,10 @@ fn tensors_beside_the_model_are_named() {
         "{problem}"
     );
     // An index without its files states the total size; its tensors cannot be compared.
-    let index: Vec<_> = files("qwen2-sharded").into_iter().filter(|(name, _)| !name.ends_with(".safetensors")).collect();
+    let index: Vec<_> = files("qwen2-sharded")
+        .into_iter()
+        .filter(|(name, _)| !name.ends_with(".safetensors"))
+        .collect();
     let said = found(&index).expect("read").compared();
     assert_eq!(said, ["The index names 38 tensors that take 3.59 MB together."]);
 }

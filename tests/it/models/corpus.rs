@@ -23,11 +23,15 @@ fn rows(text: &str) -> Vec<Json> {
 
 fn text(row: &Json) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/configs/corpus");
-    fs::read_to_string(folder.join(row["file"].as_str().expect("a file"))).expect("a file of the corpus")
+    fs::read_to_string(folder.join(row["file"].as_str().expect("a file")))
+        .expect("a file of the corpus")
 }
 
 fn counts() -> BTreeMap<String, Json> {
-    rows(COUNTS).into_iter().map(|row| (row["file"].as_str().expect("a file").to_owned(), row)).collect()
+    rows(COUNTS)
+        .into_iter()
+        .map(|row| (row["file"].as_str().expect("a file").to_owned(), row))
+        .collect()
 }
 
 /// True if the reading names parts that its count leaves out.
@@ -55,7 +59,11 @@ fn no_file_is_off_without_a_word() {
             None => read += 1,
             Some(truth) => {
                 let off = count.abs_diff(truth);
-                assert!(off.saturating_mul(1000) <= truth, "{} has {truth} parameters, not {count}", row["file"]);
+                assert!(
+                    off.saturating_mul(1000) <= truth,
+                    "{} has {truth} parameters, not {count}",
+                    row["file"]
+                );
                 exact += 1;
             }
         }
@@ -74,27 +82,52 @@ const TOWERS: i32 = 33;
 /// Nearly all files that look unedited are of a known kind; two are refused.
 #[test]
 fn files_as_published_are_read() {
-    let published = |row: &&Json| ["verbatim", "complete"].contains(&row["fidelity"].as_str().unwrap_or_default());
+    let published = |row: &&Json| {
+        ["verbatim", "complete"].contains(&row["fidelity"].as_str().unwrap_or_default())
+    };
     let index = rows(INDEX);
-    let refused: Vec<_> = index.iter().filter(published).filter(|row| config_json(&text(row)).is_err()).collect();
+    let refused: Vec<_> =
+        index.iter().filter(published).filter(|row| config_json(&text(row)).is_err()).collect();
     assert_eq!((index.iter().filter(published).count(), refused.len()), (187, 2), "{refused:?}");
 }
 
 /// A file of an ordinary decoder, as its makers published it, gets no warning.
 #[test]
 fn ordinary_files_are_not_flagged() {
-    let kinds =
-        ["llama", "qwen2", "qwen3", "qwen3_moe", "mistral", "mixtral", "gemma2", "phi3", "gpt2", "opt", "gpt_neox", "falcon"];
+    let kinds = [
+        "llama",
+        "qwen2",
+        "qwen3",
+        "qwen3_moe",
+        "mistral",
+        "mixtral",
+        "gemma2",
+        "phi3",
+        "gpt2",
+        "opt",
+        "gpt_neox",
+        "falcon",
+    ];
     let mut seen = 0;
     for row in rows(INDEX) {
-        let (kind, fidelity) = (row["model_type"].as_str().unwrap_or_default(), row["fidelity"].as_str().unwrap_or_default());
+        let (kind, fidelity) = (
+            row["model_type"].as_str().unwrap_or_default(),
+            row["fidelity"].as_str().unwrap_or_default(),
+        );
         // Draft models and demonstrations use the name of a kind without having its structure.
-        let borrowed = ["EAGLE3", "AFMTextV7"].iter().any(|part| row["file"].as_str().is_some_and(|file| file.contains(part)));
+        let borrowed = ["EAGLE3", "AFMTextV7"]
+            .iter()
+            .any(|part| row["file"].as_str().is_some_and(|file| file.contains(part)));
         if !kinds.contains(&kind) || !["verbatim", "complete"].contains(&fidelity) || borrowed {
             continue;
         }
         let imported = config_json(&text(&row)).expect("a known kind");
-        assert!(!is_flagged(&imported), "{row}: {:?} {:?}", imported.not_counted, imported.left_out);
+        assert!(
+            !is_flagged(&imported),
+            "{row}: {:?} {:?}",
+            imported.not_counted,
+            imported.left_out
+        );
         seen += 1;
     }
     assert!(seen > 40, "{seen}");
@@ -112,7 +145,8 @@ fn towers_are_counted_exactly_or_left_out() {
         if imported.config.tower.is_none() || imported.config.encoder.is_some() {
             continue;
         }
-        let parts = counts[row["file"].as_str().expect("a file")]["left_out"].as_object().expect("parts");
+        let parts =
+            counts[row["file"].as_str().expect("a file")]["left_out"].as_object().expect("parts");
         let truth: u64 = parts.values().filter_map(Json::as_u64).sum();
         let of_text = parameters_of(&ModelConfig { tower: None, ..imported.config.clone() });
         assert_eq!(parameters_of(&imported.config) - of_text, truth, "{row}");
@@ -127,7 +161,15 @@ fn no_file_is_without_a_name() {
     for row in rows(INDEX) {
         let Ok(imported) = config_json(&text(&row)) else { continue };
         let label = headroom::import::kind_label(&imported.model_type);
-        assert!(!label.is_empty() && label.starts_with(|sign: char| sign.is_alphabetic()) && !label.contains('_'), "{label}");
-        assert!(imported.name.is_none_or(|name| !name.contains('/') && !name.starts_with('.')), "{row}");
+        assert!(
+            !label.is_empty()
+                && label.starts_with(|sign: char| sign.is_alphabetic())
+                && !label.contains('_'),
+            "{label}"
+        );
+        assert!(
+            imported.name.is_none_or(|name| !name.contains('/') && !name.starts_with('.')),
+            "{row}"
+        );
     }
 }

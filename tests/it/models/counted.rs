@@ -7,7 +7,9 @@ use headroom::scenario::{Scenario, codec};
 use serde_json::{Value as Json, json};
 
 fn parameters(file: &Json) -> u64 {
-    parameters_of(&config_json(&file.to_string()).unwrap_or_else(|problem| panic!("{problem}")).config)
+    parameters_of(
+        &config_json(&file.to_string()).unwrap_or_else(|problem| panic!("{problem}")).config,
+    )
 }
 
 fn refusal(file: &Json) -> String {
@@ -35,32 +37,42 @@ fn latent() -> Json {
 #[test]
 fn a_group_for_each_layer_must_be_the_same_in_all() {
     let mut file = latent();
-    file["per_layer_config"] = json!({ "1": { "num_attention_heads": 2 }, "3": { "num_attention_heads": 2 } });
+    file["per_layer_config"] =
+        json!({ "1": { "num_attention_heads": 2 }, "3": { "num_attention_heads": 2 } });
     let narrower = parameters(&file);
     file["per_layer_config"] = json!({});
     assert!(narrower < parameters(&file));
-    file["per_layer_config"] = json!({ "1": { "num_attention_heads": 2 }, "3": { "num_attention_heads": 3 } });
-    assert!(refusal(&file).contains("layers of several shapes (per_layer_config)"), "{}", refusal(&file));
+    file["per_layer_config"] =
+        json!({ "1": { "num_attention_heads": 2 }, "3": { "num_attention_heads": 3 } });
+    assert!(
+        refusal(&file).contains("layers of several shapes (per_layer_config)"),
+        "{}",
+        refusal(&file)
+    );
 }
 
 /// A link carries the sizes of a group of keys, and the number of layers that a list selects.
 #[test]
 fn links_hold_groups_and_lists() {
     let mut file = latent();
-    file["per_layer_config"] =
-        json!({ "1": { "num_attention_heads": 2, "kv_lora_rank": 48 }, "3": { "num_attention_heads": 2, "kv_lora_rank": 48 } });
+    file["per_layer_config"] = json!({ "1": { "num_attention_heads": 2, "kv_lora_rank": 48 }, "3": { "num_attention_heads": 2, "kv_lora_rank": 48 } });
     assert_eq!(linked(&file), [parameters(&file); 2]);
     let large = json!({ "model_type": "mistral_large4_text", "num_hidden_layers": 5, "no_rope_layers": [1, 0, 0, 1, 0] });
     assert_eq!(linked(&large), [parameters(&large); 2]);
-    assert_ne!(parameters(&large), parameters(&json!({ "model_type": "mistral_large4_text", "num_hidden_layers": 5 })));
+    assert_ne!(
+        parameters(&large),
+        parameters(&json!({ "model_type": "mistral_large4_text", "num_hidden_layers": 5 }))
+    );
 }
 
 #[test]
 fn layers_that_share_keys_are_refused() {
-    let file =
-        |sources: Json| json!({ "model_type": "mistral_large4_text", "num_hidden_layers": 3, "kv_source_layers": sources });
+    let file = |sources: Json| json!({ "model_type": "mistral_large4_text", "num_hidden_layers": 3, "kv_source_layers": sources });
     assert_eq!(refusal(&file(json!([0, 1, 2]))), "");
-    assert!(refusal(&file(json!([0, 0, 2]))).contains("keys and values that layers share (kv_source_layers)"));
+    assert!(
+        refusal(&file(json!([0, 0, 2])))
+            .contains("keys and values that layers share (kv_source_layers)")
+    );
 }
 
 /// The text model's class has no parts for sound. The whole model's class has them, and they are
@@ -86,7 +98,8 @@ fn two_lists_are_read_together() {
         json!({ "model_type": "glm5_next_text", "num_hidden_layers": 3, "indexer_types": indexers,
             "layer_types": ["linear_attention", "indexed_attention", "indexed_attention"] })
     };
-    let [both, one, other] = [["full", "full", "full"], ["full", "full", "shared"], ["shared", "full", "full"]]
-        .map(|types| parameters(&file(json!(types))));
+    let [both, one, other] =
+        [["full", "full", "full"], ["full", "full", "shared"], ["shared", "full", "full"]]
+            .map(|types| parameters(&file(json!(types))));
     assert!(both == other && one < both);
 }

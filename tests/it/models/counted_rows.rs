@@ -31,13 +31,21 @@ fn kinds_are_counted_as_their_library_builds_them() {
     for row in rows() {
         let imported = read(&row["config"]);
         assert_eq!(Some(parameters_of(&imported.config)), row["parameters"].as_u64(), "{row}");
-        assert!(imported.not_counted.iter().all(|key| key == "window_size"), "{:?} {row}", imported.not_counted);
+        assert!(
+            imported.not_counted.iter().all(|key| key == "window_size"),
+            "{:?} {row}",
+            imported.not_counted
+        );
         assert!(imported.left_out.is_empty() && imported.upper_bounds.is_empty(), "{row}");
         let mut scenario = Scenario::default();
         scenario.apply_imported(&imported);
         let opened = codec::decode(&codec::encode(&scenario));
         assert!(opened.notices.is_empty(), "{:?}", opened.notices);
-        assert_eq!(Some(parameters_of(&opened.scenario.model_config())), row["parameters"].as_u64(), "{row}");
+        assert_eq!(
+            Some(parameters_of(&opened.scenario.model_config())),
+            row["parameters"].as_u64(),
+            "{row}"
+        );
         seen += 1;
     }
     assert_eq!(seen, 50);
@@ -46,12 +54,22 @@ fn kinds_are_counted_as_their_library_builds_them() {
 /// Other shapes of the same kinds are refused by name.
 #[test]
 fn what_a_count_does_not_hold_is_refused() {
-    let refused = |file: &Json, part: &str| assert!(refusal(file).contains(part), "{}", refusal(file));
+    let refused =
+        |file: &Json, part: &str| assert!(refusal(file).contains(part), "{}", refusal(file));
     let gla = |key: &str, value: Json| json!({ "model_type": "gla", "hidden_size": 512, "num_hidden_layers": 3, key: value });
-    refused(&gla("attn", json!([{ "layers": [0], "num_heads": 4 }, { "layers": [1], "num_heads": 8 }])), "several shapes (attn)");
+    refused(
+        &gla("attn", json!([{ "layers": [0], "num_heads": 4 }, { "layers": [1], "num_heads": 8 }])),
+        "several shapes (attn)",
+    );
     refused(&gla("feature_map", json!("hedgehog")), "a map of features with weights");
-    refused(&json!({ "model_type": "wav2vec2", "hidden_size": 768, "add_adapter": true }), "convolutions behind its blocks");
-    refused(&json!({ "model_type": "step2_mini", "hidden_size": 512, "use_moe": false }), "no experts");
+    refused(
+        &json!({ "model_type": "wav2vec2", "hidden_size": 768, "add_adapter": true }),
+        "convolutions behind its blocks",
+    );
+    refused(
+        &json!({ "model_type": "step2_mini", "hidden_size": 512, "use_moe": false }),
+        "no experts",
+    );
     let sound = json!({ "model_type": "wav2vec2", "architectures": ["Wav2Vec2ForXVector"], "hidden_size": 768 });
     assert_eq!(read(&sound).not_counted, ["architectures"]);
 }
@@ -61,12 +79,19 @@ fn what_a_count_does_not_hold_is_refused() {
 #[test]
 fn counted_encoders_are_neither_trained_nor_served() {
     let mut scenario = Scenario::default();
-    scenario.apply_imported(&read(&json!({ "model_type": "vit", "architectures": ["ViTModel"], "hidden_size": 768 })));
+    scenario.apply_imported(&read(
+        &json!({ "model_type": "vit", "architectures": ["ViTModel"], "hidden_size": 768 }),
+    ));
     for mode in [Mode::Train, Mode::Serve] {
         scenario.set(headroom::scenario::FieldId::Mode, Value::choice(mode));
         let said = match scenario.resolve() {
-            Ok(job) => headroom::estimator::blockers(&job).iter().map(|blocker| format!("{blocker:?}")).collect(),
-            Err(problems) => problems.iter().map(|problem| problem.message.clone()).collect::<Vec<_>>(),
+            Ok(job) => headroom::estimator::blockers(&job)
+                .iter()
+                .map(|blocker| format!("{blocker:?}"))
+                .collect(),
+            Err(problems) => {
+                problems.iter().map(|problem| problem.message.clone()).collect::<Vec<_>>()
+            }
         };
         assert!(said.iter().any(|said| said.contains("counted alone")), "{mode:?}: {said:?}");
     }

@@ -20,8 +20,10 @@ fn every_token_sees_all_unless_the_file_says_it_is_a_decoder() {
     let encoder = config_json(BERT).expect("a known kind").config;
     assert!(!encoder.is_causal());
     assert_eq!(parameters_of(&encoder), 109_514_298);
-    let decoder =
-        config_json(&BERT.replace("\"type_vocab_size\"", "\"is_decoder\":true,\"type_vocab_size\"")).expect("a known kind");
+    let decoder = config_json(
+        &BERT.replace("\"type_vocab_size\"", "\"is_decoder\":true,\"type_vocab_size\""),
+    )
+    .expect("a known kind");
     assert!(decoder.config.is_causal());
     assert_eq!(parameters_of(&decoder.config), 109_514_298);
 }
@@ -31,7 +33,12 @@ fn an_encoder_is_trained_and_not_served() {
     let model = config_json(BERT).expect("a known kind").config;
     let job = support::training_job(&model, ParallelLayout::SINGLE, |run| run.loss = Loss::OfStack);
     assert!(estimate(&job).blockers.is_empty(), "{:?}", estimate(&job).blockers);
-    let served = Job::new(model, Run::Serving(ServingRun::plain()), ParallelLayout::SINGLE, support::cluster(Bytes(Bytes::GIB)));
+    let served = Job::new(
+        model,
+        Run::Serving(ServingRun::plain()),
+        ParallelLayout::SINGLE,
+        support::cluster(Bytes(Bytes::GIB)),
+    );
     assert_eq!(served.err(), Some(ConfigError::OnlyTrained));
 }
 
@@ -40,7 +47,8 @@ fn stacks_that_do_not_run_encoders_say_so() {
     let model = config_json(BERT).expect("a known kind").config;
     for stack in Stack::ALL.into_iter().filter(|stack| !stack.is_played()) {
         let job = support::training_job(&model, ParallelLayout::SINGLE, |run| run.stack = stack);
-        let told = estimate(&job).blockers.iter().any(|blocker| blocker.to_string().contains("encoder"));
+        let told =
+            estimate(&job).blockers.iter().any(|blocker| blocker.to_string().contains("encoder"));
         assert!(told, "{}", stack.key());
     }
 }
@@ -52,12 +60,15 @@ const ALBERT: &str = r#"{"model_type":"albert","architectures":["AlbertForMasked
 #[test]
 fn blocks_that_are_one_have_their_weights_once_and_save_in_every_layer() {
     let model = |layers: &str| {
-        let text = ALBERT.replace("\"num_hidden_layers\":12", &format!("\"num_hidden_layers\":{layers}"));
+        let text =
+            ALBERT.replace("\"num_hidden_layers\":12", &format!("\"num_hidden_layers\":{layers}"));
         config_json(&text).expect("a known kind").config
     };
     let (shallow, deep) = (model("12"), model("24"));
     assert_eq!((parameters_of(&shallow), parameters_of(&deep)), (11_221_680, 11_221_680));
-    let job = |model| support::training_job(model, ParallelLayout::SINGLE, |run| run.loss = Loss::OfStack);
+    let job = |model| {
+        support::training_job(model, ParallelLayout::SINGLE, |run| run.loss = Loss::OfStack)
+    };
     let saved = |model| memory(&job(model), MemoryKind::Activation);
     let (shallow, deep) = (saved(&shallow), saved(&deep));
     assert!(deep > shallow.saturating_mul(17) / 10, "{shallow} and {deep}");
@@ -65,7 +76,13 @@ fn blocks_that_are_one_have_their_weights_once_and_save_in_every_layer() {
 
 /// Bytes of one kind of memory at the peak.
 fn memory(job: &Job, kind: MemoryKind) -> u64 {
-    estimate(job).ledger.lines.iter().filter(|line| line.kind == kind).map(|line| line.bytes.0).sum()
+    estimate(job)
+        .ledger
+        .lines
+        .iter()
+        .filter(|line| line.kind == kind)
+        .map(|line| line.bytes.0)
+        .sum()
 }
 
 #[test]
@@ -76,7 +93,10 @@ fn what_transformers_cannot_run_again_is_not_recomputed() {
             run.loss = Loss::OfStack;
             run.recompute = recompute;
         });
-        estimate(&job).blockers.iter().any(|blocker| blocker.to_string().contains("cannot run this encoder's modules again"))
+        estimate(&job)
+            .blockers
+            .iter()
+            .any(|blocker| blocker.to_string().contains("cannot run this encoder's modules again"))
     };
     assert!(told(Recompute::Full) && !told(Recompute::None));
 }
@@ -87,7 +107,9 @@ fn an_encoder_of_another_attention_is_counted_alone() {
     let model = config_json(text).expect("a known kind").config;
     assert_eq!(parameters_of(&model), 130_775_610);
     let job = support::training_job(&model, ParallelLayout::SINGLE, |run| run.loss = Loss::OfStack);
-    assert!(estimate(&job).blockers.iter().any(|blocker| blocker.to_string().contains("counted alone")));
+    assert!(
+        estimate(&job).blockers.iter().any(|blocker| blocker.to_string().contains("counted alone"))
+    );
 }
 
 #[test]
@@ -101,9 +123,10 @@ fn local_layers_look_to_both_sides() {
 
 #[test]
 fn an_embedding_of_its_own_width_is_read_back_from_a_link() {
-    for text in
-        [ALBERT, r#"{"model_type":"electra","architectures":["ElectraForMaskedLM"],"hidden_size":256,"embedding_size":96}"#]
-    {
+    for text in [
+        ALBERT,
+        r#"{"model_type":"electra","architectures":["ElectraForMaskedLM"],"hidden_size":256,"embedding_size":96}"#,
+    ] {
         let imported = config_json(text).expect("a known kind");
         let mut scenario = Scenario::default();
         scenario.apply_imported(&imported);

@@ -26,7 +26,10 @@ const COUNTED: [(&str, u64); 6] = [
             "first_k_dense_replace":1,"vocab_size":102400}"#,
         16_375_728_128,
     ),
-    (r#"{"model_type":"phi-msft","n_embd":2048,"n_head":32,"n_layer":24,"rotary_dim":32,"vocab_size":51200}"#, 1_418_270_720),
+    (
+        r#"{"model_type":"phi-msft","n_embd":2048,"n_head":32,"n_layer":24,"rotary_dim":32,"vocab_size":51200}"#,
+        1_418_270_720,
+    ),
     (
         r#"{"model_type":"qwen","hidden_size":4096,"intermediate_size":22016,"kv_channels":128,"num_attention_heads":32,
             "num_hidden_layers":32,"vocab_size":151936}"#,
@@ -102,9 +105,14 @@ fn lists_of_layers_and_keys_of_kinds_count() {
             .map(|moe| (0..4).map(|layer| moe.layers.contains(layer)).collect::<Vec<_>>())
     };
     assert_eq!(llama4(r#","interleave_moe_layer_step":2"#), Some(vec![false, true, false, true]));
-    assert_eq!(llama4(r#","interleave_moe_layer_step":2,"moe_layers":[0,3]"#), Some(vec![true, false, false, true]));
+    assert_eq!(
+        llama4(r#","interleave_moe_layer_step":2,"moe_layers":[0,3]"#),
+        Some(vec![true, false, false, true])
+    );
     let baichuan = |hidden: u64| {
-        let text = format!(r#"{{"model_type":"baichuan","hidden_size":{hidden},"num_attention_heads":32,"vocab_size":64000}}"#);
+        let text = format!(
+            r#"{{"model_type":"baichuan","hidden_size":{hidden},"num_attention_heads":32,"vocab_size":64000}}"#
+        );
         config_json(&text).expect("a known kind").model_type
     };
     assert_eq!((baichuan(4096).as_str(), baichuan(5120).as_str()), ("baichuan", "baichuan-13b"));
@@ -139,20 +147,27 @@ fn compressed_keys_travel_in_links_and_are_trained() {
         r#""layer_types":["sliding_attention","sliding_attention","compressed_sparse_attention","heavily_compressed_attention",
             "compressed_sparse_attention","heavily_compressed_attention"]"#,
     );
-    assert_eq!(parameters_of(&read.config), parameters_of(&config_json(&as_words).expect("a known kind").config));
+    assert_eq!(
+        parameters_of(&read.config),
+        parameters_of(&config_json(&as_words).expect("a known kind").config)
+    );
     assert_eq!(config_json(&as_words).expect("a known kind").config, read.config);
     // Links carry compression rates, the Sinkhorn iterations of the residual streams, and the
     // number of layers whose experts are chosen by a hash.
     let further = r#""compress_rates":{"compressed_sparse_attention":8,"heavily_compressed_attention":64},"hc_sinkhorn_iters":5,"num_hash_layers":1,"compress_ratios""#;
     let read = config_json(&V4.replace(r#""compress_ratios""#, further)).expect("a known kind");
     let sizes = read.config.compressed.as_ref().expect("compressed keys");
-    assert_eq!((sizes.rates, sizes.hc_sinkhorn_iters, sizes.layer(0).hashed, sizes.layer(1).hashed), ([8, 64], 5, true, false));
+    assert_eq!(
+        (sizes.rates, sizes.hc_sinkhorn_iters, sizes.layer(0).hashed, sizes.layer(1).hashed),
+        ([8, 64], 5, true, false)
+    );
     let mut scenario = Scenario::default();
     scenario.apply_imported(&read);
     let link = encode(&scenario);
     assert_eq!(decode(&link).scenario.model_config(), read.config, "{link}");
     // Flash kernels take no masks, so the model is trained with standard attention only.
-    for (attention, trains) in [(AttentionKernel::Flash, false), (AttentionKernel::Standard, true)] {
+    for (attention, trains) in [(AttentionKernel::Flash, false), (AttentionKernel::Standard, true)]
+    {
         let job = support::training_job(&read.config, ParallelLayout::SINGLE, |run| {
             (run.loss, run.attention) = (Loss::OfStack, attention);
         });
@@ -162,9 +177,13 @@ fn compressed_keys_travel_in_links_and_are_trained() {
 
 #[test]
 fn what_is_counted_alone_is_not_trained_and_served_where_its_cache_is_told() {
-    let read = config_json(r#"{"model_type":"longcat_flash","hidden_size":6144}"#).expect("a known kind");
-    let job = support::training_job(&read.config, ParallelLayout::SINGLE, |run| run.loss = Loss::OfStack);
-    assert!(estimate(&job).blockers.iter().any(|blocker| blocker.to_string().contains("counted alone")));
+    let read =
+        config_json(r#"{"model_type":"longcat_flash","hidden_size":6144}"#).expect("a known kind");
+    let job =
+        support::training_job(&read.config, ParallelLayout::SINGLE, |run| run.loss = Loss::OfStack);
+    assert!(
+        estimate(&job).blockers.iter().any(|blocker| blocker.to_string().contains("counted alone"))
+    );
     let mut scenario = Scenario::default();
     scenario.apply_imported(&read);
     let link = encode(&scenario);
@@ -173,10 +192,15 @@ fn what_is_counted_alone_is_not_trained_and_served_where_its_cache_is_told() {
     scenario.set(FieldId::Mode, Value::choice(Mode::Serve));
     assert!(scenario.resolve().is_ok());
     // The cache of a model with code of its own is unknown, so serving is refused.
-    scenario.apply_imported(&config_json(r#"{"model_type":"yuan","hidden_size":2048}"#).expect("a known kind"));
+    scenario.apply_imported(
+        &config_json(r#"{"model_type":"yuan","hidden_size":2048}"#).expect("a known kind"),
+    );
     scenario.set(FieldId::Mode, Value::choice(Mode::Serve));
     let problems = scenario.resolve().expect_err("serving is not modelled");
-    assert!(problems.iter().any(|problem| problem.message.contains("counted alone")), "{problems:?}");
+    assert!(
+        problems.iter().any(|problem| problem.message.contains("counted alone")),
+        "{problems:?}"
+    );
 }
 
 /// Gemma 4 E2B: every layer has an embedding of its own; the last layers share keys and are wider.

@@ -4,7 +4,9 @@
 
 use crate::support;
 
-use headroom::config::{ConfigError, Hybrid, Job, Keys, LayerSet, ModelConfig, ParallelLayout, Run, WeightFormat};
+use headroom::config::{
+    ConfigError, Hybrid, Job, Keys, LayerSet, ModelConfig, ParallelLayout, Run, WeightFormat,
+};
 use headroom::estimator::time::Pace;
 use headroom::estimator::{MemoryKind, estimate};
 use headroom::ops::{self, Lowering};
@@ -25,7 +27,9 @@ fn catalog(id: &str) -> ModelConfig {
 /// Bytes of the cache for `sequences` sequences of `tokens` tokens on `t` ranks.
 fn cached(model: &ModelConfig, t: u64, tokens: u64, sequences: u64) -> u64 {
     let layout = support::layout(t, 1, 1, headroom::config::DataSharding::NOTHING);
-    let job = support::serving_job(model, layout, |run| (run.context_length, run.concurrent_sequences) = (tokens, sequences));
+    let job = support::serving_job(model, layout, |run| {
+        (run.context_length, run.concurrent_sequences) = (tokens, sequences)
+    });
     estimate(&job).ledger.of(MemoryKind::KvCache).0
 }
 
@@ -33,8 +37,10 @@ fn cached(model: &ModelConfig, t: u64, tokens: u64, sequences: u64) -> u64 {
 /// convolution's channels vLLM keeps one token fewer than the convolution sees.
 #[test]
 fn caches_hold_what_transformers_caches_hold() {
-    let rows: Vec<Json> =
-        include_str!("../../data/truth/states.jsonl").lines().map(|line| serde_json::from_str(line).expect("a row")).collect();
+    let rows: Vec<Json> = include_str!("../../data/truth/states.jsonl")
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a row"))
+        .collect();
     for row in &rows {
         let model = imported(&row["config"].to_string());
         let number = |key: &str| row[key].as_u64().expect("a number");
@@ -43,7 +49,12 @@ fn caches_hold_what_transformers_caches_hold() {
         let fixed = number("state") * if wide { 4 } else { 2 } + number("convolved") * last * 2;
         for (tokens, sequences) in [(16, 1), (48, 3)] {
             let expected = sequences * (fixed + tokens * number("kv") * 2);
-            assert_eq!(cached(&model, 1, tokens, sequences), expected, "{} {tokens} {sequences}", row["model"]);
+            assert_eq!(
+                cached(&model, 1, tokens, sequences),
+                expected,
+                "{} {tokens} {sequences}",
+                row["model"]
+            );
         }
     }
     assert!(!rows.is_empty());
@@ -88,8 +99,13 @@ fn a_state_in_fp32_is_twice_as_large() {
     let mut scenario = decode(LINK).scenario;
     let state = |scenario: &Scenario| {
         let found = estimate(&scenario.resolve().expect("a job"));
-        let line = found.ledger.lines.into_iter().find(|line| line.label == "KV cache").expect("a cache");
-        line.tensors.iter().filter(|tensor| tensor.name == "state").map(|tensor| tensor.bytes.0).sum::<u64>()
+        let line =
+            found.ledger.lines.into_iter().find(|line| line.label == "KV cache").expect("a cache");
+        line.tensors
+            .iter()
+            .filter(|tensor| tensor.name == "state")
+            .map(|tensor| tensor.bytes.0)
+            .sum::<u64>()
     };
     let before = state(&scenario);
     scenario.change(FieldId::Sizes, Value::Flag(true));
@@ -101,7 +117,8 @@ fn a_state_in_fp32_is_twice_as_large() {
 #[test]
 fn layers_that_share_keys_keep_none() {
     let plain = catalog("llama3-8b");
-    let generic = |config: &str| headroom::import::config_json_as_generic(config).expect("sizes").config;
+    let generic =
+        |config: &str| headroom::import::config_json_as_generic(config).expect("sizes").config;
     let shared_last = generic(
         r#"{"model_type":"zebra","hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":32,"num_attention_heads":32,
             "num_key_value_heads":8,"vocab_size":128256,"num_kv_shared_layers":12}"#,
@@ -115,7 +132,8 @@ fn layers_that_share_keys_keep_none() {
     );
     assert_eq!(cached(&every_other, 1, 1024, 1) * 2, cached(&plain, 1, 1024, 1));
     // Layers that share keys and values have no matrices for them either.
-    let parameters = |model: &ModelConfig| ops::lower(&Lowering::parameters_only(model)).parameters();
+    let parameters =
+        |model: &ModelConfig| ops::lower(&Lowering::parameters_only(model)).parameters();
     assert_eq!(parameters(&plain) - parameters(&every_other), 16 * 2 * 4096 * 1024);
     assert_eq!(parameters(&every_other), support::parameters(&every_other));
     assert_eq!(every_other.kind_of(1).keys, Keys::Shared);
@@ -132,7 +150,10 @@ fn layers_with_other_heads_keep_their_own_shapes() {
     // On eight ranks, four heads are copied and eight are divided.
     assert_eq!(cached(&mimo, 8, 262_144, 1), 2 * (192 + 128) * (9 * 262_144 + 39 * 128));
     let gemma = imported(include_str!("../../data/configs/corpus/google__gemma-4-26B-A4B.json"));
-    assert_eq!(cached(&gemma, 1, 131_072, 1), 2 * 2 * (5 * 2 * 512 * 131_072 + 25 * 8 * 256 * 1024));
+    assert_eq!(
+        cached(&gemma, 1, 131_072, 1),
+        2 * 2 * (5 * 2 * 512 * 131_072 + 25 * 8 * 256 * 1024)
+    );
 }
 
 /// Tensor-parallel ranks together hold every parameter of these layers, and a step's FLOPs follow
@@ -153,7 +174,10 @@ fn parameters_of_other_heads_are_shared_out() {
         let four = weights(4);
         assert!(four > weights(1) / 4 && four < weights(1) / 4 * 11 / 10, "{four}");
         let list = ops::lower(&Lowering::parameters_only(&model));
-        assert!(list.kinds.iter().any(|kind| kind.of.other_heads) && list.kinds.iter().any(|kind| !kind.of.other_heads));
+        assert!(
+            list.kinds.iter().any(|kind| kind.of.other_heads)
+                && list.kinds.iter().any(|kind| !kind.of.other_heads)
+        );
     }
 }
 
@@ -168,7 +192,12 @@ fn other_heads_are_trained_by_a_family_that_has_them() {
     let link = encode(&scenario);
     assert_eq!(decode(&link).scenario.model_config(), imported(text), "{link}");
     let stack = |name| decode(&format!("{link}&ker={name}")).scenario.resolve().expect("a job");
-    let says = |name| estimate(&stack(name)).blockers.iter().any(|blocker| blocker.to_string().contains("heads of different"));
+    let says = |name| {
+        estimate(&stack(name))
+            .blockers
+            .iter()
+            .any(|blocker| blocker.to_string().contains("heads of different"))
+    };
     assert!(says("megatron") && !says("fused"));
 }
 
@@ -212,7 +241,8 @@ fn training_is_refused_with_a_way_out() {
     let shares = Hybrid { kv_shared_layers: LayerSet::From(16), ..Hybrid::default() };
     let model = ModelConfig { hybrid: Some(shares), ..catalog("llama3-8b") };
     let training = support::training_job(&catalog("llama3-8b"), ParallelLayout::SINGLE, |_| ());
-    let refused = Job::new(model, training.run().clone(), ParallelLayout::SINGLE, job.cluster().clone());
+    let refused =
+        Job::new(model, training.run().clone(), ParallelLayout::SINGLE, job.cluster().clone());
     assert_eq!(refused.err(), Some(ConfigError::OnlyServed));
 }
 
@@ -222,13 +252,17 @@ fn training_is_refused_with_a_way_out() {
 fn weights_of_a_state_are_quantised() {
     let model = imported(r#"{"model_type":"mamba2","num_hidden_layers":4}"#);
     let weights = |format| {
-        let job = support::serving_job(&model, ParallelLayout::SINGLE, |run| run.quantization = format);
+        let job =
+            support::serving_job(&model, ParallelLayout::SINGLE, |run| run.quantization = format);
         estimate(&job).ledger.of(MemoryKind::Parameter).0
     };
     let (h, inner, keys, heads) = (4096, 8192, 1024, 128);
     let matrices = 4 * h * (3 * inner + 2 * keys + heads);
     let columns = 4 * (2 * inner + 2 * keys + heads + h);
-    assert_eq!(weights(WeightFormat::Bf16) - weights(WeightFormat::Int8Channel), matrices - 4 * columns);
+    assert_eq!(
+        weights(WeightFormat::Bf16) - weights(WeightFormat::Int8Channel),
+        matrices - 4 * columns
+    );
 }
 
 /// A further token in the context costs only in layers with attention. A prompt's products grow in
@@ -236,7 +270,9 @@ fn weights_of_a_state_are_quantised() {
 #[test]
 fn time_follows_layers_with_attention_alone() {
     let pace = |config: &str| {
-        let run = |run: &mut headroom::config::ServingRun| (run.context_length, run.prefill_chunk_size) = (65_536, 8192);
+        let run = |run: &mut headroom::config::ServingRun| {
+            (run.context_length, run.prefill_chunk_size) = (65_536, 8192)
+        };
         let job = support::serving_job(&imported(config), ParallelLayout::SINGLE, run);
         let row = headroom::catalog::accelerator("h100-80").expect("in the catalog");
         let cluster = headroom::config::Cluster {
@@ -244,7 +280,8 @@ fn time_follows_layers_with_attention_alone() {
             speed: headroom::catalog::speed(row.id),
             ..job.cluster().clone()
         };
-        let job = Job::new(job.model().clone(), job.run().clone(), ParallelLayout::SINGLE, cluster).expect("a job");
+        let job = Job::new(job.model().clone(), job.run().clone(), ParallelLayout::SINGLE, cluster)
+            .expect("a job");
         assert!(matches!(job.run(), Run::Serving(_)));
         Pace::of(&job).expect("a pace")
     };
@@ -254,10 +291,17 @@ fn time_follows_layers_with_attention_alone() {
     let [one, two, four] = [16_384, 32_768, 65_536].map(|tokens| alone.prefill(tokens).0);
     assert!(((four - two) / (two - one) - 2.0).abs() < 1e-9, "{one} {two} {four}");
     let mixed = pace(r#"{"model_type":"bamba","num_hidden_layers":8,"attn_layer_indices":[3]}"#);
-    let all = pace(r#"{"model_type":"bamba","num_hidden_layers":8,"attn_layer_indices":[0,1,2,3,4,5,6,7]}"#);
+    let all = pace(
+        r#"{"model_type":"bamba","num_hidden_layers":8,"attn_layer_indices":[0,1,2,3,4,5,6,7]}"#,
+    );
     let square = |pace: &Pace| {
         let [one, two, four] = [16_384, 32_768, 65_536].map(|tokens| pace.prefill(tokens).0);
         (four - two) - 2.0 * (two - one)
     };
-    assert!((square(&all) / square(&mixed) - 8.0).abs() < 1e-6, "{} {}", square(&all), square(&mixed));
+    assert!(
+        (square(&all) / square(&mixed) - 8.0).abs() < 1e-6,
+        "{} {}",
+        square(&all),
+        square(&mixed)
+    );
 }

@@ -7,7 +7,9 @@ use crate::support;
 
 use headroom::catalog::model;
 use headroom::config::{GENERIC, LayerSet, MlpKind, Normalization, PositionEmbedding};
-use headroom::import::{How, ImportError, Imported, ReportRow, config_json, config_json_as_generic};
+use headroom::import::{
+    How, ImportError, Imported, ReportRow, config_json, config_json_as_generic,
+};
 use headroom::models::families;
 use headroom::ops::parameters_of;
 use proptest::prelude::*;
@@ -24,12 +26,17 @@ fn refused(text: &str) -> String {
 }
 
 fn row<'a>(imported: &'a Imported, key: &str) -> &'a ReportRow {
-    imported.report.iter().find(|row| row.key == key).unwrap_or_else(|| panic!("{key} is not in the report"))
+    imported
+        .report
+        .iter()
+        .find(|row| row.key == key)
+        .unwrap_or_else(|| panic!("{key} is not in the report"))
 }
 
 /// The Llama file with one key replaced or added.
 fn llama_with(key: &str, value: &str) -> String {
-    let mut file: serde_json::Map<String, serde_json::Value> = serde_json::from_str(LLAMA).expect("a JSON object");
+    let mut file: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(LLAMA).expect("a JSON object");
     file.remove(key);
     let text = serde_json::to_string(&file).expect("JSON");
     format!("{{\"{key}\": {value}, {}", &text[1..])
@@ -72,7 +79,10 @@ fn the_report_tells_how_each_value_came_about() {
     let gpt2 = read(include_str!("../../data/configs/gpt2.json"));
     assert_eq!(row(&gpt2, "hidden_size").how, How::Read);
     assert!(row(&gpt2, "hidden_size").note.contains("n_embd"));
-    assert_eq!((row(&gpt2, "intermediate_size").how, row(&gpt2, "intermediate_size").value.as_str()), (How::Derived, "3072"));
+    assert_eq!(
+        (row(&gpt2, "intermediate_size").how, row(&gpt2, "intermediate_size").value.as_str()),
+        (How::Derived, "3072")
+    );
     assert_eq!(row(&gpt2, "tie_word_embeddings").how, How::Assumed);
     assert_eq!(row(&gpt2, "attn_pdrop").how, How::Ignored);
     let opt = read(include_str!("../../data/configs/opt-6.7b.json"));
@@ -83,7 +93,8 @@ fn the_report_tells_how_each_value_came_about() {
 #[test]
 fn every_key_of_the_file_is_in_the_report() {
     let imported = read(LLAMA);
-    let file: serde_json::Map<String, serde_json::Value> = serde_json::from_str(LLAMA).expect("a JSON object");
+    let file: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(LLAMA).expect("a JSON object");
     for key in file.keys() {
         assert!(imported.report.iter().any(|row| &row.key == key), "{key}");
     }
@@ -101,7 +112,11 @@ fn missing_keys_are_derived_or_assumed() {
     assert_eq!(row(&imported, "head_dim").how, How::Derived);
     let positions = row(&imported, "max_position_embeddings");
     assert_eq!((positions.how, positions.value.as_str()), (How::Assumed, "2048"));
-    let mistral = read(&text.replace("llama", "mistral").replace("\"num_attention_heads\":8", "\"num_attention_heads\":16"));
+    let mistral = read(
+        &text
+            .replace("llama", "mistral")
+            .replace("\"num_attention_heads\":8", "\"num_attention_heads\":16"),
+    );
     assert_eq!(mistral.config.num_key_value_heads, 8);
     assert_eq!(row(&mistral, "num_key_value_heads").how, How::Assumed);
 }
@@ -112,7 +127,10 @@ fn lenient_notation_is_read() {
     assert_eq!(read(&llama_with("time_step_limit", "[0.0, Infinity]")).config, exact);
     assert_eq!(read(&llama_with("nan", "NaN")).config, exact);
     assert_eq!(read(&llama_with("hidden_size", "/* wide */ 4096.0")).config, exact);
-    assert_eq!(read(&format!("\u{feff}\n{}", LLAMA.replace("128256\n", "128256,\n"))).config, exact);
+    assert_eq!(
+        read(&format!("\u{feff}\n{}", LLAMA.replace("128256\n", "128256,\n"))).config,
+        exact
+    );
     assert_eq!(read(&LLAMA.replace("\"model_type\": \"llama\",", "")).model_type, "llama");
 }
 
@@ -140,7 +158,10 @@ fn biases_and_windows_follow_the_file() {
     assert!(read(&llama_with("attention_bias", "true")).config.attention_output_bias);
     assert!(read(&llama_with("mlp_bias", "true")).config.mlp_bias);
     let mpt = read(include_str!("../../data/configs/mpt-7b.json")).config;
-    assert_eq!((mpt.normalization, mpt.position_embedding), (Normalization::RmsNorm, PositionEmbedding::Alibi));
+    assert_eq!(
+        (mpt.normalization, mpt.position_embedding),
+        (Normalization::RmsNorm, PositionEmbedding::Alibi)
+    );
 }
 
 #[test]
@@ -176,15 +197,22 @@ fn structures_that_are_not_modelled_are_named() {
         let problem = config_json(&text).expect_err(what);
         assert!(matches!(problem, ImportError::NotModelled { .. }), "{problem:?}");
         let message = problem.to_string();
-        assert!(message.contains(what) && message.contains("by hand under Architecture"), "{message}");
+        assert!(
+            message.contains(what) && message.contains("by hand under Architecture"),
+            "{message}"
+        );
     }
 }
 
 #[test]
 fn a_list_of_too_few_layers_is_a_sentence() {
-    let text = r#"{"model_type":"qwen3_next","num_hidden_layers":2,"layer_types":["full_attention"]}"#;
+    let text =
+        r#"{"model_type":"qwen3_next","num_hidden_layers":2,"layer_types":["full_attention"]}"#;
     let problem = config_json(text).expect_err("a list of one").to_string();
-    assert!(problem.starts_with("The file lists 1 layers one by one, but has 2 of them"), "{problem}");
+    assert!(
+        problem.starts_with("The file lists 1 layers one by one, but has 2 of them"),
+        "{problem}"
+    );
 }
 
 /// For a known kind, each unread key that may change the answer is named, and all other unread keys
@@ -223,7 +251,10 @@ fn keys_that_may_change_the_answer_are_named() {
     }
     // A key inside an object is named with both names. A second name of a size is named where its
     // value contradicts the first.
-    assert_eq!(named("attention_other_setting", r#"{"num_heads": 96, "kind": "wide"}"#), ["attention_other_setting.num_heads"]);
+    assert_eq!(
+        named("attention_other_setting", r#"{"num_heads": 96, "kind": "wide"}"#),
+        ["attention_other_setting.num_heads"]
+    );
     assert_eq!(named("n_head", "16"), ["n_head"]);
     assert_eq!(named("n_head", "32"), <[String; 0]>::default());
     assert_eq!(named("use_sliding_window", "true"), ["use_sliding_window"]);
@@ -236,7 +267,9 @@ fn a_class_that_contradicts_the_kind_is_named() {
     let of = |class: &str| read(&llama_with("architectures", &format!("[\"{class}\"]")));
     assert_eq!(of("LlamaForCausalLM").not_counted, <[String; 0]>::default());
     assert_eq!(of("LLaMAForCausalLM").not_counted, <[String; 0]>::default());
-    for class in ["ZebraForCausalLM", "LlamaForMultipleChoice", "ZebraModel", "LlamaForCausalLMEagle3"] {
+    for class in
+        ["ZebraForCausalLM", "LlamaForMultipleChoice", "ZebraModel", "LlamaForCausalLMEagle3"]
+    {
         assert_eq!(of(class).not_counted, ["architectures"], "{class}");
     }
     let air = include_str!("../../data/configs/corpus/zai-org__GLM-4.5-Air.json");
@@ -249,14 +282,20 @@ fn a_class_that_contradicts_the_kind_is_named() {
 /// that few files have. Fuyu has a matrix for image patches that no key of its file describes.
 #[test]
 fn parts_of_unknown_names_are_left_out_by_their_key() {
-    let parts = |text: &str| -> Vec<String> { read(text).left_out.into_iter().map(|left| left.part).collect() };
+    let parts = |text: &str| -> Vec<String> {
+        read(text).left_out.into_iter().map(|left| left.part).collect()
+    };
     let text = r#""text_config":{"model_type":"granite","hidden_size":512,"num_hidden_layers":2}"#;
     let speech = parts(&format!(
         r#"{{"model_type":"granite_speech_further","encoder_config":{{"num_layers":2}},"projector_config":{{"num_layers":2}},{text}}}"#
     ));
-    assert_eq!(speech, ["the part that encoder_config describes", "the part that projector_config describes"]);
-    let zebra =
-        parts(r#"{"model_type":"zebra","text_config":{"model_type":"persimmon","hidden_size":512,"num_hidden_layers":2}}"#);
+    assert_eq!(
+        speech,
+        ["the part that encoder_config describes", "the part that projector_config describes"]
+    );
+    let zebra = parts(
+        r#"{"model_type":"zebra","text_config":{"model_type":"persimmon","hidden_size":512,"num_hidden_layers":2}}"#,
+    );
     assert_eq!(zebra, ["whatever a model of the kind zebra has beside its text part"]);
 }
 
@@ -267,7 +306,8 @@ fn parts_beside_the_text_are_left_out_by_name() {
     assert_eq!(parameters_of(&qwen.config) - parameters_of(&of_text), 576_388_336);
     assert!(qwen.left_out.is_empty() && qwen.not_counted.is_empty() && qwen.known);
     // A tower of an unknown kind is left out.
-    let other = include_str!("../../data/configs/corpus/Qwen__Qwen3-VL-8B-Instruct.json").replace("\"qwen3_vl\"", "\"qwen9_vl\"");
+    let other = include_str!("../../data/configs/corpus/Qwen__Qwen3-VL-8B-Instruct.json")
+        .replace("\"qwen3_vl\"", "\"qwen9_vl\"");
     let other = read(&other);
     let [tower] = other.left_out.as_slice() else { panic!("{:?}", other.left_out) };
     assert_eq!((tower.part.as_str(), tower.key.as_str()), ("vision tower", "vision_config"));
@@ -300,13 +340,22 @@ fn mimo_v2_has_two_kinds_of_attention() {
     assert_eq!((mimo.not_counted.len(), mimo.upper_bounds.len()), (0, 0));
     let left_out: Vec<_> = mimo.left_out.iter().map(|left| left.part.as_str()).collect();
     assert_eq!(left_out, ["layers of the checkpoint that predict further tokens"]);
-    assert_eq!((mimo.config.rotary_dim, mimo.config.family_of_shape().model_type()), (Some(64), "mimo_v2_flash"));
+    assert_eq!(
+        (mimo.config.rotary_dim, mimo.config.family_of_shape().model_type()),
+        (Some(64), "mimo_v2_flash")
+    );
     let hybrid = mimo.config.hybrid.as_ref().expect("other heads");
     let other = hybrid.other_heads.as_ref().expect("other heads");
     assert_eq!((mimo.config.num_key_value_heads, other.num_key_value_heads), (4, 8));
-    assert_eq!((mimo.config.head_dim, hybrid.v_head_dim, other.head_dim, other.v_head_dim), (192, Some(128), 192, 128));
+    assert_eq!(
+        (mimo.config.head_dim, hybrid.v_head_dim, other.head_dim, other.v_head_dim),
+        (192, Some(128), 192, 128)
+    );
     let slides = (0..48).filter(|layer| other.layers.contains(*layer)).count();
-    assert_eq!((slides, mimo.config.sliding_window, &other.layers), (39, Some(128), &mimo.config.sliding_layers));
+    assert_eq!(
+        (slides, mimo.config.sliding_window, &other.layers),
+        (39, Some(128), &mimo.config.sliding_layers)
+    );
     assert!(other.attention_sinks && !mimo.config.attention_sinks);
 }
 
@@ -316,11 +365,22 @@ fn mimo_v2_has_two_kinds_of_attention() {
 fn gemma_4_has_wider_heads_on_global_layers() {
     let gemma = read(include_str!("../../data/configs/corpus/google__gemma-4-26B-A4B.json"));
     assert_eq!(parameters(&gemma.config), 25_805_933_872);
-    let other = gemma.config.hybrid.as_ref().and_then(|hybrid| hybrid.other_heads.clone()).expect("other heads");
+    let other = gemma
+        .config
+        .hybrid
+        .as_ref()
+        .and_then(|hybrid| hybrid.other_heads.clone())
+        .expect("other heads");
     assert_eq!((other.num_key_value_heads, other.head_dim, other.attention_k_eq_v), (2, 512, true));
-    assert_eq!((gemma.config.num_key_value_heads, gemma.config.head_dim, gemma.config.sliding_window), (8, 256, Some(1024)));
+    assert_eq!(
+        (gemma.config.num_key_value_heads, gemma.config.head_dim, gemma.config.sliding_window),
+        (8, 256, Some(1024))
+    );
     let moe = gemma.config.moe.expect("experts");
-    assert_eq!((moe.num_experts, moe.num_experts_per_tok, moe.shared_expert_intermediate_size), (128, 8, 2112));
+    assert_eq!(
+        (moe.num_experts, moe.num_experts_per_tok, moe.shared_expert_intermediate_size),
+        (128, 8, 2112)
+    );
     assert_eq!(gemma.left_out.len(), 0);
 }
 
@@ -355,7 +415,10 @@ fn lists_of_one_number_for_each_layer_are_read() {
     let text = r#"{"model_type":"qwen3_moe","num_hidden_layers":4,"num_experts":8,"moe_topk":[2,2,2,2],"moe_intermediate_size":[768,768]}"#;
     let moe = read(text).config.moe.expect("experts");
     assert_eq!((moe.num_experts_per_tok, moe.moe_intermediate_size), (2, 768));
-    assert!(refused(&text.replace("[2,2,2,2]", "[2,2,2,1]")).contains("layers that are not all alike (moe_topk)"));
+    assert!(
+        refused(&text.replace("[2,2,2,2]", "[2,2,2,1]"))
+            .contains("layers that are not all alike (moe_topk)")
+    );
 }
 
 #[test]
@@ -382,11 +445,16 @@ fn an_indexer_is_read() {
     let stated = read(include_str!("../../data/configs/corpus/nvidia__DeepSeek-V3.2-NVFP4.json"));
     assert_eq!(parameters(&stated.config), 671_877_929_216);
     assert_eq!(stated.not_counted, <[String; 0]>::default());
-    assert_eq!(read(r#"{"model_type":"deepseek_v32","hidden_size":7168}"#).config.hybrid, stated.config.hybrid);
+    assert_eq!(
+        read(r#"{"model_type":"deepseek_v32","hidden_size":7168}"#).config.hybrid,
+        stated.config.hybrid
+    );
     let few = read(r#"{"model_type":"glm_moe_dsa","num_hidden_layers":6,"index_topk_freq":2,"index_skip_topk_offset":1}"#).config;
     let own = |layer| few.indexer().is_some_and(|indexer| indexer.layers.contains(layer));
     assert_eq!([0, 1, 2, 3, 4, 5].map(own), [true, false, true, false, true, false]);
-    let lost = config_json(r#"{"model_type":"glm_moe_dsa","num_hidden_layers":2,"indexer_types":["shared","full"]}"#);
+    let lost = config_json(
+        r#"{"model_type":"glm_moe_dsa","num_hidden_layers":2,"indexer_types":["shared","full"]}"#,
+    );
     assert!(lost.expect_err("nothing to share").to_string().contains("indexer_types"));
 }
 
@@ -401,8 +469,12 @@ fn query_heads_of_sliding_layers_are_read() {
     };
     let listed = read(&file(r#","num_attention_heads_per_layer":[48,64,64]"#)).config;
     let other = listed.hybrid.and_then(|hybrid| hybrid.other_heads).expect("other heads");
-    assert_eq!((listed.num_attention_heads, other.num_attention_heads, listed.rotary_dim), (48, 64, Some(64)));
-    for refused in [r#","num_attention_heads_per_layer":[48,64,32]"#, r#","gating":"per-element""#] {
+    assert_eq!(
+        (listed.num_attention_heads, other.num_attention_heads, listed.rotary_dim),
+        (48, 64, Some(64))
+    );
+    for refused in [r#","num_attention_heads_per_layer":[48,64,32]"#, r#","gating":"per-element""#]
+    {
         assert!(config_json(&file(refused)).is_err(), "{refused}");
     }
 }
@@ -413,8 +485,12 @@ fn a_window_of_an_unknown_kind_needs_a_list() {
     let text = r#"{"model_type":"zebra","hidden_size":1024,"num_hidden_layers":2,"num_attention_heads":16,"intermediate_size":2816,
         "vocab_size":1000,"sliding_window":512,"rms_norm_eps":1e-6}"#;
     let zebra = config_json_as_generic(text).expect("sizes");
-    assert_eq!((zebra.config.sliding_window, zebra.not_counted), (None, vec!["sliding_window".to_owned()]));
-    let listed = text.replace("512", "512,\"layer_types\":[\"sliding_attention\",\"full_attention\"]");
+    assert_eq!(
+        (zebra.config.sliding_window, zebra.not_counted),
+        (None, vec!["sliding_window".to_owned()])
+    );
+    let listed =
+        text.replace("512", "512,\"layer_types\":[\"sliding_attention\",\"full_attention\"]");
     let zebra = config_json_as_generic(&listed).expect("sizes");
     assert_eq!((zebra.config.sliding_window, zebra.not_counted), (Some(512), Vec::new()));
     assert!((0..2).all(|layer| zebra.config.sliding_layers.contains(layer) == (layer == 0)));
@@ -426,7 +502,9 @@ fn a_window_of_an_unknown_kind_needs_a_list() {
 fn partial_files_take_the_librarys_defaults() {
     let mut kinds = std::collections::BTreeSet::new();
     let further = include_str!("../../data/truth/parameters_further.jsonl");
-    for line in include_str!("../../data/truth/parameters_families.jsonl").lines().chain(further.lines()) {
+    for line in
+        include_str!("../../data/truth/parameters_families.jsonl").lines().chain(further.lines())
+    {
         let row: serde_json::Value = serde_json::from_str(line).expect("a row");
         let imported = read(&row["config"].to_string());
         let kind = row["model"].as_str().expect("a kind");
@@ -454,11 +532,19 @@ fn each_family_is_recognised() {
     for family in families() {
         // transformers has no default for some kinds' experts, nor for the vocabulary of protein
         // models.
-        let experts = r#""n_routed_experts":8,"num_experts":8,"num_local_experts":8,"num_experts_per_tok":1"#;
+        let experts =
+            r#""n_routed_experts":8,"num_experts":8,"num_local_experts":8,"num_experts_per_tok":1"#;
         // A nemotron_h file has to state which layers have attention.
-        let layers = if family.model_type() == "nemotron_h" { r#","layers_block_type":["mamba","mlp"]"# } else { "" };
+        let layers = if family.model_type() == "nemotron_h" {
+            r#","layers_block_type":["mamba","mlp"]"#
+        } else {
+            ""
+        };
         let letters = r#""vocab_size":33,"position_embedding_type":"rotary""#;
-        let text = format!(r#"{{"model_type":"{}","num_hidden_layers":2,{letters},{experts}{layers}}}"#, family.model_type());
+        let text = format!(
+            r#"{{"model_type":"{}","num_hidden_layers":2,{letters},{experts}{layers}}}"#,
+            family.model_type()
+        );
         let imported = read(&text);
         assert_eq!(imported.config.family, family);
         assert_eq!(row(&imported, "model_type").how, How::Read);
@@ -469,20 +555,32 @@ fn each_family_is_recognised() {
 #[test]
 fn windows_of_mixed_layers_are_read() {
     let gemma = read(r#"{"model_type":"gemma3_text","hidden_size":2304}"#).config;
-    assert_eq!((gemma.sliding_window, gemma.sliding_layers), (Some(4096), LayerSet::AllButEvery(6)));
+    assert_eq!(
+        (gemma.sliding_window, gemma.sliding_layers),
+        (Some(4096), LayerSet::AllButEvery(6))
+    );
     let old = read(r#"{"model_type":"gemma3_text","hidden_size":2304,"sliding_window_pattern":4,"sliding_window":512}"#).config;
     assert_eq!((old.sliding_window, old.sliding_layers), (Some(512), LayerSet::AllButEvery(4)));
     let listed = r#"["sliding_attention","full_attention","sliding_attention"]"#;
-    let oss = read(&format!(r#"{{"model_type":"gpt_oss","num_hidden_layers":3,"layer_types":{listed}}}"#)).config;
+    let oss = read(&format!(
+        r#"{{"model_type":"gpt_oss","num_hidden_layers":3,"layer_types":{listed}}}"#
+    ))
+    .config;
     assert_eq!((oss.sliding_window, oss.sliding_layers), (Some(128), LayerSet::AllButEvery(2)));
     let qwen = LLAMA.replace("LlamaForCausalLM", "Qwen2ForCausalLM");
-    let qwen = qwen.replace("\"llama\"", "\"qwen2\", \"use_sliding_window\": true, \"max_window_layers\": 16");
+    let qwen = qwen
+        .replace("\"llama\"", "\"qwen2\", \"use_sliding_window\": true, \"max_window_layers\": 16");
     assert_eq!(read(&qwen).config.sliding_layers, LayerSet::From(16));
     assert_eq!(read(&qwen.replace("true, \"max", "false, \"max")).config.sliding_window, None);
     let none = read(r#"{"model_type":"mistral","hidden_size":4096,"sliding_window":null}"#).config;
     assert_eq!((none.sliding_window, none.sliding_layers), (None, LayerSet::None));
     // Llama's modules do not read `layer_types`.
-    assert_eq!(read(&llama_with("layer_types", r#"["full_attention","sliding_attention"]"#)).config.sliding_window, None);
+    assert_eq!(
+        read(&llama_with("layer_types", r#"["full_attention","sliding_attention"]"#))
+            .config
+            .sliding_window,
+        None
+    );
 }
 
 #[test]
@@ -499,7 +597,10 @@ fn experts_and_latent_attention_are_read() {
     assert_eq!(read(&second).config.moe.map(|moe| moe.layers), Some(LayerSet::Every(2)));
     // PhiMoE's router always picks two experts and does not read `num_experts_per_tok`.
     let phi = read(r#"{"model_type":"phimoe","hidden_size":4096,"num_experts_per_tok":4}"#).config;
-    assert_eq!(phi.moe.as_ref().map(|moe| (moe.num_experts, moe.num_experts_per_tok)), Some((16, 2)));
+    assert_eq!(
+        phi.moe.as_ref().map(|moe| (moe.num_experts, moe.num_experts_per_tok)),
+        Some((16, 2))
+    );
     // PhiMoE's head has a bias where the file states one.
     let biased = read(r#"{"model_type":"phimoe","hidden_size":4096,"lm_head_bias":true}"#).config;
     assert!(biased.lm_head_bias && !phi.lm_head_bias);
@@ -507,8 +608,7 @@ fn experts_and_latent_attention_are_read() {
 
 #[test]
 fn spellings_of_both_library_versions_agree() {
-    let old =
-        r#"{"model_type":"gpt_neox","hidden_size":2048,"num_attention_heads":16,"rotary_pct":0.25,"torch_dtype":"float16"}"#;
+    let old = r#"{"model_type":"gpt_neox","hidden_size":2048,"num_attention_heads":16,"rotary_pct":0.25,"torch_dtype":"float16"}"#;
     let new = r#"{"model_type":"gpt_neox","hidden_size":2048,"num_attention_heads":16,"dtype":"float16",
         "rope_parameters":{"rope_theta":10000.0,"partial_rotary_factor":0.25,"rope_type":"default"}}"#;
     assert_eq!(read(old).config, read(new).config);
@@ -523,13 +623,23 @@ fn an_unknown_kind_is_a_generic_decoder_and_says_so() {
     let text = r#"{"model_type":"zebra","hidden_size":1024,"num_hidden_layers":4,"num_attention_heads":16,"num_kv_heads":4,
         "intermediate_size":2816,"vocab_size":1000,"rms_norm_eps":1e-6,"rope_theta":1e4,"qkv_bias":true,
         "num_experts":8,"moe_top_k":2,"moe_intermediate_size":512,"hidden_act":"zebralu","layer_types":["chunked_attention"]}"#;
-    assert!(refused(text).starts_with("Not counted: the kind \"zebra\" is not known."), "{}", refused(text));
+    assert!(
+        refused(text).starts_with("Not counted: the kind \"zebra\" is not known."),
+        "{}",
+        refused(text)
+    );
     let read = |text: &str| config_json_as_generic(text).expect("its sizes are stated");
     let imported = read(text);
     let config = &imported.config;
     assert!(!imported.known);
-    assert_eq!((config.family, config.num_key_value_heads, config.attention_bias), (GENERIC, 4, true));
-    assert_eq!(config.moe.as_ref().map(|moe| (moe.num_experts, moe.num_experts_per_tok)), Some((8, 2)));
+    assert_eq!(
+        (config.family, config.num_key_value_heads, config.attention_bias),
+        (GENERIC, 4, true)
+    );
+    assert_eq!(
+        config.moe.as_ref().map(|moe| (moe.num_experts, moe.num_experts_per_tok)),
+        Some((8, 2))
+    );
     assert_eq!(row(&imported, "model_type").how, How::Assumed);
     assert_eq!(imported.upper_bounds.len(), 2, "{:?}", imported.upper_bounds);
     let classic = r#"{"model_type":"zebra","n_embd":768,"n_layer":2,"n_head":12,"n_inner":3072,"vocab_size":1000,
@@ -537,11 +647,15 @@ fn an_unknown_kind_is_a_generic_decoder_and_says_so() {
     let classic = read(classic).config;
     assert_eq!((classic.normalization, classic.mlp), (Normalization::LayerNorm, MlpKind::Plain));
     assert_eq!(classic.position_embedding, PositionEmbedding::Learned);
-    let short = config_json_as_generic(r#"{"model_type":"zebra","hidden_size":1024}"#).expect_err("sizes are missing");
+    let short = config_json_as_generic(r#"{"model_type":"zebra","hidden_size":1024}"#)
+        .expect_err("sizes are missing");
     assert!(short.to_string().contains("num_hidden_layers"), "{short}");
     // A class that is not listed is refused like an unknown kind.
-    let class = text.replace("\"model_type\":\"zebra\"", "\"architectures\":[\"ZebraForCausalLM\"]");
-    assert!(matches!(config_json(&class), Err(ImportError::UnknownKind { model_type }) if model_type == "ZebraForCausalLM"));
+    let class =
+        text.replace("\"model_type\":\"zebra\"", "\"architectures\":[\"ZebraForCausalLM\"]");
+    assert!(
+        matches!(config_json(&class), Err(ImportError::UnknownKind { model_type }) if model_type == "ZebraForCausalLM")
+    );
 }
 
 #[test]
@@ -625,15 +739,24 @@ fn json() -> impl Strategy<Value = String> {
         (1_u64..100_000).prop_map(|value| value.to_string()),
         any::<f64>().prop_map(|value| format!("{value:e}")),
         prop_oneof![Just("Infinity"), Just("-Infinity"), Just("NaN")].prop_map(str::to_owned),
-        prop_oneof![Just("\"llama\""), Just("\"qwen3\""), Just("\"gpt2\""), Just("\"opt\""), Just("\"bloom\""), Just("\"mpt\"")]
-            .prop_map(str::to_owned),
+        prop_oneof![
+            Just("\"llama\""),
+            Just("\"qwen3\""),
+            Just("\"gpt2\""),
+            Just("\"opt\""),
+            Just("\"bloom\""),
+            Just("\"mpt\"")
+        ]
+        .prop_map(str::to_owned),
         "\"[a-zéß☃]{0,80}\"",
     ];
     leaf.prop_recursive(5, 60, 12, move |inner| {
         prop_oneof![
-            prop::collection::vec(inner.clone(), 0..6).prop_map(|items| format!("[{}]", items.join(","))),
+            prop::collection::vec(inner.clone(), 0..6)
+                .prop_map(|items| format!("[{}]", items.join(","))),
             prop::collection::vec((key.clone(), inner), 0..12).prop_map(|entries| {
-                let entries: Vec<String> = entries.into_iter().map(|(key, value)| format!("\"{key}\": {value}")).collect();
+                let entries: Vec<String> =
+                    entries.into_iter().map(|(key, value)| format!("\"{key}\": {value}")).collect();
                 format!("{{{}}}", entries.join(","))
             }),
         ]
@@ -686,12 +809,22 @@ fn stored_formats_are_read() {
     use headroom::scenario::{FieldId, Value};
     let stored = |value: &str| read(&llama_with("quantization_config", value)).quantization;
     let format = |value: &str| stored(value).map(|found| found.format);
-    let gptq = stored(r#"{"quant_method": "gptq", "bits": 4, "group_size": 64, "desc_act": true}"#).expect("a format");
+    let gptq = stored(r#"{"quant_method": "gptq", "bits": 4, "group_size": 64, "desc_act": true}"#)
+        .expect("a format");
     assert_eq!((gptq.format, gptq.group_size), (WeightFormat::Gptq, Some(64)));
     for (value, expected) in [
-        (r#"{"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": true}"#, Some(WeightFormat::Awq)),
-        (r#"{"quant_method": "fp8", "weight_block_size": [128, 128]}"#, Some(WeightFormat::Fp8Block)),
-        (r#"{"quant_method": "fp8", "activation_scheme": "dynamic"}"#, Some(WeightFormat::Fp8Tensor)),
+        (
+            r#"{"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": true}"#,
+            Some(WeightFormat::Awq),
+        ),
+        (
+            r#"{"quant_method": "fp8", "weight_block_size": [128, 128]}"#,
+            Some(WeightFormat::Fp8Block),
+        ),
+        (
+            r#"{"quant_method": "fp8", "activation_scheme": "dynamic"}"#,
+            Some(WeightFormat::Fp8Tensor),
+        ),
         (r#"{"quant_method": "fbgemm_fp8"}"#, Some(WeightFormat::Fp8Channel)),
         (r#"{"quant_method": "mxfp4"}"#, Some(WeightFormat::Mxfp4)),
         (
@@ -699,7 +832,10 @@ fn stored_formats_are_read() {
             Some(WeightFormat::Nf4Double),
         ),
         (r#"{"quant_method": "bitsandbytes", "load_in_4bit": true}"#, Some(WeightFormat::Nf4)),
-        (r#"{"quant_method": "bitsandbytes", "load_in_8bit": true}"#, Some(WeightFormat::Int8Channel)),
+        (
+            r#"{"quant_method": "bitsandbytes", "load_in_8bit": true}"#,
+            Some(WeightFormat::Int8Channel),
+        ),
         (r#"{"quant_method": "modelopt", "quant_algo": "NVFP4"}"#, Some(WeightFormat::Nvfp4)),
         (
             r#"{"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": 8, "type": "float", "strategy": "channel"}}}}"#,
@@ -715,18 +851,24 @@ fn stored_formats_are_read() {
         assert_eq!(format(value), expected, "{value}");
     }
     let told = read(&llama_with("quantization_config", r#"{"quant_method": "aqlm"}"#));
-    assert_eq!((row(&told, "quantization_config").how, row(&told, "quantization_config").value.as_str()), (How::Ignored, "aqlm"));
+    assert_eq!(
+        (row(&told, "quantization_config").how, row(&told, "quantization_config").value.as_str()),
+        (How::Ignored, "aqlm")
+    );
     assert_eq!(read(LLAMA).quantization, None);
     // A quantisation stated outside the part for text is read, too.
-    let around =
-        format!(r#"{{"model_type": "llava", "text_config": {LLAMA}, "quantization_config": {{"quant_method": "mxfp4"}}}}"#);
+    let around = format!(
+        r#"{{"model_type": "llava", "text_config": {LLAMA}, "quantization_config": {{"quant_method": "mxfp4"}}}}"#
+    );
     let around = read(&around);
     assert_eq!(around.quantization.map(|found| found.format), Some(WeightFormat::Mxfp4));
     assert_eq!(around.report.iter().filter(|row| row.key == "quantization_config").count(), 1);
     // The scenario is served in the format that the file stores.
     let mut scenario = headroom::scenario::Scenario::default();
-    scenario
-        .apply_imported(&read(&llama_with("quantization_config", r#"{"quant_method": "gptq", "bits": 4, "group_size": 64}"#)));
+    scenario.apply_imported(&read(&llama_with(
+        "quantization_config",
+        r#"{"quant_method": "gptq", "bits": 4, "group_size": 64}"#,
+    )));
     assert_eq!(scenario.get(FieldId::WeightDType), Value::choice(WeightFormat::Gptq));
     assert_eq!(scenario.get(FieldId::GroupSize), Value::Integer(64));
 }

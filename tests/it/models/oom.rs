@@ -4,13 +4,19 @@
 //! A file of `tests/data/oom` names its source, then the expected reading of each message, then the
 //! text. `UPDATE_GOLDEN=1` rewrites the expected lines; review the difference.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::format_collect, reason = "a failed expectation is a failed test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::format_collect,
+    reason = "a failed expectation is a failed test"
+)]
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use headroom::import::oom::{
-    Agreement, Cause, OomMessage, PrintedAmount, ReportingProgram, UnreadMessage, agreement, cause, read,
+    Agreement, Cause, OomMessage, PrintedAmount, ReportingProgram, UnreadMessage, agreement, cause,
+    read,
 };
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/oom");
@@ -18,7 +24,8 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/oom");
 /// Each file's path, its head and its text.
 fn files() -> Vec<(PathBuf, String, String)> {
     let entries = std::fs::read_dir(FOLDER).unwrap().map(|entry| entry.unwrap().path());
-    let mut paths: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|end| end == "txt")).collect();
+    let mut paths: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|end| end == "txt")).collect();
     paths.sort();
     let parted = |path: PathBuf| {
         let whole = std::fs::read_to_string(&path).unwrap();
@@ -120,21 +127,31 @@ fn ranks_are_kept_apart_although_their_lines_mix() {
         [rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 20.00 GiB of \
         which 1.00 GiB is free.";
     let found = read(text).unwrap();
-    let summary: Vec<_> = found.iter().map(|message| (message.rank, message.total.unwrap().to_string())).collect();
+    let summary: Vec<_> =
+        found.iter().map(|message| (message.rank, message.total.unwrap().to_string())).collect();
     assert_eq!(summary, [(Some(1), "20.00 GiB".to_owned()), (Some(0), "10.00 GiB".to_owned())]);
 }
 
 #[test]
 fn colours_frames_quotes_and_comments_do_not_hide_a_message() {
     let plain = only(FULL);
-    let coloured = FULL.replace("3.91 GiB", "\u{1b}[1;31m3.91 GiB\u{1b}[0m").replace("26.50", "[33m26.50");
+    let coloured =
+        FULL.replace("3.91 GiB", "\u{1b}[1;31m3.91 GiB\u{1b}[0m").replace("26.50", "[33m26.50");
     assert_eq!(only(&coloured), plain);
     let words: Vec<&str> = FULL.split(' ').collect();
     let lines: Vec<String> = words.chunks(6).map(|line| line.join(" ")).collect();
-    for (before, after) in
-        [("│ ", " │"), ("> ", ""), ("# ", ""), ("2025-11-19T20:16:35.668907315Z ERROR ", ""), ("[rank0]: ", "")]
-    {
-        let framed = lines.iter().map(|line| format!("{before}{line}{after}")).collect::<Vec<_>>().join("\n");
+    for (before, after) in [
+        ("│ ", " │"),
+        ("> ", ""),
+        ("# ", ""),
+        ("2025-11-19T20:16:35.668907315Z ERROR ", ""),
+        ("[rank0]: ", ""),
+    ] {
+        let framed = lines
+            .iter()
+            .map(|line| format!("{before}{line}{after}"))
+            .collect::<Vec<_>>()
+            .join("\n");
         let mut found = only(&framed);
         found.rank = None;
         assert_eq!(found, plain, "{framed}");
@@ -174,11 +191,13 @@ fn a_broken_line_never_makes_another_amount() {
         let Ok(expected) = read(&whole) else { continue };
         for width in 7..150 {
             let letters: Vec<char> = whole.chars().collect();
-            let wrapped: String = letters.chunks(width).map(|line| line.iter().collect::<String>() + "\n").collect();
+            let wrapped: String =
+                letters.chunks(width).map(|line| line.iter().collect::<String>() + "\n").collect();
             let found = read(&wrapped).unwrap_or_default();
             for message in &found {
                 for amount in amounts(message).into_iter().flatten() {
-                    let is_known = expected.iter().any(|known| amounts(known).contains(&Some(amount)));
+                    let is_known =
+                        expected.iter().any(|known| amounts(known).contains(&Some(amount)));
                     // llama.cpp prints a size twice. Where a line break splits the exact one, the
                     // rounded one is read.
                     let is_known = is_known || is_printed(&whole, amount);
@@ -191,20 +210,31 @@ fn a_broken_line_never_makes_another_amount() {
 
 #[test]
 fn what_is_no_message_gets_a_sentence_with_a_way_out() {
-    let huge = format!("CUDA out of memory. Tried to allocate 1{} GiB. GPU 0 has a total capacity of 5.00 GiB", "0".repeat(30));
-    let shared =
-        "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 131072, Hardware limit: 101376.";
+    let huge = format!(
+        "CUDA out of memory. Tried to allocate 1{} GiB. GPU 0 has a total capacity of 5.00 GiB",
+        "0".repeat(30)
+    );
+    let shared = "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 131072, Hardware limit: 101376.";
     let cases = [
         ("", UnreadMessage::Empty),
         (" \n\t", UnreadMessage::Empty),
         ("Loss is nan", UnreadMessage::NoMessage),
         ("except torch.cuda.OutOfMemoryError:\n    retry()", UnreadMessage::NoMessage),
-        ("Decode out of memory happened. #retracted_reqs: 1, #new_token_ratio: 0.1474 -> 0.1845", UnreadMessage::NoMessage),
-        ("tensorflow/core/common_runtime/bfc_allocator.cc:246] tried to allocate 0 bytes", UnreadMessage::NoMessage),
+        (
+            "Decode out of memory happened. #retracted_reqs: 1, #new_token_ratio: 0.1474 -> 0.1845",
+            UnreadMessage::NoMessage,
+        ),
+        (
+            "tensorflow/core/common_runtime/bfc_allocator.cc:246] tried to allocate 0 bytes",
+            UnreadMessage::NoMessage,
+        ),
         (shared, UnreadMessage::SharedMemory),
         ("RuntimeError: cuDNN error: CUDNN_STATUS_INTERNAL_ERROR", UnreadMessage::InsideLibrary),
         (&huge, UnreadMessage::TooLarge),
-        ("DefaultCPUAllocator: you tried to allocate 99999999999999999999999 bytes", UnreadMessage::TooLarge),
+        (
+            "DefaultCPUAllocator: you tried to allocate 99999999999999999999999 bytes",
+            UnreadMessage::TooLarge,
+        ),
     ];
     for (text, unread) in cases {
         assert_eq!(read(text), Err(unread), "{text}");
@@ -225,14 +255,16 @@ struct Numbers(u64);
 
 impl Numbers {
     fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap_or_default() % bound.max(1)
     }
 }
 
 #[test]
 fn no_text_makes_it_panic() {
-    let all: Vec<char> = files().into_iter().flat_map(|(_, _, text)| text.chars().collect::<Vec<_>>()).collect();
+    let all: Vec<char> =
+        files().into_iter().flat_map(|(_, _, text)| text.chars().collect::<Vec<_>>()).collect();
     let mut numbers = Numbers(2026);
     for _ in 0..4_000 {
         let mut text = String::new();
@@ -245,7 +277,11 @@ fn no_text_makes_it_panic() {
         for message in read(&text).unwrap_or_default() {
             assert!(!line(&message).is_empty());
             if let Some(tried) = message.tried {
-                assert!(agreement(tried, tried.range().middle()).is_some() || tried.range().middle() == 0, "{tried}");
+                assert!(
+                    agreement(tried, tried.range().middle()).is_some()
+                        || tried.range().middle() == 0,
+                    "{tried}"
+                );
             }
         }
     }
@@ -296,7 +332,8 @@ fn a_megabyte_of_nonsense_is_read_in_linear_time() {
 fn the_tensor_of_a_real_message_agrees() {
     // shared/truth/cuda.jsonl, line 43: Llama 3 8B, 4 sequences of 2048 tokens; the logits are
     // converted to fp32.
-    let text = files().into_iter().find(|(path, _, _)| path.ends_with("truth_cuda_43.txt")).unwrap().2;
+    let text =
+        files().into_iter().find(|(path, _, _)| path.ends_with("truth_cuda_43.txt")).unwrap().2;
     let message = only(&text);
     let agrees = |bytes: u64| agreement(message.tried.unwrap(), bytes);
     assert_eq!(agrees(4 * 2048 * 128_256 * 4), Some(Agreement::Printed));

@@ -49,7 +49,8 @@ fn kinds() -> Vec<Kind> {
 /// Each kind once: a decoder that is part of a larger model is listed as that model and not by
 /// itself.
 fn kinds_of_whole_models() -> Vec<Kind> {
-    let (text, others): (Vec<_>, Vec<_>) = kinds().into_iter().partition(|kind| kind.task == "causal");
+    let (text, others): (Vec<_>, Vec<_>) =
+        kinds().into_iter().partition(|kind| kind.task == "causal");
     let is_part = |kind: &Kind| others.iter().any(|other| other.model_type == kind.model_type);
     text.into_iter().filter(|kind| !is_part(kind)).chain(others.iter().map(Kind::clone)).collect()
 }
@@ -58,7 +59,9 @@ fn kinds_of_whole_models() -> Vec<Kind> {
 fn reason(problem: &ImportError) -> String {
     match problem {
         ImportError::NotModelled { what, .. } => format!("has {what}"),
-        ImportError::UnknownKind { model_type } => format!("no family describes the modules of `{model_type}`"),
+        ImportError::UnknownKind { model_type } => {
+            format!("no family describes the modules of `{model_type}`")
+        }
         // Some default files of the library lack a key that files on the hub have.
         other => other.to_string().split(';').next().unwrap_or_default().to_owned(),
     }
@@ -66,7 +69,11 @@ fn reason(problem: &ImportError) -> String {
 
 /// The parts and keys that the count of a read kind leaves out.
 fn doubts(imported: &Imported) -> Vec<String> {
-    let parts = imported.left_out.iter().filter(|left| !left.of_checkpoint).map(|left| format!("without its {}", left.part));
+    let parts = imported
+        .left_out
+        .iter()
+        .filter(|left| !left.of_checkpoint)
+        .map(|left| format!("without its {}", left.part));
     let keys = imported.not_counted.iter().map(|key| format!("`{key}` is not understood"));
     parts.chain(keys).chain(imported.upper_bounds.iter().cloned()).collect()
 }
@@ -76,7 +83,8 @@ fn table(rows: &[(String, String, String)]) -> String {
     let mut text = String::from("| kind | for | why |\n|---|---|---|\n");
     for (task, kind, why) in rows {
         let task = TASKS.iter().find(|(word, _)| word == task).map_or("", |(_, words)| *words);
-        writeln!(text, "| `{kind}` | {task} | {} |", why.replace('|', "\\|")).expect("a text takes everything");
+        writeln!(text, "| `{kind}` | {task} | {} |", why.replace('|', "\\|"))
+            .expect("a text takes everything");
     }
     text
 }
@@ -89,7 +97,8 @@ fn page() -> (String, usize) {
             Err(problem) => refused.push((kind.task, kind.model_type, reason(&problem))),
             Ok(imported) => match doubts(&imported) {
                 doubts if doubts.is_empty() => {
-                    let expected = if imported.config.tower.is_some() { kind.whole } else { kind.text };
+                    let expected =
+                        if imported.config.tower.is_some() { kind.whole } else { kind.text };
                     assert_eq!(
                         Some(parameters_of(&imported.config)),
                         expected,

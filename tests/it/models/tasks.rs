@@ -26,7 +26,10 @@ fn a_class_has_the_head_of_its_task() {
     let mut file = bert("BertForSequenceClassification");
     file["id2label"] = json!({ "0": "a", "1": "b", "2": "c" });
     let three = read(&file);
-    assert_eq!(three.config.task.map(|task| (task.kind, task.labels)), Some((TaskKind::Sequence, 3)));
+    assert_eq!(
+        three.config.task.map(|task| (task.kind, task.labels)),
+        Some((TaskKind::Sequence, 3))
+    );
     assert_eq!(parameters_of(&three.config), words + blocks + pooler + 3 * 769);
     assert_eq!(parameters_of(&of("BertForTokenClassification").config), words + blocks + 2 * 769);
     assert_eq!(parameters_of(&of("BertForQuestionAnswering").config), words + blocks + 2 * 769);
@@ -39,10 +42,14 @@ fn a_class_has_the_head_of_its_task() {
 
 #[test]
 fn a_class_that_is_not_described_is_named() {
-    let other = |kind: &str, class: &str| read(&json!({ "model_type": kind, "architectures": [class], "hidden_size": 768 }));
-    for (kind, class) in
-        [("bert", "BertForNextSentencePrediction"), ("eurobert", "EuroBertForSequenceClassification"), ("bert", "RobertaModel")]
-    {
+    let other = |kind: &str, class: &str| {
+        read(&json!({ "model_type": kind, "architectures": [class], "hidden_size": 768 }))
+    };
+    for (kind, class) in [
+        ("bert", "BertForNextSentencePrediction"),
+        ("eurobert", "EuroBertForSequenceClassification"),
+        ("bert", "RobertaModel"),
+    ] {
         assert_eq!(other(kind, class).not_counted, ["architectures"], "{class}");
     }
     // The class is also read where it is outside the part for text.
@@ -71,6 +78,11 @@ fn a_task_is_trained_and_states_are_counted() {
     };
     assert_eq!(blockers("BertForSequenceClassification"), blockers("BertForMaskedLM"));
     assert_eq!(blockers("BertModel"), blockers("BertForMaskedLM") + 1);
-    let problems = scenario("BertForTokenClassification", Mode::Serve).resolve().expect_err("it writes no text");
-    assert!(problems.iter().any(|problem| problem.message.contains("Serving it is not modelled")), "{problems:?}");
+    let problems = scenario("BertForTokenClassification", Mode::Serve)
+        .resolve()
+        .expect_err("it writes no text");
+    assert!(
+        problems.iter().any(|problem| problem.message.contains("Serving it is not modelled")),
+        "{problems:?}"
+    );
 }

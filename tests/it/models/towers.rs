@@ -57,11 +57,18 @@ fn a_model_inside_the_file_is_opened() {
         "model_type": "qwen2_5_omni_thinker", "text_config": { "model_type": "qwen2_5_omni_text", "num_hidden_layers": 2 },
         "vision_config": { "model_type": "qwen2_5_omni_vision_encoder" }, "audio_config": { "model_type": "qwen2_5_omni_audio_encoder" },
     });
-    let omni =
-        read(&json!({ "model_type": "qwen2_5_omni", "thinker_config": thinker, "talker_config": { "num_hidden_layers": 4 } }));
-    assert_eq!((omni.config.num_hidden_layers, omni.file_type.as_str()), (2, "qwen2_5_omni_thinker"));
+    let omni = read(
+        &json!({ "model_type": "qwen2_5_omni", "thinker_config": thinker, "talker_config": { "num_hidden_layers": 4 } }),
+    );
+    assert_eq!(
+        (omni.config.num_hidden_layers, omni.file_type.as_str()),
+        (2, "qwen2_5_omni_thinker")
+    );
     assert!(omni.config.tower.is_some());
-    assert_eq!(omni.left_out.iter().map(|left| left.part.as_str()).collect::<Vec<_>>(), ["speech output"]);
+    assert_eq!(
+        omni.left_out.iter().map(|left| left.part.as_str()).collect::<Vec<_>>(),
+        ["speech output"]
+    );
 }
 
 /// Layers that attend to images only are counted with the projector and not with the text. In a
@@ -72,7 +79,10 @@ fn layers_that_attend_to_images_belong_to_the_projector() {
     let whole = read(&json!({ "model_type": "mllama", "text_config": text, "vision_config": {} }));
     assert_eq!((whole.config.num_hidden_layers, whole.left_out.len()), (8, 0));
     let alone = read(&text);
-    assert_eq!(alone.left_out.first().map(|left| left.key.as_str()), Some("cross_attention_layers"));
+    assert_eq!(
+        alone.left_out.first().map(|left| left.key.as_str()),
+        Some("cross_attention_layers")
+    );
 }
 
 /// A head that has another shape than the text's embedding is named.

@@ -4,7 +4,9 @@
 
 use crate::support;
 
-use headroom::config::{AttentionKernel, Dispatch, Job, ParallelLayout, Recompute, TrainingPrecision};
+use headroom::config::{
+    AttentionKernel, Dispatch, Job, ParallelLayout, Recompute, TrainingPrecision,
+};
 use headroom::estimator::{MemoryKind, measured};
 use headroom::ops;
 use headroom::units::{Bytes, to_f64};
@@ -45,10 +47,16 @@ fn number(row: &Value, path: &str) -> u64 {
     row.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("{path} is in the row"))
 }
 
-fn job(row: &Value, [tokens, sequences]: [u64; 2], edit: impl FnOnce(&mut headroom::config::TrainingRun)) -> Job {
-    let model = headroom::import::config_json(&row["config"].to_string()).expect("a known model").config;
+fn job(
+    row: &Value,
+    [tokens, sequences]: [u64; 2],
+    edit: impl FnOnce(&mut headroom::config::TrainingRun),
+) -> Job {
+    let model =
+        headroom::import::config_json(&row["config"].to_string()).expect("a known model").config;
     support::training_job(&model, ParallelLayout::SINGLE, |run| {
-        (run.seq_length, run.global_batch_size, run.micro_batch_size) = (tokens, sequences, Some(sequences));
+        (run.seq_length, run.global_batch_size, run.micro_batch_size) =
+            (tokens, sequences, Some(sequences));
         (run.dispatch, run.stack) = (Dispatch::CpuTracker, support::eager());
         edit(run);
     })
@@ -56,7 +64,8 @@ fn job(row: &Value, [tokens, sequences]: [u64; 2], edit: impl FnOnce(&mut headro
 
 /// True if layers share a block.
 fn job_shares(row: &Value) -> bool {
-    headroom::import::config_json(&row["config"].to_string()).is_ok_and(|read| read.config.shared.is_some())
+    headroom::import::config_json(&row["config"].to_string())
+        .is_ok_and(|read| read.config.shared.is_some())
 }
 
 #[test]
@@ -77,20 +86,41 @@ fn memory_of_states_is_what_pytorch_measures() {
         let sizes = [number(&row, "/run/seq_length"), number(&row, "/run/micro_batch_size")];
         let job = job(&row, sizes, |made| {
             made.precision = precision;
-            made.attention = if run["attention"] == "eager" { AttentionKernel::Standard } else { AttentionKernel::Flash };
-            made.recompute = if run["recompute"] == "full" { Recompute::Full } else { Recompute::None };
+            made.attention = if run["attention"] == "eager" {
+                AttentionKernel::Standard
+            } else {
+                AttentionKernel::Flash
+            };
+            made.recompute =
+                if run["recompute"] == "full" { Recompute::Full } else { Recompute::None };
         });
-        assert_eq!(ops::lower(&ops::lowering(&job)).parameters(), number(&row, "/measured/parameters"), "{}", row["id"]);
+        assert_eq!(
+            ops::lower(&ops::lowering(&job)).parameters(),
+            number(&row, "/measured/parameters"),
+            "{}",
+            row["id"]
+        );
         let (after_forward, peak) = measured(&job).expect("a training job of played kernels");
         let saved = after_forward[MemoryKind::Activation.index()];
-        assert_eq!(saved.0, number(&row, "/measured/after_forward_bytes/act"), "saved activations of {}", row["id"]);
+        assert_eq!(
+            saved.0,
+            number(&row, "/measured/after_forward_bytes/act"),
+            "saved activations of {}",
+            row["id"]
+        );
         let total: Bytes = peak.into_iter().sum();
         let there = number(&row, "/measured/peak_bytes/total");
         // transformers nests a checkpoint inside a shared block's, which makes a reference cycle:
         // its tensors are freed when Python's garbage collector runs.
         let circles = run["recompute"] == "full" && job_shares(&row);
         let most = if circles { there / 200 } else { 0 };
-        assert!(total.0.abs_diff(there) <= most, "peak of {} {}: {} against {there}", row["model"], row["id"], total.0);
+        assert!(
+            total.0.abs_diff(there) <= most,
+            "peak of {} {}: {} against {there}",
+            row["model"],
+            row["id"],
+            total.0
+        );
         compared += 1;
     }
     assert!(compared > 50, "{compared}");
@@ -100,7 +130,10 @@ fn memory_of_states_is_what_pytorch_measures() {
 /// padding adds.
 #[test]
 fn flops_of_states_are_what_pytorch_counts() {
-    let files = [include_str!("../../data/truth/flops_states.jsonl"), include_str!("../../data/truth/flops_compressed.jsonl")];
+    let files = [
+        include_str!("../../data/truth/flops_states.jsonl"),
+        include_str!("../../data/truth/flops_compressed.jsonl"),
+    ];
     for row in files.iter().flat_map(|text| rows(text)) {
         let sizes = ["/seq", "/mbs"].map(|path| number(&row, path));
         let job = job(&row, sizes, |run| run.attention = AttentionKernel::Standard);

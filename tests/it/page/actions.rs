@@ -12,7 +12,8 @@ use miniz_oxide::inflate::decompress_to_vec_zlib;
 fn recorded() -> Vec<String> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/net/parts.json.zz");
     let text = decompress_to_vec_zlib(&std::fs::read(file).expect("the net")).expect("unpacked");
-    let (texts, _): (Vec<String>, BTreeMap<String, usize>) = serde_json::from_slice(&text).expect("the net");
+    let (texts, _): (Vec<String>, BTreeMap<String, usize>) =
+        serde_json::from_slice(&text).expect("the net");
     texts
 }
 
@@ -36,10 +37,23 @@ fn strange(texts: &[String], attribute: &str, is_read: impl Fn(&str) -> bool) ->
 #[test]
 fn whatever_the_markup_says_is_understood() {
     let texts = recorded();
-    assert_eq!(strange(&texts, "data-do", |said| Action::read(said).is_some()), Vec::<String>::new());
-    assert_eq!(strange(&texts, "data-change", |said| Settled::read(said).is_some()), Vec::<String>::new());
-    assert_eq!(strange(&texts, "data-teach", |said| Sent::read(said).is_some()), Vec::<String>::new());
-    assert_eq!(strange(&texts, "data-plan", |said| PlanVerb::read(said).is_some()), Vec::<String>::new());
-    let done: Vec<_> = values(&texts, "data-do").iter().filter_map(|said| Action::read(said)).collect();
+    assert_eq!(
+        strange(&texts, "data-do", |said| Action::read(said).is_some()),
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        strange(&texts, "data-change", |said| Settled::read(said).is_some()),
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        strange(&texts, "data-teach", |said| Sent::read(said).is_some()),
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        strange(&texts, "data-plan", |said| PlanVerb::read(said).is_some()),
+        Vec::<String>::new()
+    );
+    let done: Vec<_> =
+        values(&texts, "data-do").iter().filter_map(|said| Action::read(said)).collect();
     assert!(done.len() > 100, "{}", done.len());
 }

@@ -26,7 +26,8 @@ const CONFIG: &str = r#"{ // as in the wild
     "num_key_value_heads": 8, "intermediate_size": 8192, "vocab_size": 128256, "rope_theta": Infinity, }"#;
 
 fn ask(what: What, unit: MemoryUnit, link: &str, text: &str) -> Reply {
-    let request = Request { number: 7, what, unit, fragment: link.to_owned(), text: text.to_owned() };
+    let request =
+        Request { number: 7, what, unit, fragment: link.to_owned(), text: text.to_owned() };
     let request = Request::read(&request.write()).expect("a request");
     let reply = Reply::read(&answer(&request).write()).expect("a reply");
     assert_eq!((reply.number, reply.what), (7, what));
@@ -41,7 +42,15 @@ fn texts(html: &str, start: &str, end: &str) -> Vec<String> {
             inside
                 .split('<')
                 .enumerate()
-                .map(|(at, part)| if at == 0 { part } else { part.split_once('>').map_or("", |(_, text)| text) })
+                .map(
+                    |(at, part)| {
+                        if at == 0 {
+                            part
+                        } else {
+                            part.split_once('>').map_or("", |(_, text)| text)
+                        }
+                    },
+                )
                 .collect()
         })
         .collect()
@@ -76,7 +85,13 @@ fn every_panel_is_whole_for_every_scenario() {
                     _ => job.is_none(),
                 };
                 assert_eq!(reply.html.is_empty(), empty, "{link}");
-                assert!(reply.html.split(|c: char| !c.is_alphanumeric()).all(|word| !["NaN", "inf"].contains(&word)), "{link}");
+                assert!(
+                    reply
+                        .html
+                        .split(|c: char| !c.is_alphanumeric())
+                        .all(|word| !["NaN", "inf"].contains(&word)),
+                    "{link}"
+                );
             }
         }
     }
@@ -93,14 +108,21 @@ fn the_table_of_methods_has_the_ledgers_total_and_a_column_for_each_document() {
         // are compared.
         let amount = whole.split(['.', ' ']).next().expect("a number");
         assert!(
-            total.contains(&format!("Total per GPU{}", amount.split('\u{202f}').next().expect("digits"))),
+            total.contains(&format!(
+                "Total per GPU{}",
+                amount.split('\u{202f}').next().expect("digits")
+            )),
             "{link}: {total} {whole}"
         );
         assert_eq!(texts(&html, "<th scope=\"col\" class=\"num\">", "</th>").len(), 5);
         assert_eq!(html.matches("<details class=\"fold\" data-testid=\"methods-").count(), 5);
         assert_eq!(html.matches("data-testid=\"methods-story\"").count(), 1);
         for id in ["fits", "against", "division", "runnable", "why"] {
-            assert_eq!(html.matches(&format!("data-testid=\"methods-row-{id}\"")).count(), 1, "{id}");
+            assert_eq!(
+                html.matches(&format!("data-testid=\"methods-row-{id}\"")).count(),
+                1,
+                "{id}"
+            );
         }
         assert!(html.contains("How it counts") && html.contains("With these numbers, in bytes"));
     }
@@ -111,7 +133,11 @@ fn the_unit_of_the_question_counts() {
     let in_unit = |unit| ask(What::Methods, unit, "v1&u=gib", "").html;
     assert!(in_unit(MemoryUnit::Gb).contains("Memory per GPU, GB<"));
     assert!(in_unit(MemoryUnit::Gib).contains("Memory per GPU, GiB<"));
-    assert!(ask(What::Evidence, MemoryUnit::Gb, "v1", "").html.contains(" GB, as the driver reports it"));
+    assert!(
+        ask(What::Evidence, MemoryUnit::Gb, "v1", "")
+            .html
+            .contains(" GB, as the driver reports it")
+    );
 }
 
 #[test]
@@ -119,17 +145,28 @@ fn the_evidence_names_rows_assumptions_sources_and_slips() {
     let html = ask(What::Evidence, MemoryUnit::Gib, "v1&m=llama3-8b&l=40&gpu=h100-80", "").html;
     let names = texts(&html, "<p class=\"evidence__name\">", "</p>");
     assert_eq!(&names[..2], ["Llama · 9.8 B your values", "H100 SXM5 checked"]);
-    assert!(names.iter().any(|name| name.starts_with("Framework context") || name.ends_with(" assumed")), "{names:?}");
+    assert!(
+        names
+            .iter()
+            .any(|name| name.starts_with("Framework context") || name.ends_with(" assumed")),
+        "{names:?}"
+    );
     assert_eq!(texts(&html, "<h3>", "</h3>").len(), 3);
     let slips = &texts(&html, "data-testid=\"document-errors\"", "</details>")[0];
     assert!(slips.contains("Arithmetic mistakes in these documents"), "{slips}");
-    assert_eq!(html.matches("<tr><th scope=\"row\">").count(), headroom::methods::wrong::TABLE.len());
+    assert_eq!(
+        html.matches("<tr><th scope=\"row\">").count(),
+        headroom::methods::wrong::TABLE.len()
+    );
 }
 
 #[test]
 fn a_config_becomes_the_scenario_that_applying_it_gives() {
     for link in ["v1&n=16&z=2&name=Mine", "v1&do=serve&m=gpt2&l=3", "v1&m=llama2-13b&gpu=a100-40"] {
-        for text in [CONFIG, r#"{"model_type":"gpt2","n_embd":768,"n_layer":12,"n_head":12,"vocab_size":50257}"#] {
+        for text in [
+            CONFIG,
+            r#"{"model_type":"gpt2","n_embd":768,"n_layer":12,"n_head":12,"vocab_size":50257}"#,
+        ] {
             let mut wanted: Scenario = decode(link).scenario;
             wanted.apply_imported(&config_json(text).expect("a model"));
             let reply = ask(What::Paste, MemoryUnit::Gib, link, text);
@@ -155,8 +192,18 @@ fn nothing_in_a_file_becomes_markup() {
     for (text, card) in refusals {
         let reply = ask(What::Paste, MemoryUnit::Gib, "v1", text);
         assert_eq!(reply.fragment, None);
-        assert!(!reply.html.contains("<script") && !reply.html.contains("<img") && !reply.html.contains("<i>"), "{}", reply.html);
-        assert_eq!(texts(&reply.html, &format!("data-testid=\"{card}\">"), "</p>").len(), 1, "{text}");
+        assert!(
+            !reply.html.contains("<script")
+                && !reply.html.contains("<img")
+                && !reply.html.contains("<i>"),
+            "{}",
+            reply.html
+        );
+        assert_eq!(
+            texts(&reply.html, &format!("data-testid=\"{card}\">"), "</p>").len(),
+            1,
+            "{text}"
+        );
         assert_balanced(&reply.html);
     }
 }
@@ -179,7 +226,13 @@ fn a_pasted_message_is_set_beside_the_scenario() {
     }
     // A few of the texts contain no message.
     assert!(read > 2 * 100, "{read}");
-    let without_job = ask(What::Paste, MemoryUnit::Gib, "v1&n=6&tp=4", "CUDA out of memory. Tried to allocate 1.00 GiB.").html;
+    let without_job = ask(
+        What::Paste,
+        MemoryUnit::Gib,
+        "v1&n=6&tp=4",
+        "CUDA out of memory. Tried to allocate 1.00 GiB.",
+    )
+    .html;
     assert!(without_job.contains("correct its inputs first"), "{without_job}");
     let hostile = "<b>CUDA out of memory. Tried to allocate 1.00 GiB.</b><script>alert(1)</script>";
     assert!(!ask(What::Paste, MemoryUnit::Gib, "v1", hostile).html.contains("<script"));
@@ -218,17 +271,30 @@ fn the_planners_panel_is_whole_at_every_moment() {
         "q=fewest\nn-fewest=4\nacc-h100-80=on\nacc-t4=on",
         "q=at\nn-at=<i>",
     ];
-    let links =
-        ["v1&m=llama3-8b&n=8&ker=megatron&gb=16", "v1&m=gpt2&n=4&gb=8", "v1&m=llama3-8b&n=2&pk=", "v1&do=serve&m=llama3-8b&n=1"];
+    let links = [
+        "v1&m=llama3-8b&n=8&ker=megatron&gb=16",
+        "v1&m=gpt2&n=4&gb=8",
+        "v1&m=llama3-8b&n=2&pk=",
+        "v1&do=serve&m=llama3-8b&n=1",
+    ];
     for (link, form) in links.into_iter().flat_map(|link| forms.map(|form| (link, form))) {
         let mut desk = Desk::default();
         let text = format!("search\n{form}");
-        desk.hear(&Request { number: 1, what: What::Plan, unit: MemoryUnit::Gib, fragment: link.to_owned(), text });
+        desk.hear(&Request {
+            number: 1,
+            what: What::Plan,
+            unit: MemoryUnit::Gib,
+            fragment: link.to_owned(),
+            text,
+        });
         loop {
             let reply = Reply::read(&desk.reply()).expect("a reply");
             assert_balanced(&reply.html);
             assert!(
-                reply.html.split(|c: char| !c.is_alphanumeric()).all(|word| !["NaN", "inf"].contains(&word)),
+                reply
+                    .html
+                    .split(|c: char| !c.is_alphanumeric())
+                    .all(|word| !["NaN", "inf"].contains(&word)),
                 "{link} {form}"
             );
             assert!(!reply.html.contains("<b>\"") && !reply.html.contains("<i>"), "{link} {form}");

@@ -1,6 +1,11 @@
 //! Names and remarks of pasted or edited models: no answer carries the name of another model, and
 //! everywhere an answer appears it states what is not counted.
-#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a failed expectation is a failed test")]
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failed expectation is a failed test"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,7 +39,13 @@ fn text_of(name: &str) -> String {
 /// that are not the default.
 fn pasted(text: &str) -> Reply {
     let fragment = "v1&do=serve&gpu=h200&n=8&tp=8&m=llama2-13b".to_owned();
-    let request = Request { number: 1, what: What::Paste, unit: MemoryUnit::Gib, fragment, text: text.to_owned() };
+    let request = Request {
+        number: 1,
+        what: What::Paste,
+        unit: MemoryUnit::Gib,
+        fragment,
+        text: text.to_owned(),
+    };
     answer(&request)
 }
 
@@ -54,21 +65,39 @@ fn answers(scenario: &Scenario) -> Answers {
 
 /// The words of some HTML.
 fn words(html: &str) -> String {
-    let text: String = html.split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, words)| words)).collect();
+    let text: String = html
+        .split('<')
+        .map(|piece| piece.split_once('>').map_or(piece, |(_, words)| words))
+        .collect();
     text.replace("&#39;", "'").replace("&quot;", "\"").replace("&amp;", "&")
 }
 
 fn same_shape(scenario: &Scenario, id: &str) -> bool {
     let mut row = Scenario::default();
     row.set_model(id);
-    fields().iter().filter(|field| field.group.is_architecture()).all(|field| row.get(field.id) == scenario.get(field.id))
+    fields()
+        .iter()
+        .filter(|field| field.group.is_architecture())
+        .all(|field| row.get(field.id) == scenario.get(field.id))
 }
 
 /// File, name, and the beginnings of the remarks on the card.
 const FILES: [(&str, &str, &[&str]); 9] = [
-    ("gemma-3-27b.json", "Gemma 3 · 27.4 B", &["Texts alone: the vision tower and its projector lie in memory"]),
-    ("corpus/Qwen__Qwen3-VL-8B-Instruct.json", "Qwen3-VL · 8.8 B", &["Texts alone: the vision tower"]),
-    ("corpus/zai-org__GLM-4.5-Air.json", "GLM-4.5 · 107 B", &["Not counted: `model_type`; the result may be too low."]),
+    (
+        "gemma-3-27b.json",
+        "Gemma 3 · 27.4 B",
+        &["Texts alone: the vision tower and its projector lie in memory"],
+    ),
+    (
+        "corpus/Qwen__Qwen3-VL-8B-Instruct.json",
+        "Qwen3-VL · 8.8 B",
+        &["Texts alone: the vision tower"],
+    ),
+    (
+        "corpus/zai-org__GLM-4.5-Air.json",
+        "GLM-4.5 · 107 B",
+        &["Not counted: `model_type`; the result may be too low."],
+    ),
     ("corpus/allenai__Olmo-3-7B-Think.json", "OLMo 3 · 7.3 B", &[]),
     (
         "corpus/nvidia__NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4.json",
@@ -80,7 +109,11 @@ const FILES: [(&str, &str, &[&str]); 9] = [
         "Gemma 4 · 25.8 B",
         &["Texts alone: the vision tower and its projector lie in memory"],
     ),
-    ("corpus/XiaomiMiMo__MiMo-V2-Flash.json", "MiMo-V2-Flash · 309 B", &["Not loaded, as the library's class has none: layers"]),
+    (
+        "corpus/XiaomiMiMo__MiMo-V2-Flash.json",
+        "MiMo-V2-Flash · 309 B",
+        &["Not loaded, as the library's class has none: layers"],
+    ),
     (
         "corpus/nvidia__DeepSeek-V3.2-NVFP4.json",
         "DeepSeek-V3.2 · 672 B",
@@ -100,9 +133,13 @@ fn a_pasted_model_has_its_own_name_and_its_remarks_wherever_its_answer_goes() {
             "{name}: {}",
             model_name(&scenario)
         );
-        let remarks: Vec<String> = remarks(&scenario).into_iter().map(|remark| remark.text).collect();
+        let remarks: Vec<String> =
+            remarks(&scenario).into_iter().map(|remark| remark.text).collect();
         assert_eq!(remarks.len(), said.len(), "{name}: {remarks:?}");
-        assert!(remarks.iter().zip(said).all(|(remark, start)| remark.starts_with(start)), "{name}: {remarks:?}");
+        assert!(
+            remarks.iter().zip(said).all(|(remark, start)| remark.starts_with(start)),
+            "{name}: {remarks:?}"
+        );
         everywhere(name, &scenario, &remarks);
         // The link, opened anywhere, gives the same scenario and name.
         let opened = decode(&encode(&scenario));
@@ -135,7 +172,10 @@ fn everywhere(name: &str, scenario: &Scenario, remarks: &[String]) {
     for place in &places {
         assert!(place.contains(&model), "{name}: {place:.400}");
         for remark in &plain {
-            assert!(place.replace('`', "").contains(remark), "{name}: {remark} is missing in {place:.600}");
+            assert!(
+                place.replace('`', "").contains(remark),
+                "{name}: {remark} is missing in {place:.600}"
+            );
         }
         no_other_name(name, place, &model);
     }
@@ -177,7 +217,9 @@ fn no_real_file_takes_the_name_of_a_row_that_it_is_not() {
         for row in catalog::models().iter().filter(|row| row.name == name) {
             assert!(same_shape(&scenario, row.id), "{} is called {name}", path.display());
         }
-        let guessed = remarks(&scenario).iter().any(|remark| remark.text.starts_with("Assumed: counted as a generic decoder"));
+        let guessed = remarks(&scenario)
+            .iter()
+            .any(|remark| remark.text.starts_with("Assumed: counted as a generic decoder"));
         assert_eq!(guessed, refused, "{}", path.display());
         assert_eq!(decode(&encode(&scenario)).scenario, scenario, "{}", path.display());
     }
@@ -196,18 +238,29 @@ fn a_file_of_a_rows_shape_is_that_row_unless_it_says_another_name() {
         let scenario = scenario_of(&llama(extra)).expect("a model");
         (model_name(&scenario), scenario.is_pasted())
     };
-    assert_eq!(named(r#""_name_or_path": "meta-llama/Llama-2-70b-hf","#), ("Llama 2 70B".to_owned(), false));
-    assert_eq!(named(r#""_name_or_path": "someone/Platypus-70B","#), ("Platypus-70B".to_owned(), true));
+    assert_eq!(
+        named(r#""_name_or_path": "meta-llama/Llama-2-70b-hf","#),
+        ("Llama 2 70B".to_owned(), false)
+    );
+    assert_eq!(
+        named(r#""_name_or_path": "someone/Platypus-70B","#),
+        ("Platypus-70B".to_owned(), true)
+    );
     // A row's name in a file of another shape tells what the model was made from, so it is not
     // taken.
-    assert_eq!(named(r#""_name_or_path": "meta-llama/Llama-2-7b-hf","#), ("Llama · 69.0 B".to_owned(), true));
+    assert_eq!(
+        named(r#""_name_or_path": "meta-llama/Llama-2-7b-hf","#),
+        ("Llama · 69.0 B".to_owned(), true)
+    );
     assert!(named(r#""vision_config": {"hidden_size": 1024},"#).1);
 }
 
 /// The text part may be made from another model; the whole model does not take that model's name.
 #[test]
 fn a_model_of_several_parts_goes_by_the_kind_of_the_whole() {
-    let named = |name: &str| model_name(&scenario_of(&text_of(&format!("corpus/{name}.json"))).expect("a model"));
+    let named = |name: &str| {
+        model_name(&scenario_of(&text_of(&format!("corpus/{name}.json"))).expect("a model"))
+    };
     for (file, start) in [
         ("nvidia__Kimi-K2.6-NVFP4", "Kimi K2.5 · "),
         ("llava-hf__llava-1.5-7b-hf", "LLaVA 1.5 7B"),
@@ -229,17 +282,24 @@ fn an_edited_model_goes_by_its_family_and_size() {
     assert_eq!(named("v1&m=llama3-8b&kv=7"), "Llama");
     // A pasted model of a link from before models carried names.
     assert_eq!(
-        named("v1&m=llama3.2-1b&fam=gemma3&h=5376&l=62&a=32&kv=16&hd=128&ff=21504&v=262208&nb=4&qn=1"),
+        named(
+            "v1&m=llama3.2-1b&fam=gemma3&h=5376&l=62&a=32&kv=16&hd=128&ff=21504&v=262208&nb=4&qn=1"
+        ),
         "Gemma 3 · 27.0 B"
     );
 }
 
 #[test]
 fn another_model_of_the_list_drops_what_the_file_said() {
-    let mut scenario = scenario_of(&text_of("corpus/nvidia__DeepSeek-V3.2-NVFP4.json")).expect("a model");
+    let mut scenario =
+        scenario_of(&text_of("corpus/nvidia__DeepSeek-V3.2-NVFP4.json")).expect("a model");
     assert!(!remarks(&scenario).is_empty());
     scenario.change(FieldId::NumHiddenLayers, Value::Integer(40));
-    assert!(!remarks(&scenario).is_empty() && model_name(&scenario).starts_with("DeepSeek-V3.2 · "), "{}", model_name(&scenario));
+    assert!(
+        !remarks(&scenario).is_empty() && model_name(&scenario).starts_with("DeepSeek-V3.2 · "),
+        "{}",
+        model_name(&scenario)
+    );
     scenario.set_model("llama3-8b");
     assert!(remarks(&scenario).is_empty());
     assert_eq!((model_name(&scenario).as_str(), scenario.mode()), ("Llama 3 8B", Mode::Serve));
@@ -258,16 +318,21 @@ fn scenarios_beside_each_other_are_told_apart() {
         (words(compare::compare(&snapshot, &answers).as_str()), table)
     };
     let (page, table) = said("v1&n=1", "v1&n=1&mem=12");
-    assert!(page.contains("Llama 3 8B, 1 × H100 SXM5B, kept") && page.contains("1 × H100 SXM5 (edited: 12 GiB)"), "{page}");
+    assert!(
+        page.contains("Llama 3 8B, 1 × H100 SXM5B, kept")
+            && page.contains("1 × H100 SXM5 (edited: 12 GiB)"),
+        "{page}"
+    );
     assert!(!table.iter().any(|(name, ..)| name == "Model"));
     let (_, table) = said("v1&n=1&m=qwen3-30b-a3b&mt=mimo-v2&l=40&nc=swa-head-dim", "v1&n=1");
     let line = |name: &str| table.iter().find(|(known, ..)| known == name).cloned();
-    assert!(
-        line("Model")
-            .is_some_and(|(_, shown, other)| shown.starts_with("MiMo") || shown.starts_with("Mimo") && other == "Llama 3 8B")
-    );
+    assert!(line("Model").is_some_and(|(_, shown, other)| shown.starts_with("MiMo")
+        || shown.starts_with("Mimo") && other == "Llama 3 8B"));
     let not = line("Not in the answer").expect("a line");
-    assert_eq!((not.1.as_str(), not.2.as_str()), ("Not counted: swa_head_dim; the result may be too low.", "–"));
+    assert_eq!(
+        (not.1.as_str(), not.2.as_str()),
+        ("Not counted: swa_head_dim; the result may be too low.", "–")
+    );
     for id in [FieldId::ModelName, FieldId::ModelType, FieldId::NotCounted] {
         assert_eq!(line(field(id).label), None);
     }

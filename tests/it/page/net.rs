@@ -30,7 +30,9 @@ use headroom::view::panels::{ledger, printed, teach, unanswered};
 use headroom::view::parts;
 use headroom::view::seen::{Around, Now, Seen};
 use headroom::view::slot;
-use headroom::view::ui::{ChartsLook, Dialog, Dialogs, Notice, Opened, Saved, Toast, Ui, Unread, View};
+use headroom::view::ui::{
+    ChartsLook, Dialog, Dialogs, Notice, Opened, Saved, Toast, Ui, Unread, View,
+};
 use headroom::worker::answer;
 use headroom::worker::plan::{Desk, Stairway};
 use headroom::worker::wire::{FILES, MARK, Reply, Request, SNAPSHOT, What};
@@ -54,8 +56,10 @@ fn links() -> Vec<(String, Vec<String>)> {
     text.lines().filter(|line| !line.starts_with('#')).filter_map(line).collect()
 }
 
-const AROUND: Around =
-    Around { link: |said| format!("https://example.org/#{}", encode(&said.scenario)), date: |ms| format!("{ms} ms after 1970") };
+const AROUND: Around = Around {
+    link: |said| format!("https://example.org/#{}", encode(&said.scenario)),
+    date: |ms| format!("{ms} ms after 1970"),
+};
 
 /// The state of the page as it opens.
 fn first(answers: &Answers) -> Ui {
@@ -82,10 +86,13 @@ fn state(name: &str, said: &Snapshot, answers: &Answers) -> Ui {
             Ui { look, ..ui }
         }
         "share" => {
-            let dialogs = Dialogs { dialog: Some(Dialog::Share), copied: Some(true), ..Dialogs::default() };
+            let dialogs =
+                Dialogs { dialog: Some(Dialog::Share), copied: Some(true), ..Dialogs::default() };
             Ui { dialogs, steps: (true, true), ..ui }
         }
-        "save" => Ui { dialogs: Dialogs { dialog: Some(Dialog::Save), ..Dialogs::default() }, ..ui },
+        "save" => {
+            Ui { dialogs: Dialogs { dialog: Some(Dialog::Save), ..Dialogs::default() }, ..ui }
+        }
         "paste" => {
             let found = Some(Found { before: "v1".to_owned(), link: "v1&m=gpt2".to_owned() });
             let pasted = Pasted { outcome: slot::fetching(), found, as_generic: false };
@@ -97,25 +104,48 @@ fn state(name: &str, said: &Snapshot, answers: &Answers) -> Ui {
 
 /// A state in which everything that can unfold is open.
 fn opened(mut ui: Ui) -> Ui {
-    let kinds = ["Weights", "Gradients", "Optimizer states", "Activations", "KV cache", "Temporary", "Framework"];
+    let kinds = [
+        "Weights",
+        "Gradients",
+        "Optimizer states",
+        "Activations",
+        "KV cache",
+        "Temporary",
+        "Framework",
+    ];
     ui.opened.open.extend(kinds.map(|kind| format!("ledger/{kind}")));
     ui.opened.open.extend((0..7).map(|fold| format!("fold-{fold}")));
     ui.look.lines = Lines { division: true, best: true };
     ui.view = View::Teach;
     ui.opened.open.extend(fields().iter().map(|field| format!("help-{}", field.key)));
-    ui.opened
-        .open
-        .extend(["twin-seq", "twin-gpus", "why/total", "why/peak", "why/margin", "why/gpus/runnable", "plan"].map(str::to_owned));
+    ui.opened.open.extend(
+        [
+            "twin-seq",
+            "twin-gpus",
+            "why/total",
+            "why/peak",
+            "why/margin",
+            "why/gpus/runnable",
+            "plan",
+        ]
+        .map(str::to_owned),
+    );
     ui.cursors = [Some(2), Some(1)];
     ui
 }
 
 /// A state with unreadable texts in fields, an open list, messages, and saved scenarios.
 fn typed(mut ui: Ui, said: &Snapshot) -> Ui {
-    let unread = |field| Unread { field, text: "4 <k>".to_owned(), message: "“4 <k>” is no number.".to_owned() };
-    ui.drafts.unread = [FieldId::SeqLength, FieldId::Gpus, FieldId::PricePerHour].map(unread).to_vec();
+    let unread = |field| Unread {
+        field,
+        text: "4 <k>".to_owned(),
+        message: "“4 <k>” is no number.".to_owned(),
+    };
+    ui.drafts.unread =
+        [FieldId::SeqLength, FieldId::Gpus, FieldId::PricePerHour].map(unread).to_vec();
     ui.opened.shut = vec!["fold-0".to_owned()];
-    ui.drafts.picker = Some(Picker::search(field(FieldId::Model), "llama".to_owned(), &said.scenario));
+    ui.drafts.picker =
+        Some(Picker::search(field(FieldId::Model), "llama".to_owned(), &said.scenario));
     let notice = |id, warning| Notice { id, text: format!("Message & <{id}>"), warning };
     ui.messages.notices = vec![notice(1, true), notice(2, false)];
     let record = |id: &str, name: &str| SavedScenario {
@@ -126,7 +156,8 @@ fn typed(mut ui: Ui, said: &Snapshot) -> Ui {
         link: "v1".to_owned(),
     };
     let scenarios = vec![record("a1", "<First's>"), record("b2", "Second")];
-    ui.messages.toast = Some(Toast { text: "Deleted".to_owned(), back: scenarios.first().cloned(), id: 3 });
+    ui.messages.toast =
+        Some(Toast { text: "Deleted".to_owned(), back: scenarios.first().cloned(), id: 3 });
     ui.saved.saved = Saved { scenarios, set_aside: 1, available: true };
     ui.saved.renaming = Some("b2".to_owned());
     ui.steps = (true, false);
@@ -154,7 +185,13 @@ fn clock() -> impl Fn() -> f64 {
 }
 
 fn request(what: What, link: &str, text: &str) -> Request {
-    Request { number: 7, what, unit: MemoryUnit::Gib, fragment: link.to_owned(), text: text.to_owned() }
+    Request {
+        number: 7,
+        what,
+        unit: MemoryUnit::Gib,
+        fragment: link.to_owned(),
+        text: text.to_owned(),
+    }
 }
 
 fn ask(what: What, link: &str, text: &str) -> Reply {
@@ -195,7 +232,14 @@ fn of_link(net: &mut Net, link: &str, states: &[String]) {
 
 /// Records every part in one state of the page; returns the paths of the figures that can be
 /// explained.
-fn of_parts(net: &mut Net, link: &str, name: &str, said: &Snapshot, answers: &Answers, ui: &Ui) -> String {
+fn of_parts(
+    net: &mut Net,
+    link: &str,
+    name: &str,
+    said: &Snapshot,
+    answers: &Answers,
+    ui: &Ui,
+) -> String {
     let plots = Plots::of(answers, ui.look.of_curves(), &ui.found, None).0;
     let seen = Seen { now: Now::of(said, answers, ui), reads: &|_| (), around: &AROUND };
     let mut paths = BTreeSet::new();
@@ -236,14 +280,21 @@ fn of_pasted(net: &mut Net) {
                 "as-generic{MARK}{{\"model_type\": \"new\", \"hidden_size\": 64, \"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"vocab_size\": 99}}"
             ),
         ),
-        ("message", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB.".to_owned()),
+        (
+            "message",
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB.".to_owned(),
+        ),
         ("files", format!("{FILES}{MARK}a.gguf{MARK}AAAA")),
     ];
-    let mut all: Vec<(String, String)> = texts.into_iter().map(|(name, text)| (name.to_owned(), text)).collect();
+    let mut all: Vec<(String, String)> =
+        texts.into_iter().map(|(name, text)| (name.to_owned(), text)).collect();
     let files = |folder: &str, every: usize| {
-        let mut paths: Vec<_> = fs::read_dir(data(folder)).unwrap().flatten().map(|entry| entry.path()).collect();
+        let mut paths: Vec<_> =
+            fs::read_dir(data(folder)).unwrap().flatten().map(|entry| entry.path()).collect();
         paths.sort();
-        let named = |path: &PathBuf| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read_to_string(path));
+        let named = |path: &PathBuf| {
+            (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read_to_string(path))
+        };
         paths
             .iter()
             .filter(|path| path.is_file())
@@ -259,8 +310,13 @@ fn of_pasted(net: &mut Net) {
             net.insert(format!("paste {name} {link}"), ask(What::Paste, link, &text).html);
         }
     }
-    let packed = decompress_to_vec_zlib(&fs::read(data("cuda/snapshots/llama-4-layers.pickle.zz")).unwrap()).unwrap();
-    let text = format!("{SNAPSHOT}{MARK}{}", base64::Engine::encode(&base64::engine::general_purpose::STANDARD, packed));
+    let packed =
+        decompress_to_vec_zlib(&fs::read(data("cuda/snapshots/llama-4-layers.pickle.zz")).unwrap())
+            .unwrap();
+    let text = format!(
+        "{SNAPSHOT}{MARK}{}",
+        base64::Engine::encode(&base64::engine::general_purpose::STANDARD, packed)
+    );
     net.insert("paste snapshot".to_owned(), ask(What::Paste, "v1&m=llama3-8b&l=4&n=1", &text).html);
 }
 
@@ -273,9 +329,15 @@ fn of_planner(net: &mut Net, every: usize) {
         "search\nq=fewest\nn-fewest=4\nacc-h100-80=on\nacc-t4=on",
         "search\nq=at\nn-at=<i>",
     ];
-    let links = ["v1&m=gpt2&n=4&gb=8&tok=1e9&price=2", "v1&m=llama3-8b&n=2&pk=", "v1&do=serve&m=llama3-8b&n=1"];
+    let links = [
+        "v1&m=gpt2&n=4&gb=8&tok=1e9&price=2",
+        "v1&m=llama3-8b&n=2&pk=",
+        "v1&do=serve&m=llama3-8b&n=1",
+    ];
     let clock = clock();
-    for (link, form) in links.into_iter().step_by(every).flat_map(|link| forms.map(|form| (link, form))) {
+    for (link, form) in
+        links.into_iter().step_by(every).flat_map(|link| forms.map(|form| (link, form)))
+    {
         let mut desk = Desk::default();
         desk.hear(&request(What::Plan, link, form));
         net.insert(format!("plan {link} {form:?} begun"), Reply::read(&desk.reply()).unwrap().html);
@@ -295,30 +357,51 @@ fn of_teaching(net: &mut Net, every: usize) {
     let link = "v1&m=llama3-8b&n=8";
     let mut records = String::new();
     let mut seen = BTreeSet::new();
-    let mut waiting = vec!["show".to_owned(), "new".to_owned(), "predict".to_owned(), "reveal".to_owned(), "import".to_owned()];
+    let mut waiting = vec![
+        "show".to_owned(),
+        "new".to_owned(),
+        "predict".to_owned(),
+        "reveal".to_owned(),
+        "import".to_owned(),
+    ];
     waiting.push("sheet".to_owned());
-    let form = "figure=per-gpu\nanswer=40 GB\nclass=algebra\nstudent=ada\nfile={}\ntask-1=4\nanswer-1=4";
+    let form =
+        "figure=per-gpu\nanswer=40 GB\nclass=algebra\nstudent=ada\nfile={}\ntask-1=4\nanswer-1=4";
     while let Some(verb) = waiting.pop() {
         if seen.len() > MOST_VERBS / every || !seen.insert(verb.clone()) {
             continue;
         }
-        let html = ask(What::Teach, link, &format!("{verb}\nhttps://example.org/\n{form}{records}")).html;
-        if let Some(stored) = html.lines().find_map(|line| line.strip_prefix("store ")).filter(|_| records.is_empty()) {
+        let html =
+            ask(What::Teach, link, &format!("{verb}\nhttps://example.org/\n{form}{records}")).html;
+        if let Some(stored) =
+            html.lines().find_map(|line| line.strip_prefix("store ")).filter(|_| records.is_empty())
+        {
             let (id, file) = stored.split_once(' ').unwrap();
             records = format!("{MARK}story:{id}\n{file}");
             waiting.push("view:list".to_owned());
         }
         for attribute in ["data-do=\"teach:", "data-teach=\""] {
-            waiting.extend(html.split(attribute).skip(1).filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())));
+            waiting.extend(
+                html.split(attribute)
+                    .skip(1)
+                    .filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())),
+            );
         }
-        if let Some(id) = html.split("data-do=\"present:").nth(1).and_then(|rest| Some(rest.split_once('"')?.0)) {
-            let story = ask(What::Story, link, &format!("{id}\nhttps://example.org/\n{form}{records}")).html;
+        if let Some(id) =
+            html.split("data-do=\"present:").nth(1).and_then(|rest| Some(rest.split_once('"')?.0))
+        {
+            let story =
+                ask(What::Story, link, &format!("{id}\nhttps://example.org/\n{form}{records}"))
+                    .html;
             net.insert(format!("story {id}"), story);
         }
         net.insert(format!("teach {verb}"), html);
     }
     for id in ["zero", "packed", "none"] {
-        net.insert(format!("story {id}"), ask(What::Story, link, &format!("{id}\nhttps://example.org/\n{form}")).html);
+        net.insert(
+            format!("story {id}"),
+            ask(What::Story, link, &format!("{id}\nhttps://example.org/\n{form}")).html,
+        );
     }
     for answer in ["40 GB", "nonsense", ""] {
         let text = format!("answer\n\nfigure=per-gpu\nanswer={answer}");
@@ -364,8 +447,14 @@ fn without_figures(html: &str) -> String {
     let html = same_for_a_browser(html);
     let mut out = String::with_capacity(html.len());
     for (at, piece) in html.split("<svg").enumerate() {
-        let drawn = piece.find('>').zip(piece.find("</svg>")).filter(|(open, close)| at > 0 && close - open > LARGEST_SIGN);
-        let kept = drawn.map_or_else(|| piece.to_owned(), |(open, close)| format!("{}{}", &piece[..=open], &piece[close..]));
+        let drawn = piece
+            .find('>')
+            .zip(piece.find("</svg>"))
+            .filter(|(open, close)| at > 0 && close - open > LARGEST_SIGN);
+        let kept = drawn.map_or_else(
+            || piece.to_owned(),
+            |(open, close)| format!("{}{}", &piece[..=open], &piece[close..]),
+        );
         let digits = kept.chars().map(|letter| if letter.is_ascii_digit() { '0' } else { letter });
         if at > 0 {
             out.push_str("<svg");
@@ -396,7 +485,8 @@ fn whole() -> PathBuf {
 
 fn read(file: &Path) -> Net {
     let text = decompress_to_vec_zlib(&fs::read(file).expect("recorded before")).unwrap();
-    let (texts, names): (Vec<String>, BTreeMap<String, usize>) = serde_json::from_slice(&text).unwrap();
+    let (texts, names): (Vec<String>, BTreeMap<String, usize>) =
+        serde_json::from_slice(&text).unwrap();
     names.into_iter().map(|(name, at)| (name, texts[at].clone())).collect()
 }
 
@@ -433,7 +523,9 @@ fn compare(was: &Net, is: &Net) {
         if before != Some(html) {
             count += 1;
             let part = name.split(' ').next().unwrap_or_default();
-            wrong.entry(part).or_insert_with(|| format!("{name}\n{}", difference(before.map_or("", String::as_str), html)));
+            wrong.entry(part).or_insert_with(|| {
+                format!("{name}\n{}", difference(before.map_or("", String::as_str), html))
+            });
         }
     }
     let said: Vec<String> = wrong.into_values().collect();

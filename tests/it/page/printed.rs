@@ -66,14 +66,16 @@ fn job_of(link: &str) -> Job {
 
 /// True if a printed amount is the exact one, rounded up or down.
 fn is_rounded(printed: u64, exact: u128, scale: Scale) -> bool {
-    let (unit, scaled) = (u128::from(scale.unit.bytes()), exact * u128::from(10_u64.pow(scale.decimals)));
+    let (unit, scaled) =
+        (u128::from(scale.unit.bytes()), exact * u128::from(10_u64.pow(scale.decimals)));
     (u128::from(printed) * unit).abs_diff(scaled) < unit || u128::from(printed) * unit == scaled
 }
 
 /// The figure of an explanation in the page's unit, as printed.
 fn said(explanation: &Explanation, unit: MemoryUnit) -> String {
     let words = explanation.result(unit);
-    let (_, amount) = words.split_once(" bytes = ").unwrap_or_else(|| panic!("{}: {words}", explanation.path));
+    let (_, amount) =
+        words.split_once(" bytes = ").unwrap_or_else(|| panic!("{}: {words}", explanation.path));
     amount.split(" (").next().unwrap_or_default().to_owned()
 }
 
@@ -93,10 +95,25 @@ fn check(job: &Job, unit: MemoryUnit) -> Estimate {
     for (kind, shown) in bar {
         let of_kind = || lines.iter().enumerate().filter(|(_, line)| line.kind == kind);
         assert_eq!(shown, printed.kind(kind), "{kind:?}");
-        assert!(is_rounded(shown, sum(of_kind().map(|(_, line)| line.bytes)), printed.scale), "{kind:?}: {shown}");
-        assert_eq!(of_kind().map(|(at, _)| printed.line(at)).sum::<u64>(), shown, "{kind:?}: its lines");
-        assert!(of_kind().all(|(at, line)| is_rounded(printed.line(at), u128::from(line.bytes.0), printed.scale)), "{kind:?}");
-        let explanation = explainer.explained(&format!("ledger/{}", kind.name())).expect("an explanation");
+        assert!(
+            is_rounded(shown, sum(of_kind().map(|(_, line)| line.bytes)), printed.scale),
+            "{kind:?}: {shown}"
+        );
+        assert_eq!(
+            of_kind().map(|(at, _)| printed.line(at)).sum::<u64>(),
+            shown,
+            "{kind:?}: its lines"
+        );
+        assert!(
+            of_kind().all(|(at, line)| is_rounded(
+                printed.line(at),
+                u128::from(line.bytes.0),
+                printed.scale
+            )),
+            "{kind:?}"
+        );
+        let explanation =
+            explainer.explained(&format!("ledger/{}", kind.name())).expect("an explanation");
         assert_eq!(said(&explanation, unit), words(shown), "{kind:?}");
     }
     assert_eq!(printed.kinds.iter().sum::<u64>(), printed.total);
@@ -116,15 +133,30 @@ fn check_lines(job: &Job, unit: MemoryUnit) {
     for (at, line) in estimate.ledger.lines.iter().enumerate() {
         let words = format!("{} {unit}", printed.scale.number(printed.line(at)));
         let path = format!("ledger/{}/{}", line.kind.name(), line.label);
-        assert_eq!(said(&explainer.explained(&path).expect("an explanation"), unit), words, "{path}");
-        let of_kind = explainer.explained(&format!("ledger/{}", line.kind.name())).expect("an explanation");
-        assert!(of_kind.printed_of(line.label).is_some_and(|amount| amount.starts_with(&words)), "{path}");
+        assert_eq!(
+            said(&explainer.explained(&path).expect("an explanation"), unit),
+            words,
+            "{path}"
+        );
+        let of_kind =
+            explainer.explained(&format!("ledger/{}", line.kind.name())).expect("an explanation");
+        assert!(
+            of_kind.printed_of(line.label).is_some_and(|amount| amount.starts_with(&words)),
+            "{path}"
+        );
         if line.tensors.len() == 1 {
-            assert_eq!(said(&explainer.explained(&format!("{path}/0")).expect("an explanation"), unit), words, "{path}/0");
+            assert_eq!(
+                said(&explainer.explained(&format!("{path}/0")).expect("an explanation"), unit),
+                words,
+                "{path}/0"
+            );
         }
     }
     let margin = explainer.explained("margin").expect("a margin");
-    assert_eq!(said(&margin, unit), format!("{} {unit}", printed.scale.gap(estimate.total(), estimate.capacity)));
+    assert_eq!(
+        said(&margin, unit),
+        format!("{} {unit}", printed.scale.gap(estimate.total(), estimate.capacity))
+    );
 }
 
 proptest! {
@@ -190,7 +222,11 @@ proptest! {
 #[test]
 fn groups_are_rounded_before_their_parts() {
     let scale = Scale { unit: MemoryUnit::Gb, decimals: 1 };
-    let [whole, first, second] = [4926, 347, 348].map(|hundredths: u64| Bytes(hundredths * Bytes::GB / 100));
+    let [whole, first, second] =
+        [4926, 347, 348].map(|hundredths: u64| Bytes(hundredths * Bytes::GB / 100));
     assert_eq!(scale.parts(&[whole, first, second]), (vec![492, 35, 35], 562));
-    assert_eq!(scale.groups(&[vec![whole], vec![first, second]]), (vec![(493, vec![493]), (69, vec![34, 35])], 562));
+    assert_eq!(
+        scale.groups(&[vec![whole], vec![first, second]]),
+        (vec![(493, vec![493]), (69, vec![34, 35])], 562)
+    );
 }

@@ -29,7 +29,10 @@ fn a_rule_is_lifted_by_the_nearest_value_that_runs() {
         for fix in found {
             // Only a fix of the number of GPUs changes that number. Every fix must make the job
             // run, since less memory alone does not lift a rule.
-            assert!(fix.fits && (matches!(fix.change, Change::Gpus(_)) || fix.gpus_after == gpus), "{link}: {fix:?}");
+            assert!(
+                fix.fits && (matches!(fix.change, Change::Gpus(_)) || fix.gpus_after == gpus),
+                "{link}: {fix:?}"
+            );
         }
     }
 }
@@ -38,8 +41,12 @@ fn a_rule_is_lifted_by_the_nearest_value_that_runs() {
 #[test]
 fn without_a_rule_nothing_is_lifted() {
     let (found, _) = offered("v1&m=llama3-70b&n=8");
-    let lifts =
-        |change| matches!(change, Change::EndsAsLayers | Change::GlobalBatch(_) | Change::Expert(_) | Change::Pipeline(_));
+    let lifts = |change| {
+        matches!(
+            change,
+            Change::EndsAsLayers | Change::GlobalBatch(_) | Change::Expert(_) | Change::Pipeline(_)
+        )
+    };
     assert!(!found.is_empty() && !found.iter().any(|fix| lifts(fix.change)), "{found:?}");
 }
 
@@ -52,7 +59,10 @@ fn changes_for_the_allocator_are_replayed() {
     assert!(estimate(&job).runs() && device_memory(&job).is_ok_and(|memory| !memory.fits));
     assert!(!found.is_empty() && found.len() <= 3, "{found:?}");
     for fix in found {
-        assert!(fix.fits && fix.after < fix.before && fix.after <= estimate(&job).capacity, "{fix:?}");
+        assert!(
+            fix.fits && fix.after < fix.before && fix.after <= estimate(&job).capacity,
+            "{fix:?}"
+        );
     }
     let Ok((none, _)) = of("v2&m=llama3-8b&n=8") else { panic!("a job") };
     assert!(none.is_empty(), "{none:?}");
@@ -69,7 +79,9 @@ fn a_longer_context_is_offered_where_requests_wait() {
     let known = Known { runs: estimate(&job).runs(), limits, replayed: false, format: None };
     let offered = growth(&job, &known);
     assert!(
-        offered.iter().any(|growth| matches!(growth.change, Change::ContextLength(tokens) if tokens > 65_536)),
+        offered.iter().any(
+            |growth| matches!(growth.change, Change::ContextLength(tokens) if tokens > 65_536)
+        ),
         "{offered:?}"
     );
 }

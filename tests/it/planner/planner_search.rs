@@ -6,7 +6,10 @@ use crate::support::{self, published};
 
 use std::num::NonZeroU64;
 
-use headroom::config::{Choice, Job, LayerSet, ModelConfig, Moe, ParallelLayout, Recompute, Run, ServingRun, Stack, TrainingRun};
+use headroom::config::{
+    Choice, Job, LayerSet, ModelConfig, Moe, ParallelLayout, Recompute, Run, ServingRun, Stack,
+    TrainingRun,
+};
 use headroom::estimator::time::{StepTime, block_times, spread};
 use headroom::estimator::{MemoryKind, blockers, memory_by_kind, stages};
 use headroom::planner::search::{Answer, Axis, Degree, Edit, Reason, Search, Space};
@@ -25,15 +28,23 @@ fn with_experts() -> ModelConfig {
         num_experts_per_tok: 2,
         moe_intermediate_size: 512,
         layers: LayerSet::From(1),
-        ..headroom::catalog::model("mixtral-8x7b").and_then(|row| row.config.moe.clone()).expect("a model with experts")
+        ..headroom::catalog::model("mixtral-8x7b")
+            .and_then(|row| row.config.moe.clone())
+            .expect("a model with experts")
     };
     ModelConfig { moe: Some(moe), tie_word_embeddings: false, ..gpt(512, 4, 4) }
 }
 
 fn job(model: ModelConfig, kernels: Stack, batch: u64, memory: Bytes) -> Job {
-    let run =
-        TrainingRun { seq_length: 512, global_batch_size: batch, stack: kernels, training_tokens: 1e9, ..TrainingRun::plain() };
-    Job::new(model, Run::Training(run), ParallelLayout::SINGLE, cluster(memory)).expect("a valid job")
+    let run = TrainingRun {
+        seq_length: 512,
+        global_batch_size: batch,
+        stack: kernels,
+        training_tokens: 1e9,
+        ..TrainingRun::plain()
+    };
+    Job::new(model, Run::Training(run), ParallelLayout::SINGLE, cluster(memory))
+        .expect("a valid job")
 }
 
 /// Every layout on the first count of the space, enumerated without the search's code.
@@ -44,12 +55,17 @@ fn every_layout(job: &Job, space: &Space) -> Vec<Choice> {
     let experts = job.model().moe.as_ref().map_or(1, |moe| moe.num_experts);
     let mut all = Vec::new();
     for (t, cp) in (1..=gpus).flat_map(|t| most(megatron, gpus).map(move |cp| (t, cp))) {
-        for (p, d) in (1..=gpus).flat_map(|p| (1..=gpus).map(move |d| (p, d))).filter(|(p, d)| t * cp * p * d == gpus) {
+        for (p, d) in (1..=gpus)
+            .flat_map(|p| (1..=gpus).map(move |d| (p, d)))
+            .filter(|(p, d)| t * cp * p * d == gpus)
+        {
             for (ep, etp) in most(megatron, experts).flat_map(|ep| [1, t].map(|etp| (ep, etp))) {
                 if etp > 1 && (!megatron || experts == 1) {
                     continue;
                 }
-                for (mb, chunks) in (1..=24).flat_map(|mb| most(megatron, 8).map(move |chunks| (mb, chunks))) {
+                for (mb, chunks) in
+                    (1..=24).flat_map(|mb| most(megatron, 8).map(move |chunks| (mb, chunks)))
+                {
                     let layout = ParallelLayout {
                         tensor_model_parallel_size: degree(t),
                         context_parallel_size: degree(cp),
@@ -60,9 +76,14 @@ fn every_layout(job: &Job, space: &Space) -> Vec<Choice> {
                         virtual_pipeline_model_parallel_size: degree(chunks),
                         ..ParallelLayout::SINGLE
                     };
-                    let mut choices = vec![Choice { layout, micro_batch_size: degree(mb), recompute: Recompute::None }];
+                    let mut choices = vec![Choice {
+                        layout,
+                        micro_batch_size: degree(mb),
+                        recompute: Recompute::None,
+                    }];
                     for axis in &space.axes {
-                        choices = choices.iter().flat_map(|choice| edited(axis, job, *choice)).collect();
+                        choices =
+                            choices.iter().flat_map(|choice| edited(axis, job, *choice)).collect();
                     }
                     all.extend(choices);
                 }
@@ -102,7 +123,8 @@ impl BruteForce {
                 found.misses.push(memory.saturating_sub(capacity));
                 continue;
             }
-            let (times, spread) = (block_times(&chosen).expect("a known peak"), spread(&chosen).expect("a training"));
+            let (times, spread) =
+                (block_times(&chosen).expect("a known peak"), spread(&chosen).expect("a training"));
             found.fitting.push((choice, memory, StepTime::seconds(&times, &spread)));
         }
         found
@@ -242,7 +264,10 @@ fn it_goes_on_step_by_step() {
         }
         assert!(!search.answer().finished);
     }
-    assert!(steps > 3 && shares.is_sorted() && shares.last().is_some_and(|share| *share >= 1.0), "{shares:?}");
+    assert!(
+        steps > 3 && shares.is_sorted() && shares.last().is_some_and(|share| *share >= 1.0),
+        "{shares:?}"
+    );
     assert_eq!(search.answer(), self::search(&job, space));
 }
 
@@ -254,8 +279,14 @@ fn the_smallest_count_is_the_smallest() {
     let answer = search(&job, Space::smallest(&job, 64));
     let found = *answer.smallest().expect("a layout that fits");
     assert!(found.gpus > 1 && found.memory <= Bytes(330 << 20), "{found:?}");
-    assert_eq!(memory_by_kind(&job.with_choice(&found.choice)).into_iter().sum::<Bytes>(), found.memory);
-    assert!((1..found.gpus).all(|gpus| BruteForce::of(&job, &Space::at(&job, &[gpus])).fitting.is_empty()));
+    assert_eq!(
+        memory_by_kind(&job.with_choice(&found.choice)).into_iter().sum::<Bytes>(),
+        found.memory
+    );
+    assert!(
+        (1..found.gpus)
+            .all(|gpus| BruteForce::of(&job, &Space::at(&job, &[gpus])).fitting.is_empty())
+    );
     let words = answer.words(Bytes(330 << 20), MemoryUnit::Gib);
     assert!(words.starts_with(&format!("{} GPUs can run it with ", found.gpus)), "{words}");
     assert!(words.contains(&format!("With {} GPUs ", found.gpus - 1)), "{words}");
@@ -269,12 +300,14 @@ fn no_point_of_the_front_is_beaten() {
     let job = job(gpt(512, 4, 4), support::megatron(), 24, Bytes(700 << 20));
     let answer = search(&job, Space::at(&job, &[1, 2, 3, 4, 6, 8, 12, 24, 48]));
     let front = answer.front();
-    let measures =
-        |found: &&headroom::planner::search::Found| (found.gpus, found.days.expect("days"), found.cost.expect("a price"));
+    let measures = |found: &&headroom::planner::search::Found| {
+        (found.gpus, found.days.expect("days"), found.cost.expect("a price"))
+    };
     let points: Vec<_> = front.iter().map(measures).collect();
     assert!(points.len() > 2, "{points:?}");
     for (gpus, days, cost) in &points {
-        let beats = |other: &&(u64, f64, f64)| other.0 <= *gpus && other.1 <= *days && other.2 <= *cost;
+        let beats =
+            |other: &&(u64, f64, f64)| other.0 <= *gpus && other.1 <= *days && other.2 <= *cost;
         assert_eq!(points.iter().filter(beats).count(), 1, "{points:?}");
     }
     assert!(answer.cheapest().is_some_and(|cheapest| front.contains(&cheapest)));
@@ -325,7 +358,10 @@ fn bad_input_is_answered_in_words_at_once() {
     );
     let mut space = Space::at(&job, &[8]);
     space.limit(Degree::Tensor, &[]);
-    assert_eq!(refused(&job, space), "No value is allowed for the tensor-parallel degree; allow at least one.");
+    assert_eq!(
+        refused(&job, space),
+        "No value is allowed for the tensor-parallel degree; allow at least one."
+    );
     let mut space = Space::at(&job, &[8]);
     space.limit(Degree::Tensor, &[3]);
     assert_eq!(
@@ -333,25 +369,50 @@ fn bad_input_is_answered_in_words_at_once() {
         "The limits leave no layout: tensor, context, pipeline and data-parallel degrees must multiply to the number of GPUs. Allow more \
          values of one of them."
     );
-    let serving = ServingRun { context_length: 512, concurrent_sequences: 1, prefill_chunk_size: 512, ..ServingRun::plain() };
-    let serving =
-        Job::new(gpt(512, 4, 4), Run::Serving(serving), ParallelLayout::SINGLE, cluster(Bytes(1 << 30))).expect("a valid job");
+    let serving = ServingRun {
+        context_length: 512,
+        concurrent_sequences: 1,
+        prefill_chunk_size: 512,
+        ..ServingRun::plain()
+    };
+    let serving = Job::new(
+        gpt(512, 4, 4),
+        Run::Serving(serving),
+        ParallelLayout::SINGLE,
+        cluster(Bytes(1 << 30)),
+    )
+    .expect("a valid job");
     let space = Space::at(&serving, &[8]);
-    assert_eq!(refused(&serving, space), "This search lays out training; a serving instance's count is found beside its curve.");
+    assert_eq!(
+        refused(&serving, space),
+        "This search lays out training; a serving instance's count is found beside its curve."
+    );
 }
 
 /// Where no layout is legal or none fits, the answer names the rule or the nearest miss.
 #[test]
 fn no_layout_is_an_answer() {
-    let prime = ModelConfig { num_attention_heads: 7, num_key_value_heads: 7, num_hidden_layers: 7, ..gpt(448, 7, 7) };
+    let prime = ModelConfig {
+        num_attention_heads: 7,
+        num_key_value_heads: 7,
+        num_hidden_layers: 7,
+        ..gpt(448, 7, 7)
+    };
     let job = job(prime, support::megatron(), 1, Bytes(4 << 30));
     let words = search(&job, Space::at(&job, &[11])).words(Bytes(4 << 30), MemoryUnit::Gib);
     assert!(words.starts_with("No layout is legal: "), "{words}");
     let job = self::job(gpt(512, 4, 4), support::megatron(), 12, Bytes(60 << 20));
     let answer = search(&job, Space::at(&job, &[2]));
     let words = answer.words(Bytes(60 << 20), MemoryUnit::Gib);
-    assert!(words.starts_with("No layout fits. With 2 GPUs the nearest miss is ") && words.ends_with('.'), "{words}");
+    assert!(
+        words.starts_with("No layout fits. With 2 GPUs the nearest miss is ")
+            && words.ends_with('.'),
+        "{words}"
+    );
     let nearest = answer.counts[0].nearest.expect("a miss");
-    assert_eq!(memory_by_kind(&job.with_choice(&nearest.choice)).into_iter().sum::<Bytes>(), Bytes(60 << 20) + nearest.short);
+    assert_eq!(
+        memory_by_kind(&job.with_choice(&nearest.choice)).into_iter().sum::<Bytes>(),
+        Bytes(60 << 20) + nearest.short
+    );
     assert!(MemoryKind::ALL.contains(&nearest.kind));
 }

@@ -38,16 +38,33 @@ fn what_is_offered_runs() {
             assert_eq!(found.memory.fits, found.least.0 <= gib << 30, "{link} {gib}: {found:?}");
             assert_eq!(finds_room(&job.with_memory(found.least)), Ok(true), "{link} {gib}");
             assert!(found.least >= found.memory.allocated, "{link} {gib}");
-            let offers = [found.longest_seq.is_some(), found.largest_batch.is_some(), found.runnable.is_some()];
+            let offers = [
+                found.longest_seq.is_some(),
+                found.largest_batch.is_some(),
+                found.runnable.is_some(),
+            ];
             offered += offers.into_iter().filter(|offer| *offer).count();
             if let Some(tokens) = found.longest_seq {
-                assert_eq!(finds_room(&job.with_seq_length(tokens)), Ok(true), "{link} {gib}: {tokens} tokens");
+                assert_eq!(
+                    finds_room(&job.with_seq_length(tokens)),
+                    Ok(true),
+                    "{link} {gib}: {tokens} tokens"
+                );
             }
             if let Some(batch) = found.largest_batch {
-                assert_eq!(finds_room(&with_batch(&job, batch)), Ok(true), "{link} {gib}: micro-batch {batch}");
+                assert_eq!(
+                    finds_room(&with_batch(&job, batch)),
+                    Ok(true),
+                    "{link} {gib}: micro-batch {batch}"
+                );
             }
             if let Some(run) = found.runnable {
-                assert_eq!(finds_room(&job.with_layout(run.layout)), Ok(true), "{link} {gib}: {} GPUs", run.gpus);
+                assert_eq!(
+                    finds_room(&job.with_layout(run.layout)),
+                    Ok(true),
+                    "{link} {gib}: {} GPUs",
+                    run.gpus
+                );
             }
         }
     }
@@ -60,8 +77,15 @@ fn what_is_offered_runs() {
 fn the_assumed_reserve_is_not_enough_for_every_job() {
     let job = job("v1&m=llama3-8b&n=8&mem=26");
     let found = replayed(&job).expect("a known order");
-    let flat = headroom::planner::gpu_count(&job, headroom::units::MemoryUnit::Gib).runnable.map(|run| run.gpus);
-    assert!(!found.memory.fits && found.least > Bytes(26 << 30) && found.least <= found.memory.in_use);
+    let flat = headroom::planner::gpu_count(&job, headroom::units::MemoryUnit::Gib)
+        .runnable
+        .map(|run| run.gpus);
+    assert!(
+        !found.memory.fits && found.least > Bytes(26 << 30) && found.least <= found.memory.in_use
+    );
     assert_eq!((flat, found.runnable.map(|run| run.gpus)), (Some(8), Some(16)));
-    assert!(device_memory(&job.with_memory(found.least)).is_ok_and(|memory| memory.fits && memory.retries > 0));
+    assert!(
+        device_memory(&job.with_memory(found.least))
+            .is_ok_and(|memory| memory.fits && memory.retries > 0)
+    );
 }

@@ -6,8 +6,9 @@ use crate::support;
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    AttentionKernel, Choice, DataSharding, Job, MegatronOptions, ModelConfig, Offload, Optimizer, Overheads, ParallelLayout,
-    PipelineSchedule, PipelineSplit, Recompute, RecomputeMethod, Run, TokenDispatcher, TrainingRun,
+    AttentionKernel, Choice, DataSharding, Job, MegatronOptions, ModelConfig, Offload, Optimizer,
+    Overheads, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, RecomputeMethod, Run,
+    TokenDispatcher, TrainingRun,
 };
 use headroom::estimator::time::{StepTime, block_times, spread};
 use headroom::estimator::{Layouts, memory_by_kind};
@@ -37,7 +38,15 @@ const SCHEDULES: &[PipelineSchedule] = &[
 
 /// Real models of each kind: dense, tied embeddings, grouped heads, experts in all or most layers,
 /// latent attention.
-const MODELS: &[&str] = &["gpt3-175b", "llama3-70b", "mixtral-8x7b", "deepseek-v3", "gpt2", "qwen3-30b-a3b", "mt-nlg-530b"];
+const MODELS: &[&str] = &[
+    "gpt3-175b",
+    "llama3-70b",
+    "mixtral-8x7b",
+    "deepseek-v3",
+    "gpt2",
+    "qwen3-30b-a3b",
+    "mt-nlg-530b",
+];
 
 fn model(id: &str) -> ModelConfig {
     headroom::catalog::model(id).map_or_else(|| panic!("no model {id}"), |row| row.config.clone())

@@ -34,13 +34,16 @@ fn answer(link: &str) -> Value {
     let decoded = decode(link);
     match decoded.scenario.resolve() {
         Err(errors) => {
-            let sentences: Vec<String> =
-                errors.iter().map(|error| format!("{}: {}", field(error.field).key, error.message)).collect();
+            let sentences: Vec<String> = errors
+                .iter()
+                .map(|error| format!("{}: {}", field(error.field).key, error.message))
+                .collect();
             object!({ "input": sentences })
         }
         Ok(job) => {
             let report = Report::of(&decoded.scenario, &job, None);
-            let mut answer: Value = serde_json::from_str(&json(&report, &decoded.scenario, &[])).unwrap();
+            let mut answer: Value =
+                serde_json::from_str(&json(&report, &decoded.scenario, &[])).unwrap();
             let fields = answer.as_object_mut().unwrap();
             // Texts about the scenario and the link as written today are not part of the estimate,
             // so they may change.
@@ -55,11 +58,12 @@ fn answer(link: &str) -> Value {
 /// The first place where two answers differ by more than they may.
 fn difference(path: &str, was: &Value, is: &Value) -> Option<String> {
     match (was, is) {
-        (Value::Object(was), Value::Object(is)) => {
-            was.iter().find_map(|(key, value)| difference(&format!("{path}.{key}"), value, is.get(key).unwrap_or(&Value::Null)))
-        }
+        (Value::Object(was), Value::Object(is)) => was.iter().find_map(|(key, value)| {
+            difference(&format!("{path}.{key}"), value, is.get(key).unwrap_or(&Value::Null))
+        }),
         (Value::Array(was), Value::Array(is)) if was.len() == is.len() => {
-            (was.iter().zip(is).enumerate()).find_map(|(at, (was, is))| difference(&format!("{path}[{at}]"), was, is))
+            (was.iter().zip(is).enumerate())
+                .find_map(|(at, (was, is))| difference(&format!("{path}[{at}]"), was, is))
         }
         // Bytes and counts are whole numbers and compared exactly; other numbers are times, rates
         // or prices.
@@ -85,17 +89,26 @@ fn answers_stay_what_they_were() {
         let row: Value = serde_json::from_str(line).unwrap();
         let link = row["link"].as_str().unwrap();
         asked += 1;
-        wrong.extend(difference("", &row["answer"], &answer(link)).map(|what| format!("{link}\n    {what}")));
+        wrong.extend(
+            difference("", &row["answer"], &answer(link)).map(|what| format!("{link}\n    {what}")),
+        );
     }
     assert!(asked >= 600, "{asked}");
-    assert!(wrong.is_empty(), "{} of {asked} answers moved:\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {asked} answers moved:\n{}",
+        wrong.len(),
+        wrong[..wrong.len().min(20)].join("\n")
+    );
 }
 
 /// The reason why answers about layers with a state changed.
-const STATES_TUNED: &str = "adapters on layers that keep a state are modelled; the refusal names learned prompts alone";
+const STATES_TUNED: &str =
+    "adapters on layers that keep a state are modelled; the refusal names learned prompts alone";
 
 /// The reason why answers about models that give a score changed.
-const SCORES: &str = "a new head that gives a score has optimizer states in its own format, beside fp32 adapters";
+const SCORES: &str =
+    "a new head that gives a score has optimizer states in its own format, beside fp32 adapters";
 
 /// Parts of links whose changed answers were recorded anew, and the reason; CHANGELOG names each
 /// under *Estimates*.
@@ -104,11 +117,20 @@ const RECORDED_ANEW: &[(&str, &str)] = &[
     ("&m=mamba-370m", STATES_TUNED),
     ("&m=falcon-11b", SCORES),
     ("&m=llama3.2-1b&gpu=rtx3060-ti&rc=selective&ker=fused&obj=ppo", SCORES),
-    ("&m=nemotron-h-8b&mt=nemotron-h&l=6", "modules with experts are known: training them is modelled"),
+    (
+        "&m=nemotron-h-8b&mt=nemotron-h&l=6",
+        "modules with experts are known: training them is modelled",
+    ),
     ("&m=kimi-linear-48b", "its training is modelled now; it was refused"),
     ("&m=qwen3.5-", "the vision tower of its file lies in memory, too"),
-    ("&m=glm4.5", "modules of its own: the router's correction is a buffer in fp32 (23 kB); no longer assumed"),
-    ("&m=glm4.6", "modules of its own: the router's correction is a buffer in fp32 (57 kB); no longer assumed"),
+    (
+        "&m=glm4.5",
+        "modules of its own: the router's correction is a buffer in fp32 (23 kB); no longer assumed",
+    ),
+    (
+        "&m=glm4.6",
+        "modules of its own: the router's correction is a buffer in fp32 (57 kB); no longer assumed",
+    ),
     ("&m=afm-4.5b", OWN),
     ("&m=ernie4.5-0.3b", OWN),
     ("&m=exaone4-", OWN),
@@ -125,7 +147,10 @@ const RECORDED_ANEW: &[(&str, &str)] = &[
     ("&m=qwen2-57b", GATE),
     ("&m=qwen3-next-80b", GATE),
     ("&m=qwen3.5-35b-a3b", GATE),
-    ("&m=opt-350m", "FLOPs: its head is 512 wide, with a product before and behind the blocks, in place of one of 1,024"),
+    (
+        "&m=opt-350m",
+        "FLOPs: its head is 512 wide, with a product before and behind the blocks, in place of one of 1,024",
+    ),
     ("m=lfm2-", STATES),
     ("m=qwen3-next-80b", STATES),
     ("m=qwen3.5-", STATES),
@@ -136,12 +161,18 @@ const RECORDED_ANEW: &[(&str, &str)] = &[
     ("m=minimax-", STATES),
     ("m=granite4-", GRANITE_4),
     ("prec=fp32", "a remark says that the time is that of products in TF32"),
-    ("do=tune", "FLOPs: adapters' products are counted, and a score's head has one column in place of the vocabulary"),
+    (
+        "do=tune",
+        "FLOPs: adapters' products are counted, and a score's head has one column in place of the vocabulary",
+    ),
 ];
-const OWN: &str = "modules of its own, which rows of the memory tracker meet to the byte; no longer assumed";
+const OWN: &str =
+    "modules of its own, which rows of the memory tracker meet to the byte; no longer assumed";
 const STATES: &str = "layers that keep a state are trained, by modules of their own";
-const GRANITE_4: &str = "modules of its own: gate and up in one matrix, factors, no rotation where the file says so";
-const LATENT: &str = "FLOPs: values of latent attention are counted at their own width in place of the queries'";
+const GRANITE_4: &str =
+    "modules of its own: gate and up in one matrix, factors, no rotation where the file says so";
+const LATENT: &str =
+    "FLOPs: values of latent attention are counted at their own width in place of the queries'";
 const GATE: &str = "FLOPs: the shared experts' gate of one column is counted";
 
 /// True if the times of an answer were recorded anew. Stacks with played modules now take times
@@ -175,7 +206,8 @@ fn is_of_cuda(link: &str) -> bool {
 fn is_copied_anew(link: &str) -> bool {
     let job = decode(link).scenario.resolve();
     job.is_ok_and(|job| {
-        let (model, scheduled) = (job.model(), job.training().is_some_and(|run| run.stack.has_own_schedule()));
+        let (model, scheduled) =
+            (job.model(), job.training().is_some_and(|run| run.stack.has_own_schedule()));
         scheduled && model.qk_norm && model.num_key_value_heads < model.num_attention_heads
     })
 }
@@ -204,13 +236,18 @@ fn record_some_anew() {
             || is_of_cuda(link)
             || is_copied_anew(link);
         let is_timed = is_timed_anew(link);
-        let of_users = ["/serving/users/own/time", "/serving/users/fewest/time"].map(|part| (part, is_timed));
-        let parts: Vec<&str> = [("/time", is_timed), ("/serving/load/time", is_timed), ("/model", is_named_anew(link))]
-            .into_iter()
-            .chain(of_users)
-            .chain(SENTENCES.map(|part| (part, true)))
-            .filter_map(|(part, anew)| anew.then_some(part))
-            .collect();
+        let of_users =
+            ["/serving/users/own/time", "/serving/users/fewest/time"].map(|part| (part, is_timed));
+        let parts: Vec<&str> = [
+            ("/time", is_timed),
+            ("/serving/load/time", is_timed),
+            ("/model", is_named_anew(link)),
+        ]
+        .into_iter()
+        .chain(of_users)
+        .chain(SENTENCES.map(|part| (part, true)))
+        .filter_map(|(part, anew)| anew.then_some(part))
+        .collect();
         if !anew && parts.is_empty() {
             return line.to_owned();
         }
@@ -462,14 +499,18 @@ fn the_links_go_over_every_choice() {
     let text = recorded();
     let scenarios: Vec<Scenario> = text
         .lines()
-        .map(|line| decode(serde_json::from_str::<Value>(line).unwrap()["link"].as_str().unwrap()).scenario)
+        .map(|line| {
+            decode(serde_json::from_str::<Value>(line).unwrap()["link"].as_str().unwrap()).scenario
+        })
         .collect();
     let mut missing = Vec::new();
     // Fields with the keys of model files came with version 2, so no recorded link has them.
     for field in fields().iter().filter(|field| !matches!(field.default, FieldDefault::OfFile)) {
         if let FieldKind::Choice(options) = field.kind {
             let unused = options.iter().filter(|option| {
-                !scenarios.iter().any(|scenario| scenario.get(field.id) == headroom::scenario::Value::Choice(option.value))
+                !scenarios.iter().any(|scenario| {
+                    scenario.get(field.id) == headroom::scenario::Value::Choice(option.value)
+                })
             });
             missing.extend(unused.map(|option| format!("{}={}", field.key, option.value)));
         }

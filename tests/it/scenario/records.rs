@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use headroom::scenario::records::{
-    RecordError, SavedScenario, export_all, from_json, id_of_key, import_all, new_id, quarantine_key, to_json,
+    RecordError, SavedScenario, export_all, from_json, id_of_key, import_all, new_id,
+    quarantine_key, to_json,
 };
 use headroom::scenario::{Scenario, codec};
 
@@ -40,7 +41,18 @@ fn the_written_form_is_frozen() {
 #[test]
 fn what_is_no_record_is_named() {
     let malformed = |why: &str| Err(RecordError::Malformed(why.to_owned()));
-    for text in ["null", "{", "[]", "", "7", "\"x\"", "{}", r#"{"v":"1"}"#, r#"{"v":-1}"#, &"a".repeat(4 << 20)] {
+    for text in [
+        "null",
+        "{",
+        "[]",
+        "",
+        "7",
+        "\"x\"",
+        "{}",
+        r#"{"v":"1"}"#,
+        r#"{"v":-1}"#,
+        &"a".repeat(4 << 20),
+    ] {
         assert_eq!(from_json(text), malformed("it has no record version"));
     }
     assert_eq!(from_json(r#"{"v":1,"id":"a"}"#), malformed("a part of it is missing or wrong"));
@@ -59,7 +71,8 @@ fn what_is_no_record_is_named() {
 
 #[test]
 fn names_are_cleaned_when_read() {
-    let read = from_json(&to_json(&record("a", &format!("\u{202e}evil\u{7} {}", "x".repeat(100))))).unwrap();
+    let read = from_json(&to_json(&record("a", &format!("\u{202e}evil\u{7} {}", "x".repeat(100)))))
+        .unwrap();
     assert!(read.name.starts_with("evil x") && read.name.chars().count() == 60, "{}", read.name);
 }
 
@@ -75,7 +88,8 @@ fn all_records_travel_in_one_file() {
 #[test]
 fn one_bad_record_does_not_spoil_the_file() {
     let good = to_json(&record("a", "one"));
-    let file = format!(r#"{{"headroom":"scenarios","v":1,"scenarios":[7,{good},{{"v":9}},{good}]}}"#);
+    let file =
+        format!(r#"{{"headroom":"scenarios","v":1,"scenarios":[7,{good},{{"v":9}},{good}]}}"#);
     let imported = import_all(&file).unwrap();
     assert_eq!(imported.records, [record("a", "one")]);
     assert_eq!(
@@ -91,12 +105,26 @@ fn one_bad_record_does_not_spoil_the_file() {
 #[test]
 fn other_files_are_refused_in_one_sentence() {
     let none = "This file holds no saved scenarios: choose a file that “Download all” or “Inputs as JSON” of this page has made.";
-    for text in ["", "{", "[]", "{}", r#"{"headroom":"scenarios"}"#, r#"{"headroom":"scenarios","scenarios":{}}"#, "<html>"] {
+    for text in [
+        "",
+        "{",
+        "[]",
+        "{}",
+        r#"{"headroom":"scenarios"}"#,
+        r#"{"headroom":"scenarios","scenarios":{}}"#,
+        "<html>",
+    ] {
         assert_eq!(import_all(text), Err(none.to_owned()), "{text}");
     }
     let many = format!(r#"{{"headroom":"scenarios","v":1,"scenarios":[{}0]}}"#, "0,".repeat(1000));
-    assert_eq!(import_all(&many), Err("This file holds 1001 scenarios, more than the 1000 that can be read at once.".to_owned()));
-    assert!(import_all(&" ".repeat(6 << 20)).unwrap_err().starts_with("This file is larger than 5 MiB"));
+    assert_eq!(
+        import_all(&many),
+        Err("This file holds 1001 scenarios, more than the 1000 that can be read at once."
+            .to_owned())
+    );
+    assert!(
+        import_all(&" ".repeat(6 << 20)).unwrap_err().starts_with("This file is larger than 5 MiB")
+    );
 }
 
 #[test]

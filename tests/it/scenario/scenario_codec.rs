@@ -10,7 +10,8 @@ use headroom::catalog;
 use headroom::config::{LayerSet, Optimizer};
 use headroom::scenario::codec::{self, Decoded, LONGEST, decode, encode, encode_all};
 use headroom::scenario::{
-    Applies, FOLLOWING, Field, FieldDefault, FieldId, FieldKind, Group, Mode, Scenario, Value, field, field_of_key, fields, parse,
+    Applies, FOLLOWING, Field, FieldDefault, FieldId, FieldKind, Group, Mode, Scenario, Value,
+    field, field_of_key, fields, parse,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -20,10 +21,14 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 fn value(id: FieldId, seed: u64, share: f64) -> Value {
     let pick = |count: usize| usize::try_from(seed).unwrap_or_default() % count;
     match field(id).kind {
-        FieldKind::Integer { optional: true, .. } | FieldKind::Decimal { optional: true, .. } if seed.is_multiple_of(5) => {
+        FieldKind::Integer { optional: true, .. } | FieldKind::Decimal { optional: true, .. }
+            if seed.is_multiple_of(5) =>
+        {
             Value::Empty
         }
-        FieldKind::Integer { min, max, .. } => Value::Integer(min + (seed >> (seed % 60)) % (max - min + 1)),
+        FieldKind::Integer { min, max, .. } => {
+            Value::Integer(min + (seed >> (seed % 60)) % (max - min + 1))
+        }
         FieldKind::Decimal { min, max, .. } => Value::Decimal(min + (max - min) * share),
         FieldKind::Choice(options) => Value::Choice(options[pick(options.len())].value),
         FieldKind::Flag => Value::Flag(seed.is_multiple_of(2)),
@@ -34,13 +39,18 @@ fn value(id: FieldId, seed: u64, share: f64) -> Value {
             3 => LayerSet::From(1 + seed % 99),
             _ => LayerSet::Listed((0..64).map(|bit| seed >> bit & 1 == 1).chain([true]).collect()),
         }),
-        FieldKind::Model => Value::Text(catalog::models()[pick(catalog::models().len())].id.to_owned()),
-        FieldKind::Accelerator => Value::Text(catalog::accelerators()[pick(catalog::accelerators().len())].id.to_owned()),
+        FieldKind::Model => {
+            Value::Text(catalog::models()[pick(catalog::models().len())].id.to_owned())
+        }
+        FieldKind::Accelerator => {
+            Value::Text(catalog::accelerators()[pick(catalog::accelerators().len())].id.to_owned())
+        }
         FieldKind::Words { .. } => Value::Text(format!("{} full_attention, mamba", 2 + seed % 9)),
         FieldKind::Keys { .. } => Value::Text(format!("key_{seed:x},other.{}-{seed}", seed % 7)),
-        FieldKind::Text { .. } => {
-            Value::Text(format!("{seed:x} – ö.z-{}", char::from_u32(0x4e00 + u32::from(seed.to_le_bytes()[0])).unwrap()))
-        }
+        FieldKind::Text { .. } => Value::Text(format!(
+            "{seed:x} – ö.z-{}",
+            char::from_u32(0x4e00 + u32::from(seed.to_le_bytes()[0])).unwrap()
+        )),
     }
 }
 
@@ -62,7 +72,8 @@ prop_compose! {
 
 #[track_caller]
 fn assert_alphabet(link: &str) {
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'=' | b'&');
+    let is_allowed =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'=' | b'&');
     assert!(link.bytes().all(is_allowed), "{link}");
     assert!(link.bytes().last().is_some_and(|byte| byte.is_ascii_alphanumeric()), "{link}");
     assert!(link.len() <= codec::LONGEST, "{} characters", link.len());
@@ -80,7 +91,10 @@ fn a_cut_link_is_noticed() {
     const LINKS: usize = 150;
     let (mut cuts, mut unnoticed) = (0_usize, Vec::new());
     for seed in [[3_u8; 32], [36; 32], [200; 32]] {
-        let mut runner = TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &seed));
+        let mut runner = TestRunner::new_with_rng(
+            Config::default(),
+            TestRng::from_seed(RngAlgorithm::ChaCha, &seed),
+        );
         for _ in 0..LINKS {
             let scenario = scenario().new_tree(&mut runner).unwrap().current();
             let link = encode(&scenario);
@@ -102,13 +116,23 @@ fn a_cut_link_is_noticed() {
                     let (said, shown) = (word(&scenario), word(&decoded.scenario));
                     // A cut name may be the name or an alias of another row: `r1-distill…` cut
                     // after `r1`.
-                    let cut = shorter.rsplit("m=").next().unwrap_or_default().trim_end_matches(['-', '.']);
+                    let cut = shorter
+                        .rsplit("m=")
+                        .next()
+                        .unwrap_or_default()
+                        .trim_end_matches(['-', '.']);
                     let finds = catalog::model(cut).map(|row| row.id);
                     assert!(
-                        said == shown || said.starts_with(cut) && (shown == cut || finds == Some(shown.as_str())),
+                        said == shown
+                            || said.starts_with(cut)
+                                && (shown == cut || finds == Some(shown.as_str())),
                         "{shorter}: {shown}"
                     );
-                    assert!(!decoded.scenario.is_unlisted(FieldId::Model) || decoded.scenario.resolve().is_err(), "{shorter}");
+                    assert!(
+                        !decoded.scenario.is_unlisted(FieldId::Model)
+                            || decoded.scenario.resolve().is_err(),
+                        "{shorter}"
+                    );
                 } else if decoded.scenario != scenario.settled() {
                     unnoticed.push((shorter.to_owned(), link.clone()));
                 }
@@ -116,7 +140,11 @@ fn a_cut_link_is_noticed() {
         }
     }
     let expected = cuts.div_ceil(36_usize.pow(3));
-    assert!(cuts > 100_000 && unnoticed.len() <= 3 * expected, "{} of {cuts}: {unnoticed:?}", unnoticed.len());
+    assert!(
+        cuts > 100_000 && unnoticed.len() <= 3 * expected,
+        "{} of {cuts}: {unnoticed:?}",
+        unnoticed.len()
+    );
 }
 
 /// The names that people give, which a link leaves out where it has no room for them.
@@ -193,17 +221,27 @@ proptest! {
 /// Links name a model file's keys as the file does.
 #[test]
 fn links_of_version_2_name_keys_of_files() {
-    let frozen: Vec<&str> = include_str!("../../links/inputs/v2.txt").lines().filter(|line| !line.starts_with('#')).collect();
+    let frozen: Vec<&str> = include_str!("../../links/inputs/v2.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .collect();
     let of_model = fields().iter().filter(|field| field.default.is_of_model());
-    let today: Vec<String> =
-        of_model.map(|field| format!("{} {}", field.name.trim_start_matches('_').replace('_', "-"), field.name)).collect();
-    assert_eq!(frozen, today, "a key that comes new goes to tests/links/inputs/v2.txt, and none is ever changed");
+    let today: Vec<String> = of_model
+        .map(|field| {
+            format!("{} {}", field.name.trim_start_matches('_').replace('_', "-"), field.name)
+        })
+        .collect();
+    assert_eq!(
+        frozen, today,
+        "a key that comes new goes to tests/links/inputs/v2.txt, and none is ever changed"
+    );
 }
 
 /// Keys and defaults of links of version 1, in the order of links; no default where the model or
 /// the accelerator has its own value.
 fn version_1() -> impl Iterator<Item = (&'static str, Option<&'static str>)> {
-    let rows = include_str!("../../links/inputs/v1.txt").lines().filter(|line| !line.starts_with('#'));
+    let rows =
+        include_str!("../../links/inputs/v1.txt").lines().filter(|line| !line.starts_with('#'));
     rows.map(|row| {
         let (key, default) = row.split_once(' ').unwrap_or_else(|| panic!("{row}"));
         (key, (default != "preset").then_some(default))
@@ -215,16 +253,22 @@ fn version_1_has_the_keys_and_the_defaults_of_the_field_table() {
     let frozen: Vec<&str> = version_1().map(|(key, _)| key).collect();
     // Fields that came with version 2.
     let is_new = |field: &Field| {
-        matches!(field.default, FieldDefault::OfFile) || matches!(field.id, FieldId::TextModelType | FieldId::Sizes)
+        matches!(field.default, FieldDefault::OfFile)
+            || matches!(field.id, FieldId::TextModelType | FieldId::Sizes)
     };
-    let today: Vec<&str> = fields().iter().filter(|field| !is_new(field)).map(|field| field.key).collect();
+    let today: Vec<&str> =
+        fields().iter().filter(|field| !is_new(field)).map(|field| field.key).collect();
     assert_eq!(frozen, today, "an input that comes new goes to tests/links/inputs/v1.txt");
     for (key, default) in version_1() {
         let field = field_of_key(key).unwrap();
         assert_eq!(default.is_none(), field.default.is_preset(), "{key}");
         if let Some(default) = default {
             let decoded = decode(&format!("v1&{key}={default}"));
-            assert_eq!((decoded.scenario, decoded.notices), (Scenario::default(), Vec::new()), "{key}");
+            assert_eq!(
+                (decoded.scenario, decoded.notices),
+                (Scenario::default(), Vec::new()),
+                "{key}"
+            );
         }
     }
 }
@@ -255,7 +299,8 @@ fn what_serving_begins_with_is_stated_and_old_links_keep_their_eight() {
     let mut fresh = Scenario::default();
     fresh.set(FieldId::Mode, Value::Choice("serve"));
     assert!(encode(&fresh).ends_with("&do=serve&n=1"), "{}", encode(&fresh));
-    let layout = |scenario: &Scenario| [FieldId::Gpus, FieldId::TensorParallel].map(|id| scenario.get(id));
+    let layout =
+        |scenario: &Scenario| [FieldId::Gpus, FieldId::TensorParallel].map(|id| scenario.get(id));
     for (link, gpus, tensor) in [
         ("v1&do=serve&m=llama3-70b", 8, 1),
         ("v1&do=serve&tp=4", 8, 4),
@@ -268,7 +313,11 @@ fn what_serving_begins_with_is_stated_and_old_links_keep_their_eight() {
         assert_eq!(layout(served), [gpus, tensor].map(Value::Integer), "{link}");
         assert!(FOLLOWING.iter().all(|id| !served.follows(*id)), "{link}");
         let again = encode_all(&decoded.scenario, &decoded.compare);
-        assert_eq!((decode(&again).scenario, decode(&again).compare), (decoded.scenario, decoded.compare), "{link}");
+        assert_eq!(
+            (decode(&again).scenario, decode(&again).compare),
+            (decoded.scenario, decoded.compare),
+            "{link}"
+        );
     }
 }
 
@@ -305,7 +354,9 @@ fn links_are_short() {
             Value::Integer(number) => Value::Integer(number.max(2) - 1),
             Value::Flag(yes) => Value::Flag(!yes),
             Value::Choice(word) => match field.kind {
-                FieldKind::Choice(options) => Value::Choice(options.iter().find(|option| option.value != word).unwrap().value),
+                FieldKind::Choice(options) => {
+                    Value::Choice(options.iter().find(|option| option.value != word).unwrap().value)
+                }
                 _ => panic!("{}", field.key),
             },
             other => panic!("{}: {other:?}", field.key),
@@ -330,16 +381,22 @@ fn links_are_short() {
 fn the_longest_links_stay_within_the_limit() {
     let mut longest = Scenario::default();
     longest.set(FieldId::Sizes, Value::Flag(true));
-    let by_hand = |field: &&Field| !matches!(field.default, FieldDefault::OfFile) && field.id != FieldId::TextModelType;
+    let by_hand = |field: &&Field| {
+        !matches!(field.default, FieldDefault::OfFile) && field.id != FieldId::TextModelType
+    };
     for field in fields().iter().filter(by_hand) {
         let value = match field.kind {
             FieldKind::Integer { max, .. } => Value::Integer(max - 1),
             FieldKind::Decimal { max, .. } => Value::Decimal(max / 3.0),
             FieldKind::Choice(options) => Value::Choice(options.last().unwrap().value),
             FieldKind::Flag => Value::Flag(true),
-            FieldKind::Layers => Value::Layers(LayerSet::Listed((0..128).map(|layer| layer % 3 == 1).collect())),
+            FieldKind::Layers => {
+                Value::Layers(LayerSet::Listed((0..128).map(|layer| layer % 3 == 1).collect()))
+            }
             FieldKind::Text { .. } => Value::Text("\u{10fffd}".repeat(60)),
-            FieldKind::Words { .. } => Value::Text("5 sliding_attention, full_attention".to_owned()),
+            FieldKind::Words { .. } => {
+                Value::Text("5 sliding_attention, full_attention".to_owned())
+            }
             FieldKind::Keys { max_len } => Value::Text("a-".repeat(max_len / 2)),
             FieldKind::Model | FieldKind::Accelerator => continue,
         };
@@ -369,7 +426,10 @@ fn the_longest_links_stay_within_the_limit() {
         assert_alphabet(&pair);
         let decoded = decode(&pair);
         assert!(!decoded.failed);
-        assert!(decoded.scenario.differences(first).iter().all(names), "only names may be left out");
+        assert!(
+            decoded.scenario.differences(first).iter().all(names),
+            "only names may be left out"
+        );
         assert!(decoded.compare[0].differences(second).iter().all(names));
     }
 }
@@ -408,14 +468,18 @@ fn what_surrounds_a_link_is_ignored() {
 }
 
 /// The sentence about a link of which nothing can be read.
-const NOTHING_LEFT: &str = "Nothing of this link can be read: it was changed by hand or cut off. Ask for it again.";
+const NOTHING_LEFT: &str =
+    "Nothing of this link can be read: it was changed by hand or cut off. Ask for it again.";
 
 #[test]
 fn a_link_edited_by_hand_says_what_it_says() {
     let link = encode(&decode("v1&m=llama3-70b&n=16&s=4096").scenario);
     assert!(link.contains("&n=16"), "{link}");
     let decoded = decode(&link.replace("&n=16", "&n=32"));
-    assert_eq!((decoded.notices, decoded.altered, decoded.failed), (vec![ALTERED.to_owned()], true, false));
+    assert_eq!(
+        (decoded.notices, decoded.altered, decoded.failed),
+        (vec![ALTERED.to_owned()], true, false)
+    );
     assert_eq!(decoded.scenario, decode("v1&m=llama3-70b&n=32&s=4096").scenario);
     // The link written next has a valid check sum again.
     assert_eq!(decode(&encode(&decoded.scenario)).notices, Vec::<String>::new());
@@ -431,7 +495,10 @@ fn a_link_that_is_cut_off_keeps_what_is_left_of_it() {
     let link = encode(&decode("v1&m=llama3-70b&n=16&s=4096").scenario);
     let cut = |end: &str| decode(&link[..link.find(end).unwrap() + end.len()]);
     let model = cut("&m=llama3-70b");
-    assert_eq!((model.notices, model.scenario), (vec![ALTERED.to_owned()], decode("v1&m=llama3-70b").scenario));
+    assert_eq!(
+        (model.notices, model.scenario),
+        (vec![ALTERED.to_owned()], decode("v1&m=llama3-70b").scenario)
+    );
     // A cut in the model's name: no other model answers, and the only model whose name begins so is
     // offered.
     let half = cut("&m=llama3-7");
@@ -442,9 +509,15 @@ fn a_link_that_is_cut_off_keeps_what_is_left_of_it() {
         problems[0].message,
         "This link names a model that is not in the list: “llama3-7”. Choose one, or paste its config.json."
     );
-    assert_eq!(problems[0].way_out, Some(("Use Llama 3 70B".to_owned(), Value::Text("llama3-70b".to_owned()))));
+    assert_eq!(
+        problems[0].way_out,
+        Some(("Use Llama 3 70B".to_owned(), Value::Text("llama3-70b".to_owned())))
+    );
     assert!(encode(&half.scenario).ends_with("&m=llama3-7"));
-    assert_eq!(decode(&encode(&half.scenario)), Decoded { scenario: half.scenario, ..Decoded::default() });
+    assert_eq!(
+        decode(&encode(&half.scenario)),
+        Decoded { scenario: half.scenario, ..Decoded::default() }
+    );
 }
 
 #[test]
@@ -453,8 +526,14 @@ fn what_the_list_does_not_have_is_refused_and_kept() {
     assert_eq!(decoded.notices, Vec::<String>::new());
     let mut scenario = decoded.scenario;
     let problems = scenario.resolve().unwrap_err();
-    assert_eq!(problems.iter().map(|problem| problem.field).collect::<Vec<_>>(), [FieldId::Model, FieldId::Accelerator]);
-    assert!(problems[1].message.starts_with("This link names a GPU that is not in the list: “k80”."), "{problems:?}");
+    assert_eq!(
+        problems.iter().map(|problem| problem.field).collect::<Vec<_>>(),
+        [FieldId::Model, FieldId::Accelerator]
+    );
+    assert!(
+        problems[1].message.starts_with("This link names a GPU that is not in the list: “k80”."),
+        "{problems:?}"
+    );
     assert!(encode(&scenario).contains("&m=acme-13b&gpu=k80&"), "{}", encode(&scenario));
     assert_eq!(decode(&encode(&scenario)).scenario, scenario);
     // The model that is chosen then keeps the link's other settings.
@@ -494,7 +573,10 @@ fn links_that_cannot_be_used_say_why() {
         ("v1&c=0", NOTHING_LEFT),
         ("ledger", "“ledger” is not a link of this page: those start with v2."),
         ("v", "“v” is not a link of this page: those start with v2."),
-        ("<script>alert(1)</script>", "“script>alert(1)</script” is not a link of this page: those start with v2."),
+        (
+            "<script>alert(1)</script>",
+            "“script>alert(1)</script” is not a link of this page: those start with v2.",
+        ),
     ];
     for (link, reason) in cases {
         let decoded = decode(link);
@@ -507,7 +589,9 @@ fn links_that_cannot_be_used_say_why() {
     let long = decode(&format!("v1&{}", "x".repeat(3200)));
     assert!(long.failed);
     assert!(
-        long.notices[0].starts_with("This link has 3203 characters, more than the 3200 that links of this page have."),
+        long.notices[0].starts_with(
+            "This link has 3203 characters, more than the 3200 that links of this page have."
+        ),
         "{long:?}"
     );
     assert!(decode(&"%".repeat(100_000)).failed);
@@ -541,7 +625,10 @@ fn values_that_do_not_fit_are_named() {
         decoded.notices,
         [
             "Layers takes a whole number from 1 to 10\u{202f}000; “0” is too small. The link's value is left out.",
-            &format!("Optimizer takes one of {}, not “magic”. The link's value is left out.", optimizers.join(", ")),
+            &format!(
+                "Optimizer takes one of {}, not “magic”. The link's value is left out.",
+                optimizers.join(", ")
+            ),
             "In the second scenario: “x” does not read as a number: Tensor parallel takes a whole number from 1 to 1\u{202f}000\u{202f}000 GPUs. The link's value is left out.",
         ]
     );
@@ -570,7 +657,10 @@ fn garbled(mut link: String, pieces: &[String], only_append: bool, random: &mut 
         if random.below(4) == 0 {
             link.truncate(at);
         } else {
-            link.insert_str(if only_append { link.len() } else { at }, &pieces[random.below(pieces.len())]);
+            link.insert_str(
+                if only_append { link.len() } else { at },
+                &pieces[random.below(pieces.len())],
+            );
         }
     }
     link
@@ -614,11 +704,16 @@ fn a_hundred_thousand_fragments_do_no_harm() {
     let pieces: Vec<String> = keys.chain(others.map(String::from)).collect();
     for round in 0..100_000 {
         let only_append = round % 3 == 0;
-        let link = if only_append { "v1".to_owned() } else { seeds[random.below(seeds.len())].clone() };
+        let link =
+            if only_append { "v1".to_owned() } else { seeds[random.below(seeds.len())].clone() };
         let link = garbled(link, &pieces, only_append, &mut random);
         let decoded = decode(&link);
         assert!(decoded.notices.len() <= 14, "{link}");
-        assert!(!decoded.failed || (decoded.scenario == Scenario::default() && decoded.notices.len() == 1), "{link}");
+        assert!(
+            !decoded.failed
+                || (decoded.scenario == Scenario::default() && decoded.notices.len() == 1),
+            "{link}"
+        );
         assert!(!decoded.altered || decoded.notices[0] == ALTERED, "{link}");
         let is_hidden = |character: char| character.is_control() || character == '\u{202e}';
         assert!(!decoded.notices.iter().any(|notice| notice.contains(is_hidden)), "{link}");
@@ -640,7 +735,8 @@ fn a_hundred_thousand_fragments_do_no_harm() {
 #[test]
 fn links_of_every_version_open() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/links");
-    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|file| file.is_file());
     files.sort();
     assert!(files.len() >= 8, "{} fixtures", files.len());
@@ -649,7 +745,9 @@ fn links_of_every_version_open() {
         let lines: Vec<(&str, &str)> = text
             .lines()
             .filter(|line| !line.starts_with('#') && !line.trim().is_empty())
-            .map(|line| line.split_once(" = ").unwrap_or_else(|| panic!("{}: {line}", file.display())))
+            .map(|line| {
+                line.split_once(" = ").unwrap_or_else(|| panic!("{}: {line}", file.display()))
+            })
             .collect();
         let (first, link) = lines[0];
         assert_eq!(first, "link", "{}", file.display());
@@ -669,11 +767,28 @@ fn assert_line(decoded: &Decoded, key: &str, expected: &str, file: &Path) {
     };
     match key.get(if at.is_some() { 2 } else { 0 }..).unwrap() {
         "failed" => assert_eq!(decoded.failed.to_string(), expected, "{place}"),
-        "notices" => assert_eq!(decoded.notices.len().to_string(), expected, "{place}: {:?}", decoded.notices),
-        "notice" => assert!(decoded.notices.iter().any(|notice| notice == expected), "{place}: {:?}", decoded.notices),
+        "notices" => assert_eq!(
+            decoded.notices.len().to_string(),
+            expected,
+            "{place}: {:?}",
+            decoded.notices
+        ),
+        "notice" => assert!(
+            decoded.notices.iter().any(|notice| notice == expected),
+            "{place}: {:?}",
+            decoded.notices
+        ),
         "refused" => {
             let refused = side.resolve().expect_err(&place);
-            assert_eq!(refused.iter().map(|problem| field(problem.field).key).collect::<Vec<_>>().join(" "), expected, "{place}");
+            assert_eq!(
+                refused
+                    .iter()
+                    .map(|problem| field(problem.field).key)
+                    .collect::<Vec<_>>()
+                    .join(" "),
+                expected,
+                "{place}"
+            );
         }
         "compare" => assert_eq!((!decoded.compare.is_empty()).to_string(), expected, "{place}"),
         "scenarios" => assert_eq!((1 + decoded.compare.len()).to_string(), expected, "{place}"),
@@ -682,18 +797,31 @@ fn assert_line(decoded: &Decoded, key: &str, expected: &str, file: &Path) {
             assert_eq!(parameters.to_string(), expected, "{place}");
         }
         "image tokens" => {
-            let facts = headroom::lessons::figure::Facts::of(side).unwrap_or_else(|problems| panic!("{place}: {problems:?}"));
-            let tokens = headroom::lessons::figure::Figure::find("image-tokens").and_then(|figure| (figure.of)(&facts));
+            let facts = headroom::lessons::figure::Facts::of(side)
+                .unwrap_or_else(|problems| panic!("{place}: {problems:?}"));
+            let tokens = headroom::lessons::figure::Figure::find("image-tokens")
+                .and_then(|figure| (figure.of)(&facts));
             assert_eq!(
-                tokens.and_then(headroom::lessons::figure::Amount::number).map(|tokens| tokens.to_string()).as_deref(),
+                tokens
+                    .and_then(headroom::lessons::figure::Amount::number)
+                    .map(|tokens| tokens.to_string())
+                    .as_deref(),
                 Some(expected),
                 "{place}"
             );
         }
         "set" => {
             // Version 1 knew no other way than sizes by hand.
-            let keys: Vec<_> = side.set_fields().filter(|id| *id != FieldId::Sizes).map(|id| field(id).key).collect();
-            assert_eq!(if keys.is_empty() { "-".to_owned() } else { keys.join(" ") }, expected, "{place}");
+            let keys: Vec<_> = side
+                .set_fields()
+                .filter(|id| *id != FieldId::Sizes)
+                .map(|id| field(id).key)
+                .collect();
+            assert_eq!(
+                if keys.is_empty() { "-".to_owned() } else { keys.join(" ") },
+                expected,
+                "{place}"
+            );
         }
         key => {
             let field = field_of_key(key).unwrap_or_else(|| panic!("{place}: no such field"));

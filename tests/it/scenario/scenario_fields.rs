@@ -5,12 +5,12 @@
 use std::collections::BTreeSet;
 
 use headroom::config::{
-    AttentionKernel, CacheFormat, DataSharding, GradientDType, MlpKind, Normalization, Optimizer, PositionEmbedding, Recompute,
-    Run, Stack, TrainingPrecision, WeightFormat,
+    AttentionKernel, CacheFormat, DataSharding, GradientDType, MlpKind, Normalization, Optimizer,
+    PositionEmbedding, Recompute, Run, Stack, TrainingPrecision, WeightFormat,
 };
 use headroom::scenario::{
-    Applies, FieldDefault, FieldId, FieldKind, Group, Mode, Scenario, Value, Word, field, field_of_key, fields, help,
-    option_help, parse, range_text, reference, show,
+    Applies, FieldDefault, FieldId, FieldKind, Group, Mode, Scenario, Value, Word, field,
+    field_of_key, fields, help, option_help, parse, range_text, reference, show,
 };
 use headroom::units::{Bytes, DType, MemoryUnit};
 
@@ -27,12 +27,18 @@ fn every_field_is_complete_and_unique() {
             assert_eq!([entry.key, entry.label], [entry.name; 2]);
         } else {
             assert!(labels.insert(entry.label), "{} twice", entry.label);
-            let short = (1..=6).contains(&entry.key.len()) && entry.key.bytes().all(|byte| byte.is_ascii_lowercase());
+            let short = (1..=6).contains(&entry.key.len())
+                && entry.key.bytes().all(|byte| byte.is_ascii_lowercase());
             assert!(short, "{}", entry.key);
         }
         assert_ne!(entry.key, "c", "the check sum's key");
         assert!(!entry.name.is_empty() && !entry.label.is_empty(), "{}", entry.key);
-        assert!(help(entry.id).len() > 20 && help(entry.id).ends_with('.'), "{}: {}", entry.key, help(entry.id));
+        assert!(
+            help(entry.id).len() > 20 && help(entry.id).ends_with('.'),
+            "{}: {}",
+            entry.key,
+            help(entry.id)
+        );
         assert_eq!(field(entry.id).key, entry.key);
         assert_eq!(field_of_key(entry.key).map(|field| field.id), Some(entry.id));
         assert!(!range_text(entry.id).is_empty());
@@ -58,7 +64,8 @@ fn choices_are_the_words_of_their_types() {
     fn check<T: Word + std::fmt::Debug>(id: FieldId) {
         let FieldKind::Choice(options) = field(id).kind else { panic!("{id:?} is no choice") };
         for option in options {
-            let case = T::from_word(option.value).unwrap_or_else(|| panic!("{id:?} has no case {}", option.value));
+            let case = T::from_word(option.value)
+                .unwrap_or_else(|| panic!("{id:?} has no case {}", option.value));
             assert_eq!(case.word(), option.value);
         }
         if std::any::type_name::<T>() != std::any::type_name::<DType>() {
@@ -180,63 +187,110 @@ fn bad_numbers_get_one_sentence() {
         ("abc", format!("“abc” does not read as a number: Sequence length takes {range}.")),
         ("NaN", format!("“NaN” does not read as a number: Sequence length takes {range}.")),
         ("inf", format!("“inf” does not read as a number: Sequence length takes {range}.")),
-        ("8192 apples", format!("“8192 apples” does not read as a number: Sequence length takes {range}.")),
-        ("1,23,456", format!("“1,23,456” does not read as a number: Sequence length takes {range}.")),
+        (
+            "8192 apples",
+            format!("“8192 apples” does not read as a number: Sequence length takes {range}."),
+        ),
+        (
+            "1,23,456",
+            format!("“1,23,456” does not read as a number: Sequence length takes {range}."),
+        ),
         ("1.2.3", format!("“1.2.3” does not read as a number: Sequence length takes {range}.")),
-        ("1e999999999999", format!("“1e999999999999” does not read as a number: Sequence length takes {range}.")),
+        (
+            "1e999999999999",
+            format!("“1e999999999999” does not read as a number: Sequence length takes {range}."),
+        ),
         ("-1", format!("Sequence length takes {range}; “-1” is too small.")),
         ("−5", format!("Sequence length takes {range}; “−5” is too small.")),
         ("0", format!("Sequence length takes {range}; “0” is too small.")),
         ("1.5", format!("Sequence length takes {range}; “1.5” is not whole.")),
         ("1e12", format!("Sequence length takes {range}; “1e12” is too large.")),
         ("1e300", format!("Sequence length takes {range}; “1e300” is too large.")),
-        (&"9".repeat(60), format!("Sequence length takes {range}; “{}…” is too large.", "9".repeat(40))),
+        (
+            &"9".repeat(60),
+            format!("Sequence length takes {range}; “{}…” is too large.", "9".repeat(40)),
+        ),
         ("1e-300", format!("Sequence length takes {range}; “1e-300” is not whole.")),
-        ("\u{202e}\u{7}x", format!("“x” does not read as a number: Sequence length takes {range}.")),
+        (
+            "\u{202e}\u{7}x",
+            format!("“x” does not read as a number: Sequence length takes {range}."),
+        ),
     ];
     for (typed, expected) in cases {
         assert_eq!(parse(FieldId::SeqLength, typed), Err(expected), "{typed}");
     }
     let exact = [
-        (FieldId::NumHiddenLayers, "0", "Layers takes a whole number from 1 to 10\u{202f}000; “0” is too small."),
-        (FieldId::AcceleratorMemory, "0", "Memory per GPU takes a number from 0.1 to 100\u{202f}000 GiB; “0” is too small."),
-        (FieldId::Mfu, "101", "Utilisation (MFU) takes a number from 0.1 to 100\u{a0}%; “101” is too large."),
+        (
+            FieldId::NumHiddenLayers,
+            "0",
+            "Layers takes a whole number from 1 to 10\u{202f}000; “0” is too small.",
+        ),
+        (
+            FieldId::AcceleratorMemory,
+            "0",
+            "Memory per GPU takes a number from 0.1 to 100\u{202f}000 GiB; “0” is too small.",
+        ),
+        (
+            FieldId::Mfu,
+            "101",
+            "Utilisation (MFU) takes a number from 0.1 to 100\u{a0}%; “101” is too large.",
+        ),
         (
             FieldId::MicroBatchSize,
             "0",
             "Micro-batch takes a whole number from 1 to 10\u{202f}000\u{202f}000 sequences, or nothing; “0” is too small.",
         ),
-        (FieldId::Recompute, "some", "Recompute activations takes one of none, selective, full, not “some”."),
+        (
+            FieldId::Recompute,
+            "some",
+            "Recompute activations takes one of none, selective, full, not “some”.",
+        ),
         (FieldId::SequenceParallel, "maybe", "Sequence parallel takes yes or no, not “maybe”."),
         (
             FieldId::Model,
             "gpt-9",
             "“gpt-9” is not in the list of models: choose one, or start from any and change its architecture.",
         ),
-        (FieldId::Accelerator, "k80", "“k80” is not in the list of GPUs: choose one, or start from any and change its memory."),
+        (
+            FieldId::Accelerator,
+            "k80",
+            "“k80” is not in the list of GPUs: choose one, or start from any and change its memory.",
+        ),
     ];
     for (id, typed, expected) in exact {
         assert_eq!(parse(id, typed), Err(expected.to_owned()));
     }
     let long = "x".repeat(61);
-    assert_eq!(parse(FieldId::Name, &long), Err("Name can have at most 60 characters; this one has 61.".to_owned()));
+    assert_eq!(
+        parse(FieldId::Name, &long),
+        Err("Name can have at most 60 characters; this one has 61.".to_owned())
+    );
 }
 
 #[test]
 fn no_typed_text_panics_and_every_accepted_number_is_in_range() {
-    let pieces = ["1", "9", "0", ".", ",", " ", "e", "E", "-", "+", "k", "Gi", "T", "%", "\u{202f}", "é", "’", "_", "NaN", "e9"];
+    let pieces = [
+        "1", "9", "0", ".", ",", " ", "e", "E", "-", "+", "k", "Gi", "T", "%", "\u{202f}", "é",
+        "’", "_", "NaN", "e9",
+    ];
     let mut state = 7_u64;
     for _ in 0..20_000 {
         let mut typed = String::new();
         for _ in 0..8 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let index = usize::try_from(state >> 33).unwrap() % pieces.len();
             typed.push_str(pieces[index]);
         }
         for id in [FieldId::SeqLength, FieldId::AcceleratorMemory, FieldId::MicroBatchSize] {
             match (field(id).kind, parse(id, &typed)) {
-                (FieldKind::Integer { min, max, .. }, Ok(Value::Integer(number))) => assert!((min..=max).contains(&number)),
-                (FieldKind::Decimal { min, max, .. }, Ok(Value::Decimal(number))) => assert!((min..=max).contains(&number)),
+                (FieldKind::Integer { min, max, .. }, Ok(Value::Integer(number))) => {
+                    assert!((min..=max).contains(&number))
+                }
+                (FieldKind::Decimal { min, max, .. }, Ok(Value::Decimal(number))) => {
+                    assert!((min..=max).contains(&number))
+                }
                 (_, Err(sentence)) => assert!(sentence.ends_with('.')),
                 (kind, value) => panic!("{typed}: {kind:?} {value:?}"),
             }
@@ -250,11 +304,17 @@ fn choices_flags_and_names_are_read_leniently() {
     assert_eq!(parse(FieldId::Sharding, "zero-3"), Ok(Value::Choice("3")));
     assert_eq!(parse(FieldId::SequenceParallel, "Yes"), Ok(Value::Flag(true)));
     assert_eq!(parse(FieldId::Model, "Llama 3 70B"), Ok(Value::Text("llama3-70b".to_owned())));
-    assert_eq!(parse(FieldId::Model, "meta-llama/Meta-Llama-3-70B"), Ok(Value::Text("llama3-70b".to_owned())));
+    assert_eq!(
+        parse(FieldId::Model, "meta-llama/Meta-Llama-3-70B"),
+        Ok(Value::Text("llama3-70b".to_owned()))
+    );
     assert_eq!(parse(FieldId::Name, "  a\u{202e}b\u{0}\n c  "), Ok(Value::Text("ab c".to_owned())));
     assert_eq!(show(FieldId::Sharding, &Value::Choice("3")), "ZeRO-3");
     let accelerator = Scenario::default().accelerator().unwrap();
-    assert_eq!(show(FieldId::Accelerator, &Value::Text(accelerator.id.to_owned())), accelerator.name);
+    assert_eq!(
+        show(FieldId::Accelerator, &Value::Text(accelerator.id.to_owned())),
+        accelerator.name
+    );
 }
 
 #[test]
@@ -263,10 +323,20 @@ fn the_default_scenario_is_the_documented_one() {
     let Run::Training(run) = job.run() else { panic!("not training") };
     assert_eq!((run.seq_length, run.global_batch_size, run.micro_batch_size), (8192, 128, Some(1)));
     assert_eq!((run.precision, run.optimizer), (TrainingPrecision::Bf16Mixed, Optimizer::DEFAULT));
-    assert_eq!((run.stack, run.attention, run.recompute), (Stack::DEFAULT, AttentionKernel::Flash, Recompute::Full));
+    assert_eq!(
+        (run.stack, run.attention, run.recompute),
+        (Stack::DEFAULT, AttentionKernel::Flash, Recompute::Full)
+    );
     assert!((run.mfu - 0.4).abs() < 1e-12 && (run.training_tokens - 1e12).abs() < 1.0);
-    assert_eq!((job.layout().world_size(), job.layout().sharding), (8, DataSharding::named("fsdp").unwrap()));
-    assert_eq!(job.cluster().accelerator.memory, Bytes(81_559 << 20), "what the driver reports, to the byte");
+    assert_eq!(
+        (job.layout().world_size(), job.layout().sharding),
+        (8, DataSharding::named("fsdp").unwrap())
+    );
+    assert_eq!(
+        job.cluster().accelerator.memory,
+        Bytes(81_559 << 20),
+        "what the driver reports, to the byte"
+    );
     assert!((job.cluster().accelerator.price_per_hour - 2.0).abs() < 1e-12);
     assert_eq!(job.model().num_key_value_heads, 8);
 }
@@ -285,12 +355,18 @@ fn a_serving_scenario_shares_gpus_and_ignores_training() {
     scenario.set(FieldId::SeqLength, Value::Integer(0));
     let job = scenario.resolve().unwrap();
     let Run::Serving(run) = job.run() else { panic!("not serving") };
-    assert_eq!((run.context_length, run.concurrent_sequences, run.prefill_chunk_size), (8192, 16, 2048));
+    assert_eq!(
+        (run.context_length, run.concurrent_sequences, run.prefill_chunk_size),
+        (8192, 16, 2048)
+    );
     assert_eq!(
         (run.quantization, run.kv_cache_dtype, run.activation_dtype),
         (WeightFormat::Int4, CacheFormat::Bf16, DType::Bf16)
     );
-    assert_eq!((job.layout().t(), job.layout().d(), job.layout().sharding), (4, 2, DataSharding::NOTHING));
+    assert_eq!(
+        (job.layout().t(), job.layout().d(), job.layout().sharding),
+        (4, 2, DataSharding::NOTHING)
+    );
 }
 
 #[test]
@@ -303,7 +379,10 @@ fn a_custom_gpu_is_first_class() {
     assert!(scenario.is_custom_accelerator() && !scenario.is_custom_model());
     let device = scenario.resolve().unwrap().cluster().accelerator.clone();
     assert_eq!(device.memory, Bytes(24 << 30));
-    assert_eq!((device.peak.bf16, device.peak.fp16, device.peak.fp8), (Some(165.2), Some(165.2), None));
+    assert_eq!(
+        (device.peak.bf16, device.peak.fp16, device.peak.fp8),
+        (Some(165.2), Some(165.2), None)
+    );
     assert_eq!((device.memory_bandwidth, device.accelerators_per_node), (None, 2));
     scenario.set_accelerator("a100-40");
     assert!(!scenario.is_custom_accelerator());
@@ -323,10 +402,22 @@ fn all_problems_come_at_once_with_a_way_out() {
     assert_eq!(
         texts,
         [
-            (FieldId::NumHiddenLayers, "Layers takes a whole number from 1 to 10\u{202f}000; “0” is too small."),
-            (FieldId::Mfu, "Utilisation (MFU) takes a number from 0.1 to 100\u{a0}%; “1000” is too large."),
-            (FieldId::NumKeyValueHeads, "30 attention heads do not split evenly over 8 key/value heads."),
-            (FieldId::Gpus, "4 tensor × 1 pipeline ranks need a multiple of 4 GPUs; 10 is none: 8 and 12 are the nearest."),
+            (
+                FieldId::NumHiddenLayers,
+                "Layers takes a whole number from 1 to 10\u{202f}000; “0” is too small."
+            ),
+            (
+                FieldId::Mfu,
+                "Utilisation (MFU) takes a number from 0.1 to 100\u{a0}%; “1000” is too large."
+            ),
+            (
+                FieldId::NumKeyValueHeads,
+                "30 attention heads do not split evenly over 8 key/value heads."
+            ),
+            (
+                FieldId::Gpus,
+                "4 tensor × 1 pipeline ranks need a multiple of 4 GPUs; 10 is none: 8 and 12 are the nearest."
+            ),
         ]
     );
     let ways: Vec<_> = errors.iter().filter_map(|error| error.way_out.clone()).collect();
@@ -428,19 +519,29 @@ fn an_imported_model_is_recognised() {
     scenario.set(FieldId::HiddenSize, Value::Integer(99));
     scenario.apply_imported(&imported);
     assert_eq!(scenario.model_config(), imported.config);
-    assert!(scenario.reads_keys() && scenario.asks(FieldId::MlpBias) && !scenario.asks(FieldId::NormsPerBlock));
+    assert!(
+        scenario.reads_keys()
+            && scenario.asks(FieldId::MlpBias)
+            && !scenario.asks(FieldId::NormsPerBlock)
+    );
     assert!(!scenario.is_set(FieldId::VocabSize), "the library's default");
     // The width of a head that the file does not state follows from the stated hidden size.
     scenario.set(FieldId::HiddenSize, Value::Integer(4096));
-    assert_eq!((scenario.get(FieldId::HeadDim), scenario.model_config().head_dim), (Value::Integer(64), 64));
+    assert_eq!(
+        (scenario.get(FieldId::HeadDim), scenario.model_config().head_dim),
+        (Value::Integer(64), 64)
+    );
 }
 
 #[test]
 fn every_imported_architecture_survives_in_a_link() {
     let further = include_str!("../../data/truth/parameters_further.jsonl");
-    for line in include_str!("../../data/truth/parameters_families.jsonl").lines().chain(further.lines()) {
+    for line in
+        include_str!("../../data/truth/parameters_families.jsonl").lines().chain(further.lines())
+    {
         let row: serde_json::Value = serde_json::from_str(line).expect("a row");
-        let imported = headroom::import::config_json(&row["config"].to_string()).expect("a known kind");
+        let imported =
+            headroom::import::config_json(&row["config"].to_string()).expect("a known kind");
         let config = imported.config.clone();
         let mut scenario = Scenario::default();
         scenario.apply_imported(&imported);
@@ -459,7 +560,11 @@ fn differences_name_fields_that_count() {
     let mut second = first.clone();
     second.set(FieldId::Sharding, Value::Choice("2"));
     second.set(FieldId::ContextLength, Value::Integer(4096));
-    assert_eq!(first.differences(&second), [FieldId::Sharding], "the context length does not count in training");
+    assert_eq!(
+        first.differences(&second),
+        [FieldId::Sharding],
+        "the context length does not count in training"
+    );
     assert!(fields().iter().any(|field| field.applies == Applies::Serve));
 }
 
@@ -473,16 +578,21 @@ fn rows_of_the_catalog_give_values_in_range() {
         scenario.set_model(row.id);
         for field in fields().iter().filter(|field| field.default.is_preset()) {
             let fine = match (field.kind, scenario.get(field.id)) {
-                (FieldKind::Integer { min, max, .. }, Value::Integer(number)) => (min..=max).contains(&number),
-                (FieldKind::Choice(options), Value::Choice(word)) => options.iter().any(|option| option.value == word),
+                (FieldKind::Integer { min, max, .. }, Value::Integer(number)) => {
+                    (min..=max).contains(&number)
+                }
+                (FieldKind::Choice(options), Value::Choice(word)) => {
+                    options.iter().any(|option| option.value == word)
+                }
                 _ => continue,
             };
             assert!(fine, "{} of {}", field.name, row.id);
             looked_at += 1;
         }
     }
-    let sizes =
-        fields().iter().filter(|field| field.group == Group::Architecture && matches!(field.kind, FieldKind::Integer { .. }));
+    let sizes = fields().iter().filter(|field| {
+        field.group == Group::Architecture && matches!(field.kind, FieldKind::Integer { .. })
+    });
     assert!(looked_at >= sizes.count() * models.len(), "{looked_at}");
 }
 

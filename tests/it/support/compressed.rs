@@ -19,5 +19,8 @@ pub(super) fn parameters(config: &ModelConfig, sizes: &Compressed) -> u64 {
     let weights = (2 + n) * n;
     let mixing = weights * n * h + weights + 3;
     let last = n * n * h + n + 1;
-    config.num_hidden_layers * (queries + h * d + d + output + a + 2 * mixing) + of_chosen + of_heavy + last
+    config.num_hidden_layers * (queries + h * d + d + output + a + 2 * mixing)
+        + of_chosen
+        + of_heavy
+        + last
 }

@@ -20,8 +20,13 @@ pub fn parameters(config: &ModelConfig, norm: u64, layer: impl Fn(u64) -> u64) -
         _ => h,
     };
     let norm_of = |width: u64| norm / h * width;
-    let blocks = if kind == "albert" { layer(0) } else { (0..config.num_hidden_layers).map(layer).sum() };
-    let places = if config.position_embedding == PositionEmbedding::Learned { config.position_rows * e } else { 0 };
+    let blocks =
+        if kind == "albert" { layer(0) } else { (0..config.num_hidden_layers).map(layer).sum() };
+    let places = if config.position_embedding == PositionEmbedding::Learned {
+        config.position_rows * e
+    } else {
+        0
+    };
     let widens = encoder.embedding_size > 0 || ["albert", "rembert"].contains(&kind);
     let mut total = v * e + places + encoder.type_vocab_size * e + blocks;
     total += if widens { dense(e, h) } else { 0 };
@@ -88,7 +93,8 @@ fn of_task(config: &ModelConfig, task: Task, norm: u64) -> u64 {
 /// Parameters of embedded distances and of their projections in each block; v1's key projections
 /// have no bias.
 fn disentangled(config: &ModelConfig, own: [u64; 7]) -> u64 {
-    let (h, layers, first) = (config.hidden_size, config.num_hidden_layers, config.family.model_type() == "deberta");
+    let (h, layers, first) =
+        (config.hidden_size, config.num_hidden_layers, config.family.model_type() == "deberta");
     let norm = if own[4] > 0 { 2 * h } else { 0 };
     let keys = if first { h * h } else { dense(h, h) };
     let apart = if own[0] > 0 && own[3] == 0 { own[1] * keys + own[2] * dense(h, h) } else { 0 };
@@ -97,7 +103,8 @@ fn disentangled(config: &ModelConfig, own: [u64; 7]) -> u64 {
 
 /// Further parameters of kinds that differ from BERT.
 fn further(config: &ModelConfig, own: [u64; 7]) -> u64 {
-    let (h, layers, heads) = (config.hidden_size, config.num_hidden_layers, config.num_attention_heads);
+    let (h, layers, heads) =
+        (config.hidden_size, config.num_hidden_layers, config.num_attention_heads);
     let positions = config.max_position_embeddings;
     if let Some(sizes) = &config.compressed {
         return super::compressed::parameters(config, sizes);
@@ -114,14 +121,19 @@ fn further(config: &ModelConfig, own: [u64; 7]) -> u64 {
         // channel of the stream.
         "doge" => {
             let kv = config.num_key_value_heads;
-            layers * (kv + kv * kv * config.head_dim + u64::from(config.attention_bias) * kv + 2 * h)
+            layers
+                * (kv + kv * kv * config.head_dim + u64::from(config.attention_bias) * kv + 2 * h)
         }
         "esm" => layers * heads + 1,
         "luke" => {
             let (entities, width) = (own[0], own[1]);
             let types = config.encoder.map_or(0, |encoder| encoder.type_vocab_size);
             let head = entities + dense(h, width) + 2 * width;
-            entities * width + width * h + (positions + types + 2) * h + layers * 3 * dense(h, h) + head
+            entities * width
+                + width * h
+                + (positions + types + 2) * h
+                + layers * 3 * dense(h, h)
+                + head
         }
         _ => 0,
     }

@@ -4,8 +4,8 @@
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    Choice, Cluster, DataSharding, Job, MegatronOptions, Overheads, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute,
-    Run, TokenDispatcher, TrainingRun,
+    Choice, Cluster, DataSharding, Job, MegatronOptions, Overheads, ParallelLayout,
+    PipelineSchedule, PipelineSplit, Recompute, Run, TokenDispatcher, TrainingRun,
 };
 use headroom::units::Bytes;
 
@@ -33,9 +33,12 @@ impl Published {
     /// The job, on one accelerator.
     #[allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
     pub fn job(&self) -> Job {
-        let model = headroom::catalog::model(self.model).expect("a model of the catalog").config.clone();
-        let accelerator =
-            headroom::catalog::accelerator(self.accelerator).expect("an accelerator of the catalog").accelerator.clone();
+        let model =
+            headroom::catalog::model(self.model).expect("a model of the catalog").config.clone();
+        let accelerator = headroom::catalog::accelerator(self.accelerator)
+            .expect("an accelerator of the catalog")
+            .accelerator
+            .clone();
         let overheads = Overheads { framework_context: Bytes(Bytes::GIB), ..Overheads::NONE };
         let run = TrainingRun {
             seq_length: self.batch.1,
@@ -54,7 +57,12 @@ impl Published {
             model,
             Run::Training(run),
             ParallelLayout::SINGLE,
-            Cluster { accelerator, overheads, speed: headroom::catalog::speed(self.accelerator), grid_grams_per_kwh: 0.0 },
+            Cluster {
+                accelerator,
+                overheads,
+                speed: headroom::catalog::speed(self.accelerator),
+                grid_grams_per_kwh: 0.0,
+            },
         )
         .expect("a valid job")
     }
@@ -85,7 +93,8 @@ const fn ends(first: u64, last: u64) -> PipelineSplit {
 pub fn trainings() -> Vec<Published> {
     let chunks = |n: u64| {
         move |layout: &mut ParallelLayout| {
-            layout.virtual_pipeline_model_parallel_size = NonZeroU64::new(n).unwrap_or(NonZeroU64::MIN);
+            layout.virtual_pipeline_model_parallel_size =
+                NonZeroU64::new(n).unwrap_or(NonZeroU64::MIN);
         }
     };
     vec![

@@ -1,9 +1,15 @@
 //! Random jobs for property tests.
-#![allow(dead_code, missing_docs, clippy::expect_used, reason = "each benchmark uses some of these generators")]
+#![allow(
+    dead_code,
+    missing_docs,
+    clippy::expect_used,
+    reason = "each benchmark uses some of these generators"
+)]
 
 use headroom::config::{
-    AttentionKernel, CacheFormat, DataSharding, Engine, GradientDType, Job, MlpKind, ModelConfig, Normalization, Optimizer,
-    Overheads, ParallelLayout, PositionEmbedding, Recompute, Run, ServingRun, TrainingPrecision, TrainingRun, WeightFormat,
+    AttentionKernel, CacheFormat, DataSharding, Engine, GradientDType, Job, MlpKind, ModelConfig,
+    Normalization, Optimizer, Overheads, ParallelLayout, PositionEmbedding, Recompute, Run,
+    ServingRun, TrainingPrecision, TrainingRun, WeightFormat,
 };
 use headroom::units::Bytes;
 use proptest::prelude::*;
@@ -44,8 +50,12 @@ fn one_of<T: Copy + std::fmt::Debug + 'static>(all: &'static [T]) -> impl Strate
 
 pub const SHARDINGS: &[DataSharding] = &DataSharding::ALL;
 const OPTIMIZERS: &[Optimizer] = &Optimizer::ALL;
-const PRECISIONS: &[TrainingPrecision] =
-    &[TrainingPrecision::Fp32, TrainingPrecision::Bf16Mixed, TrainingPrecision::Fp16Mixed, TrainingPrecision::Bf16Pure];
+const PRECISIONS: &[TrainingPrecision] = &[
+    TrainingPrecision::Fp32,
+    TrainingPrecision::Bf16Mixed,
+    TrainingPrecision::Fp16Mixed,
+    TrainingPrecision::Bf16Pure,
+];
 
 prop_compose! {
     fn training()(

@@ -117,7 +117,10 @@ fn bad_input(sentences: &[&str]) -> ExitCode {
 /// The table of the given files, or one sentence that says which cannot be read.
 fn table(paths: &[String], form: Form) -> Result<String, String> {
     if paths.is_empty() {
-        return Err("name at least one file of measured rows, for example tests/data/training_memory.jsonl".to_owned());
+        return Err(
+            "name at least one file of measured rows, for example tests/data/training_memory.jsonl"
+                .to_owned(),
+        );
     }
     let files = paths.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
     Ok(match form {
@@ -129,19 +132,29 @@ fn table(paths: &[String], form: Form) -> Result<String, String> {
 }
 
 fn read(path: &str) -> Result<File, String> {
-    let text = fs::read_to_string(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
+    let text =
+        fs::read_to_string(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
     let rows = rows(&text).map_err(|problem| format!("{path}: {problem}"))?;
     let names = rows.iter().map(|row| naming::named(Fields(row))).collect();
-    Ok(File { path: path.to_owned(), rows: rows.iter().enumerate().map(|(index, row)| run_row(index, row)).collect(), names })
+    Ok(File {
+        path: path.to_owned(),
+        rows: rows.iter().enumerate().map(|(index, row)| run_row(index, row)).collect(),
+        names,
+    })
 }
 
 /// The rows of a JSON list or of lines of JSON.
 fn rows(text: &str) -> Result<Vec<Value>, String> {
     if text.trim_start().starts_with('[') {
-        return serde_json::from_str(text).map_err(|error| format!("this is no list of rows: {error}"));
+        return serde_json::from_str(text)
+            .map_err(|error| format!("this is no list of rows: {error}"));
     }
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    lines.map(|(index, line)| serde_json::from_str(line).map_err(|error| format!("line {}: {error}", index + 1))).collect()
+    lines
+        .map(|(index, line)| {
+            serde_json::from_str(line).map_err(|error| format!("line {}: {error}", index + 1))
+        })
+        .collect()
 }
 
 /// Finds the kind of a row and runs it.

@@ -1,6 +1,8 @@
 //! Published parameter counts.
 
-use headroom::config::{CacheFormat, LayerSet, Mla, MlpKind, ModelConfig, Moe, Normalization, PositionEmbedding};
+use headroom::config::{
+    CacheFormat, LayerSet, Mla, MlpKind, ModelConfig, Moe, Normalization, PositionEmbedding,
+};
 use headroom::estimator::estimate;
 
 use super::row::{Comparison, Fields, Quantity, Row};
@@ -21,10 +23,12 @@ pub fn model(index: usize, row: Fields<'_>) -> Row {
 fn model_outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     let config = model_config(row)?;
     // Where no exact count was published, the closed form of the table is the count to meet.
-    let pointer = if row.is_absent("/published_total") { "/formula_total" } else { "/published_total" };
+    let pointer =
+        if row.is_absent("/published_total") { "/formula_total" } else { "/published_total" };
     let serving = estimate(&cache_job(&config, CacheFormat::Bf16)?);
     let ours = serving.parameters.total + correction_biases(row, &config);
-    let mut found = vec![Comparison { quantity: Quantity::Parameters, ours, measured: row.count(pointer)? }];
+    let mut found =
+        vec![Comparison { quantity: Quantity::Parameters, ours, measured: row.count(pointer)? }];
     let cache = serving.kv_cache_per_token.ok_or("no cache")?;
     let measured = row.count("/kv_bytes_per_token_bf16")?;
     found.push(Comparison { quantity: Quantity::KvBytesPerToken, ours: cache.0, measured });
@@ -48,14 +52,22 @@ fn model_config(row: Fields<'_>) -> Result<ModelConfig, String> {
         intermediate_size: row.count("/ffn")?,
         vocab_size: row.count("/vocab")?,
         max_position_embeddings,
-        position_rows: if learned { row.count("/pos_emb_learned")? + types } else { max_position_embeddings },
+        position_rows: if learned {
+            row.count("/pos_emb_learned")? + types
+        } else {
+            max_position_embeddings
+        },
         normalization: match row.text("/norm")? {
             "layernorm" => Normalization::LayerNorm,
             "rmsnorm" => Normalization::RmsNorm,
             other => return Err(format!("the norm {other} is not modelled")),
         },
         mlp: if row.flag("/gated")? { MlpKind::Gated } else { MlpKind::Plain },
-        position_embedding: if learned { PositionEmbedding::Learned } else { PositionEmbedding::Rotary },
+        position_embedding: if learned {
+            PositionEmbedding::Learned
+        } else {
+            PositionEmbedding::Rotary
+        },
         attention_bias: flag("/qkv_bias")?,
         attention_output_bias: flag("/o_bias")?,
         mlp_bias: flag("/mlp_bias")?,

@@ -30,7 +30,8 @@ pub struct File {
 impl File {
     /// Each group that has at least one row, with its rows: groups in a fixed order, values in alphabetical order.
     fn groups(&self) -> Vec<(&'static str, String, Summary)> {
-        let mut names: Vec<(&'static str, String)> = self.rows.iter().flat_map(|row| row.groups.iter().cloned()).collect();
+        let mut names: Vec<(&'static str, String)> =
+            self.rows.iter().flat_map(|row| row.groups.iter().cloned()).collect();
         let order = |name: &str| {
             [
                 FRAMEWORK,
@@ -50,7 +51,9 @@ impl File {
         };
         names.sort_by(|a, b| (order(a.0), &a.1).cmp(&(order(b.0), &b.1)));
         names.dedup();
-        let summary = |group: &(&'static str, String)| Summary::of(self.rows.iter().filter(|row| row.groups.contains(group)));
+        let summary = |group: &(&'static str, String)| {
+            Summary::of(self.rows.iter().filter(|row| row.groups.contains(group)))
+        };
         names.into_iter().map(|group| (group.0, group.1.clone(), summary(&group))).collect()
     }
 }
@@ -64,7 +67,11 @@ fn text_of(file: &File, differences: bool) -> String {
     let all = Summary::of(file.rows.iter());
     let mut out = String::new();
     // Writing into a String cannot fail.
-    let _ = writeln!(out, "{}: {} rows, {} of them not expressed", file.path, all.rows, all.unsupported);
+    let _ = writeln!(
+        out,
+        "{}: {} rows, {} of them not expressed",
+        file.path, all.rows, all.unsupported
+    );
     for (reason, count) in reasons(file.rows.iter()) {
         let _ = writeln!(out, "  {count:>5} × {reason}");
     }
@@ -76,7 +83,9 @@ fn text_of(file: &File, differences: bool) -> String {
     for (name, value, summary) in if is_speed { Vec::new() } else { file.groups() } {
         let _ = writeln!(out, "{}", summary_line(&format!("{name} {value}"), &summary));
         if name == FRAMEWORK {
-            for (reason, count) in reasons(file.rows.iter().filter(|row| row.groups.contains(&(name, value.clone())))) {
+            for (reason, count) in
+                reasons(file.rows.iter().filter(|row| row.groups.contains(&(name, value.clone()))))
+            {
                 let _ = writeln!(out, "    {count:>5} × {reason}");
             }
         }
@@ -86,11 +95,17 @@ fn text_of(file: &File, differences: bool) -> String {
         let _ = writeln!(out, "  worst rows:");
     }
     for (row, comparison) in worst {
-        let groups = row.groups.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(" ");
+        let groups =
+            row.groups.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(" ");
         let count = |number: u64| grouped(to_f64(number), 0);
         let (ours, measured) = (count(comparison.ours), count(comparison.measured));
         let error = percent(comparison.error(), true);
-        let _ = writeln!(out, "    {} {}: {ours} against {measured}, {error} ({groups})", row.id, comparison.quantity.name());
+        let _ = writeln!(
+            out,
+            "    {} {}: {ours} against {measured}, {error} ({groups})",
+            row.id,
+            comparison.quantity.name()
+        );
     }
     if differences {
         file.rows.iter().for_each(|row| difference(&mut out, row));
@@ -108,9 +123,14 @@ fn difference(out: &mut String, row: &Row) {
         }
         Ok(found) => {
             for one in found {
-                let [ours, measured] = [one.ours, one.measured].map(|number| grouped(to_f64(number), 0));
+                let [ours, measured] =
+                    [one.ours, one.measured].map(|number| grouped(to_f64(number), 0));
                 let error = percent(one.error(), true);
-                let _ = writeln!(out, "    {:<24} {ours:>18} against {measured:>18}  {error}", one.quantity.name());
+                let _ = writeln!(
+                    out,
+                    "    {:<24} {ours:>18} against {measured:>18}  {error}",
+                    one.quantity.name()
+                );
             }
         }
     }
@@ -126,25 +146,37 @@ fn summary_line(name: &str, summary: &Summary) -> String {
         ("model states", summary.model_states),
         ("step time", summary.step_time),
     ];
-    let exact = [("parameters", summary.parameters), ("FLOPs", summary.flops), ("KV per token", summary.kv_bytes_per_token)];
-    let spreads = spreads.iter().filter_map(|(name, spread)| spread.map(|spread| format!("{name} {}", spread_text(spread))));
+    let exact = [
+        ("parameters", summary.parameters),
+        ("FLOPs", summary.flops),
+        ("KV per token", summary.kv_bytes_per_token),
+    ];
+    let spreads = spreads.iter().filter_map(|(name, spread)| {
+        spread.map(|spread| format!("{name} {}", spread_text(spread)))
+    });
     let exact = exact.iter().filter(|(_, exact)| exact.rows > 0);
-    let exact = exact.map(|(name, exact)| format!("{name} {} of {} exact", exact.exact, exact.rows));
+    let exact =
+        exact.map(|(name, exact)| format!("{name} {} of {} exact", exact.exact, exact.rows));
     let figures = spreads.chain(exact).chain(out_of_memory(summary)).collect::<Vec<_>>().join("; ");
     let Summary { rows, unsupported, .. } = summary;
-    format!("  {name:<24} {rows:>4} rows {unsupported:>4} not expressed  {figures}").trim_end().to_owned()
+    format!("  {name:<24} {rows:>4} rows {unsupported:>4} not expressed  {figures}")
+        .trim_end()
+        .to_owned()
 }
 
 /// Counts of rows that ran out of memory and were said to, and of rows wrongly said to, in words.
 fn out_of_memory(summary: &Summary) -> Option<String> {
     let found = summary.out_of_memory;
-    let said = (found.ended > 0).then(|| format!("out of memory: {} of {} said", found.said, found.ended));
-    let wrongly = (found.wrongly > 0).then(|| format!("{} said to be out of memory that were not", found.wrongly));
+    let said =
+        (found.ended > 0).then(|| format!("out of memory: {} of {} said", found.said, found.ended));
+    let wrongly = (found.wrongly > 0)
+        .then(|| format!("{} said to be out of memory that were not", found.wrongly));
     [said, wrongly].into_iter().flatten().reduce(|said, wrongly| format!("{said}, {wrongly}"))
 }
 
 fn spread_text(spread: Spread) -> String {
-    let [mean, median, p90, max] = [spread.mean, spread.median, spread.p90, spread.max].map(|error| percent(error, false));
+    let [mean, median, p90, max] =
+        [spread.mean, spread.median, spread.p90, spread.max].map(|error| percent(error, false));
     let [under, over] = [spread.under, spread.over].map(|error| percent(error, true));
     format!("mean {mean} median {median} p90 {p90} max {max} ({under} to {over})")
 }
@@ -171,9 +203,11 @@ fn json_of(file: &File, rows: bool) -> Value {
     let mut object = summary_json(&Summary::of(file.rows.iter()));
     object.insert("file".to_owned(), json!(file.path));
     let reasons = reasons(file.rows.iter());
-    let listed: Vec<Value> = reasons.iter().map(|(reason, count)| json!({ "reason": reason, "rows": count })).collect();
+    let listed: Vec<Value> =
+        reasons.iter().map(|(reason, count)| json!({ "reason": reason, "rows": count })).collect();
     object.insert("reasons".to_owned(), json!(listed));
-    let unexpressed: serde_json::Map<String, Value> = reasons.into_iter().map(|(reason, count)| (reason, json!(count))).collect();
+    let unexpressed: serde_json::Map<String, Value> =
+        reasons.into_iter().map(|(reason, count)| (reason, json!(count))).collect();
     object.insert("unexpressed".to_owned(), Value::Object(unexpressed));
     if serving_speed::are_serving_speed(&file.rows) {
         object.insert("serving".to_owned(), serving_speed::json(&file.rows, "high"));
@@ -216,8 +250,13 @@ fn row_json(row: &Row) -> Value {
                     1 => one.quantity.name().to_owned(),
                     number => format!("{} ({number})", one.quantity.name()),
                 });
-                let figure = json!({ "ours": one.ours, "measured": one.measured, "error": one.error() });
-                figures.extend(name.into_iter().find(|name| !figures.contains_key(name)).map(|name| (name, figure)));
+                let figure =
+                    json!({ "ours": one.ours, "measured": one.measured, "error": one.error() });
+                figures.extend(
+                    name.into_iter()
+                        .find(|name| !figures.contains_key(name))
+                        .map(|name| (name, figure)),
+                );
             }
             json!({ "id": row.id, "groups": groups, "figures": figures })
         }
@@ -236,7 +275,9 @@ fn summary_json(summary: &Summary) -> serde_json::Map<String, Value> {
             let Spread { rows, mean, median, p90, max, under, over } = spread;
             json!({ "rows": rows, "mean": mean, "median": median, "p90": p90, "max": max, "under": under, "over": over })
         }
-        None => json!({ "rows": 0, "mean": null, "median": null, "p90": null, "max": null, "under": null, "over": null }),
+        None => {
+            json!({ "rows": 0, "mean": null, "median": null, "p90": null, "max": null, "under": null, "over": null })
+        }
     };
     let entries = [
         ("rows", json!(summary.rows)),

@@ -122,7 +122,10 @@ pub struct Fields<'a>(pub &'a Value);
 impl<'a> Fields<'a> {
     /// The value at that pointer, which must be there and not null.
     pub fn value(self, pointer: &str) -> Result<&'a Value, String> {
-        self.0.pointer(pointer).filter(|value| !value.is_null()).ok_or_else(|| format!("the row does not say {}", named(pointer)))
+        self.0
+            .pointer(pointer)
+            .filter(|value| !value.is_null())
+            .ok_or_else(|| format!("the row does not say {}", named(pointer)))
     }
 
     /// A text.
@@ -133,7 +136,10 @@ impl<'a> Fields<'a> {
     /// A whole number.
     pub fn count(self, pointer: &str) -> Result<u64, String> {
         let value = self.value(pointer)?;
-        value.as_u64().or_else(|| value.as_f64().and_then(whole)).ok_or_else(|| format!("{} is no whole number", named(pointer)))
+        value
+            .as_u64()
+            .or_else(|| value.as_f64().and_then(whole))
+            .ok_or_else(|| format!("{} is no whole number", named(pointer)))
     }
 
     /// A whole number that is at least 1, or 1 where the row does not speak of it.
@@ -141,7 +147,8 @@ impl<'a> Fields<'a> {
         if self.is_absent(pointer) {
             return Ok(std::num::NonZeroU64::MIN);
         }
-        std::num::NonZeroU64::new(self.count(pointer)?).ok_or_else(|| format!("{} is 0", named(pointer)))
+        std::num::NonZeroU64::new(self.count(pointer)?)
+            .ok_or_else(|| format!("{} is 0", named(pointer)))
     }
 
     /// A number.
@@ -151,7 +158,9 @@ impl<'a> Fields<'a> {
 
     /// Yes or no.
     pub fn flag(self, pointer: &str) -> Result<bool, String> {
-        self.value(pointer)?.as_bool().ok_or_else(|| format!("{} is neither true nor false", named(pointer)))
+        self.value(pointer)?
+            .as_bool()
+            .ok_or_else(|| format!("{} is neither true nor false", named(pointer)))
     }
 
     /// A whole number, or 0 where the row does not speak of it.

@@ -3,7 +3,10 @@
 
 use std::num::NonZeroU64;
 
-use headroom::config::{CacheFormat, Cluster, Engine, Job, MlpKind, ModelConfig, ParallelLayout, Run, ServingRun, WeightFormat};
+use headroom::config::{
+    CacheFormat, Cluster, Engine, Job, MlpKind, ModelConfig, ParallelLayout, Run, ServingRun,
+    WeightFormat,
+};
 use headroom::estimator::{Estimate, MemoryKind, blocks_in, concurrency, estimate};
 use headroom::units::{Bytes, to_f64};
 
@@ -19,7 +22,10 @@ pub fn cache_job(model: &ModelConfig, cache: CacheFormat) -> Result<Job, String>
 }
 
 fn job(model: &ModelConfig, run: ServingRun, t: u64, cluster: Cluster) -> Result<Job, String> {
-    let layout = ParallelLayout { tensor_model_parallel_size: NonZeroU64::new(t).ok_or("no GPUs")?, ..ParallelLayout::SINGLE };
+    let layout = ParallelLayout {
+        tensor_model_parallel_size: NonZeroU64::new(t).ok_or("no GPUs")?,
+        ..ParallelLayout::SINGLE
+    };
     Job::new(model.clone(), Run::Serving(run), layout, cluster).map_err(|error| error.to_string())
 }
 
@@ -46,11 +52,20 @@ fn cache(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         "f32" => CacheFormat::Fp32,
         _ => CacheFormat::Bf16,
     };
-    let measured = if row.is_absent("/bytes_per_token") { per_token(row)? } else { row.count("/bytes_per_token")? };
+    let measured = if row.is_absent("/bytes_per_token") {
+        per_token(row)?
+    } else {
+        row.count("/bytes_per_token")?
+    };
     per_gpu(&config, format, 1, measured)
 }
 
-fn per_gpu(config: &ModelConfig, format: CacheFormat, gpus: u64, measured: u64) -> Result<Vec<Comparison>, String> {
+fn per_gpu(
+    config: &ModelConfig,
+    format: CacheFormat,
+    gpus: u64,
+    measured: u64,
+) -> Result<Vec<Comparison>, String> {
     let cache = estimate(&cache_job(config, format)?).kv_cache_per_token.ok_or("no cache")?;
     let ours = cache.0 / NonZeroU64::new(gpus).ok_or("no GPUs")?;
     Ok(vec![Comparison { quantity: Quantity::KvBytesPerToken, ours, measured }])
@@ -75,10 +90,18 @@ fn vllm(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     let t = row.count("/tp")?;
     let mut found = Vec::new();
     if !row.is_absent("/kv_bytes_per_token_per_gpu") {
-        found.extend(per_gpu(&config, CacheFormat::Bf16, t, row.count("/kv_bytes_per_token_per_gpu")?)?);
+        found.extend(per_gpu(
+            &config,
+            CacheFormat::Bf16,
+            t,
+            row.count("/kv_bytes_per_token_per_gpu")?,
+        )?);
     } else if !row.is_absent("/kv_bytes_per_block_per_gpu") {
         let block = row.count("/block_size")?;
-        let measured = row.count("/kv_bytes_per_block_per_gpu")?.checked_div(block).ok_or("blocks of no tokens")?;
+        let measured = row
+            .count("/kv_bytes_per_block_per_gpu")?
+            .checked_div(block)
+            .ok_or("blocks of no tokens")?;
         found.extend(per_gpu(&config, CacheFormat::Bf16, t, measured)?);
     }
     if !row.is_absent("/gpu_blocks") {
@@ -95,9 +118,12 @@ fn vllm(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
 fn blocks(row: Fields<'_>, config: &ModelConfig, t: u64) -> Result<Vec<Comparison>, String> {
     let (blocks, size) = (row.count("/gpu_blocks")?, row.count("/block_size")?);
     let mut found = Vec::new();
-    let printed = ["/kv_gib", "/kv_gib_implied"].into_iter().find(|pointer| !row.is_absent(pointer));
+    let printed =
+        ["/kv_gib", "/kv_gib_implied"].into_iter().find(|pointer| !row.is_absent(pointer));
     if let Some(printed) = printed {
-        let token = estimate(&cache_job(config, CacheFormat::Bf16)?).kv_cache_per_token.ok_or("no cache")?;
+        let token = estimate(&cache_job(config, CacheFormat::Bf16)?)
+            .kv_cache_per_token
+            .ok_or("no cache")?;
         let block = Bytes(token.0 / t.max(1) * size);
         let of = |gib: f64| blocks_in(Bytes(rounded(gib * to_f64(Bytes::GIB))), block);
         let printed = row.number(printed)?;
@@ -114,8 +140,10 @@ fn blocks(row: Fields<'_>, config: &ModelConfig, t: u64) -> Result<Vec<Compariso
 
 /// Weights, and the memory found for the cache where what lies outside PyTorch is printed.
 fn start(row: Fields<'_>, config: &ModelConfig, t: u64) -> Result<Vec<Comparison>, String> {
-    let gib = |pointer: &str| row.number(pointer).map(|gib| Bytes(rounded(gib * to_f64(Bytes::GIB))));
-    let quantization = if quantized_by_name(row)? { WeightFormat::Int8Channel } else { WeightFormat::Bf16 };
+    let gib =
+        |pointer: &str| row.number(pointer).map(|gib| Bytes(rounded(gib * to_f64(Bytes::GIB))));
+    let quantization =
+        if quantized_by_name(row)? { WeightFormat::Int8Channel } else { WeightFormat::Bf16 };
     let context = row.count("/max_model_len").unwrap_or(1);
     let run = ServingRun {
         context_length: context,
@@ -136,7 +164,11 @@ fn start(row: Fields<'_>, config: &ModelConfig, t: u64) -> Result<Vec<Comparison
     let cache = ["/kv_gib", "/kv_gib_derived"].into_iter().find(|pointer| !row.is_absent(pointer));
     if let (true, Some(cache)) = (complete, cache) {
         let room = estimate.cache_room.ok_or("no cache")?;
-        found.push(Comparison { quantity: Quantity::CacheRoom, ours: room.bytes.0, measured: gib(cache)?.0 });
+        found.push(Comparison {
+            quantity: Quantity::CacheRoom,
+            ours: room.bytes.0,
+            measured: gib(cache)?.0,
+        });
     }
     Ok(found)
 }
@@ -146,7 +178,11 @@ fn quantized_by_name(row: Fields<'_>) -> Result<bool, String> {
 }
 
 fn weights(estimate: &Estimate, measured: u64) -> Comparison {
-    Comparison { quantity: Quantity::Weights, ours: estimate.ledger.of(MemoryKind::Parameter).0, measured }
+    Comparison {
+        quantity: Quantity::Weights,
+        ours: estimate.ledger.of(MemoryKind::Parameter).0,
+        measured,
+    }
 }
 
 fn in_format(model: &ModelConfig, format: WeightFormat) -> Result<Estimate, String> {
@@ -157,7 +193,10 @@ fn in_format(model: &ModelConfig, format: WeightFormat) -> Result<Estimate, Stri
 /// The size of a file's tensors.
 fn quantized(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     if row.text("/model")? == "Llama-3.1-70B" && row.text("/unit")? == "GB" {
-        return Err("the table's own 280.9 GB are not 4 bytes for each of 70.55 billion parameters".to_owned());
+        return Err(
+            "the table's own 280.9 GB are not 4 bytes for each of 70.55 billion parameters"
+                .to_owned(),
+        );
     }
     let estimate = in_format(&known(row)?, format(row)?)?;
     let value = row.number("/value")?;
@@ -176,7 +215,8 @@ fn quantized(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
 
 fn bits_per_weight(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     if row.text("/quant")? == "Q2_K" && row.text("/source")?.contains("llama-cpp-sys-2 0.1.7") {
-        return Err("this Q2_K was made under an earlier rule of llama.cpp than the one modelled".to_owned());
+        return Err("this Q2_K was made under an earlier rule of llama.cpp than the one modelled"
+            .to_owned());
     }
     of_bits(row, &in_format(&known(row)?, format(row)?)?)
 }
@@ -192,14 +232,23 @@ fn edge(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         return Err("edge_memory: ExecuTorch's formats are not modelled".to_owned());
     }
     let mebibytes = row.number("/model_file_mb")?;
-    Ok(vec![weights(&in_format(&known(row)?, WeightFormat::Bf16)?, rounded(mebibytes * 1_048_576.0))])
+    Ok(vec![weights(
+        &in_format(&known(row)?, WeightFormat::Bf16)?,
+        rounded(mebibytes * 1_048_576.0),
+    )])
 }
 
 fn checkpoint(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     if row.text("/model")? != "BLOOM-176B bf16 weights" {
-        return Err("checkpoint_size: training states in a file are not modelled, or the unit is not clear".to_owned());
+        return Err(
+            "checkpoint_size: training states in a file are not modelled, or the unit is not clear"
+                .to_owned(),
+        );
     }
-    Ok(vec![weights(&in_format(&known(row)?, WeightFormat::Bf16)?, rounded(row.number("/value")? * to_f64(Bytes::GIB)))])
+    Ok(vec![weights(
+        &in_format(&known(row)?, WeightFormat::Bf16)?,
+        rounded(row.number("/value")? * to_f64(Bytes::GIB)),
+    )])
 }
 
 /// The weight format by its printed name.
@@ -212,7 +261,8 @@ fn format(row: Fields<'_>) -> Result<WeightFormat, String> {
         "Q4_K - Medium" => return Ok(WeightFormat::Q4KM),
         _ => {}
     }
-    WeightFormat::from_word(&name.to_ascii_lowercase().replace('_', "-")).ok_or_else(|| format!("the format {name} is not known"))
+    WeightFormat::from_word(&name.to_ascii_lowercase().replace('_', "-"))
+        .ok_or_else(|| format!("the format {name} is not known"))
 }
 
 /// The architecture of a row's model, by the name that tables print.
@@ -259,6 +309,7 @@ fn known(row: Fields<'_>) -> Result<ModelConfig, String> {
         });
     }
     let id = NAMES.iter().find(|(printed, _)| *printed == name).map_or(name, |(_, id)| id);
-    let row = headroom::catalog::model(id).ok_or_else(|| format!("the shape of {name} is not in the catalog"))?;
+    let row = headroom::catalog::model(id)
+        .ok_or_else(|| format!("the shape of {name} is not in the catalog"))?;
     Ok(row.config.clone())
 }

@@ -101,22 +101,38 @@ impl Summary {
     }
 }
 
-fn comparisons<'a>(row: &'a Row, quantities: &'a [Quantity]) -> impl Iterator<Item = &'a Comparison> {
+fn comparisons<'a>(
+    row: &'a Row,
+    quantities: &'a [Quantity],
+) -> impl Iterator<Item = &'a Comparison> {
     row.outcome.iter().flatten().filter(move |comparison| quantities.contains(&comparison.quantity))
 }
 
 fn spread<'a>(rows: impl Iterator<Item = &'a Row>, quantity: Quantity) -> Option<Spread> {
-    let errors = rows.flat_map(|row| row.outcome.iter().flatten()).filter(|found| found.quantity == quantity);
+    let errors = rows
+        .flat_map(|row| row.outcome.iter().flatten())
+        .filter(|found| found.quantity == quantity);
     let signed: Vec<f64> = errors.map(Comparison::error).collect();
-    let (under, over) = (signed.iter().copied().fold(0.0, f64::min), signed.iter().copied().fold(0.0, f64::max));
+    let (under, over) =
+        (signed.iter().copied().fold(0.0, f64::min), signed.iter().copied().fold(0.0, f64::max));
     let mut errors: Vec<f64> = signed.into_iter().map(f64::abs).collect();
     errors.sort_by(f64::total_cmp);
     let at = |index: usize| errors.get(index).copied();
     let count = errors.len();
     let upper = at(count / 2)?;
-    let median = if count.is_multiple_of(2) { f64::midpoint(at(count / 2 - 1)?, upper) } else { upper };
-    let mean = errors.iter().sum::<f64>() / headroom::units::to_f64(u64::try_from(count).unwrap_or(u64::MAX));
-    Some(Spread { rows: count, mean, median, p90: at((9 * count).div_ceil(10) - 1)?, max: at(count - 1)?, under, over })
+    let median =
+        if count.is_multiple_of(2) { f64::midpoint(at(count / 2 - 1)?, upper) } else { upper };
+    let mean = errors.iter().sum::<f64>()
+        / headroom::units::to_f64(u64::try_from(count).unwrap_or(u64::MAX));
+    Some(Spread {
+        rows: count,
+        mean,
+        median,
+        p90: at((9 * count).div_ceil(10) - 1)?,
+        max: at(count - 1)?,
+        under,
+        over,
+    })
 }
 
 fn out_of_memory<'a>(rows: impl Iterator<Item = &'a Row>) -> OutOfMemory {
@@ -136,7 +152,8 @@ fn exact<'a>(rows: impl Iterator<Item = &'a Row>, quantities: &[Quantity]) -> Ex
         let mut found = comparisons(row, quantities).peekable();
         if found.peek().is_some() {
             sum.rows += 1;
-            sum.exact += usize::from(found.all(|comparison| comparison.ours == comparison.measured));
+            sum.exact +=
+                usize::from(found.all(|comparison| comparison.ours == comparison.measured));
         }
     }
     sum
@@ -146,7 +163,10 @@ fn exact<'a>(rows: impl Iterator<Item = &'a Row>, quantities: &[Quantity]) -> Ex
 pub fn worst(rows: &[Row], count: usize) -> Vec<(&Row, Comparison)> {
     let mut all: Vec<_> = rows
         .iter()
-        .filter_map(|row| worst_of(row, |quantity| quantity != Quantity::OutOfMemory).map(|comparison| (row, comparison)))
+        .filter_map(|row| {
+            worst_of(row, |quantity| quantity != Quantity::OutOfMemory)
+                .map(|comparison| (row, comparison))
+        })
         .collect();
     all.sort_by(|(_, a), (_, b)| b.error().abs().total_cmp(&a.error().abs()));
     all.retain(|(_, comparison)| comparison.ours != comparison.measured);
@@ -166,7 +186,8 @@ pub fn reasons<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<(String, usize)> 
     for reason in rows.filter_map(|row| row.outcome.as_ref().err()) {
         *counted.entry(reason).or_default() += 1;
     }
-    let mut reasons: Vec<_> = counted.into_iter().map(|(reason, count)| (reason.to_owned(), count)).collect();
+    let mut reasons: Vec<_> =
+        counted.into_iter().map(|(reason, count)| (reason.to_owned(), count)).collect();
     reasons.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     reasons
 }

@@ -48,7 +48,11 @@ const ENTRIES: [Entry; 30] = [
         against: "PyTorch 2.15's memory tracker",
         belongs: |row| is(row, "kind", "single") && is(row, "kernels", "fused"),
     },
-    Entry { what: "FSDP2, 2 to 256 ranks", against: "PyTorch 2.15's memory tracker", belongs: |row| is(row, "kind", "fsdp") },
+    Entry {
+        what: "FSDP2, 2 to 256 ranks",
+        against: "PyTorch 2.15's memory tracker",
+        belongs: |row| is(row, "kind", "fsdp"),
+    },
     Entry {
         what: "Tensor parallel, 2 to 8 ranks",
         against: "PyTorch 2.15's memory tracker",
@@ -57,28 +61,66 @@ const ENTRIES: [Entry; 30] = [
     Entry {
         what: "LoRA, DoRA, learned prompts and prefixes, frozen layers, one GPU",
         against: "PyTorch 2.15's memory tracker with peft 0.21",
-        belongs: |row| ["lora", "dora", "prompt", "prefix", "frozen"].iter().any(|kind| is(row, "kind", kind)),
+        belongs: |row| {
+            ["lora", "dora", "prompt", "prefix", "frozen"].iter().any(|kind| is(row, "kind", kind))
+        },
     },
     Entry {
         what: "QLoRA, one GPU",
         against: "the same, with weights emulated after bitsandbytes 0.50",
         belongs: |row| is(row, "kind", "qlora"),
     },
-    Entry { what: "PyTorch alone, one GPU", against: ALLOCATOR, belongs: |row| is(row, "kind", "pretend_cuda") },
+    Entry {
+        what: "PyTorch alone, one GPU",
+        against: ALLOCATOR,
+        belongs: |row| is(row, "kind", "pretend_cuda"),
+    },
     Entry {
         what: "PyTorch, Trainer and peft on a real GPU",
         against: "allocated, by PyTorch 2.11 on an H100 80GB HBM3",
         belongs: |row| is(row, "device", "real H100"),
     },
     Entry { what: "DDP, one rank of 8", against: ALLOCATOR, belongs: |row| is_under(row, "DDP") },
-    Entry { what: "FSDP1, one rank of 8", against: ALLOCATOR, belongs: |row| is_under(row, "FSDP1") },
-    Entry { what: "FSDP2, one rank of 8 to 256", against: ALLOCATOR, belongs: |row| is_under(row, "FSDP2") },
-    Entry { what: "DeepSpeed 0.19, one rank of 8 or 16", against: ALLOCATOR, belongs: |row| is_under(row, "DeepSpeed") },
-    Entry { what: "Megatron-Core 0.16, one rank of 4 to 16", against: ALLOCATOR, belongs: |row| is_under(row, "Megatron-Core") },
-    Entry { what: "Trainer, TRL and peft, 1 to 8 GPUs", against: ALLOCATOR, belongs: |row| is_under(row, "Trainer, TRL, peft") },
-    Entry { what: "torchtitan 0.3, one rank of 8 or 64", against: ALLOCATOR, belongs: |row| is_under(row, "torchtitan 0.3") },
-    Entry { what: "torchtitan 0.1, one rank of 8 or 128", against: ALLOCATOR, belongs: |row| is_under(row, "torchtitan 0.1") },
-    Entry { what: "torchtune 0.6, one GPU", against: ALLOCATOR, belongs: |row| is_under(row, "torchtune") },
+    Entry {
+        what: "FSDP1, one rank of 8",
+        against: ALLOCATOR,
+        belongs: |row| is_under(row, "FSDP1"),
+    },
+    Entry {
+        what: "FSDP2, one rank of 8 to 256",
+        against: ALLOCATOR,
+        belongs: |row| is_under(row, "FSDP2"),
+    },
+    Entry {
+        what: "DeepSpeed 0.19, one rank of 8 or 16",
+        against: ALLOCATOR,
+        belongs: |row| is_under(row, "DeepSpeed"),
+    },
+    Entry {
+        what: "Megatron-Core 0.16, one rank of 4 to 16",
+        against: ALLOCATOR,
+        belongs: |row| is_under(row, "Megatron-Core"),
+    },
+    Entry {
+        what: "Trainer, TRL and peft, 1 to 8 GPUs",
+        against: ALLOCATOR,
+        belongs: |row| is_under(row, "Trainer, TRL, peft"),
+    },
+    Entry {
+        what: "torchtitan 0.3, one rank of 8 or 64",
+        against: ALLOCATOR,
+        belongs: |row| is_under(row, "torchtitan 0.3"),
+    },
+    Entry {
+        what: "torchtitan 0.1, one rank of 8 or 128",
+        against: ALLOCATOR,
+        belongs: |row| is_under(row, "torchtitan 0.1"),
+    },
+    Entry {
+        what: "torchtune 0.6, one GPU",
+        against: ALLOCATOR,
+        belongs: |row| is_under(row, "torchtune"),
+    },
     Entry {
         what: "What people published, where the row states all that decides it",
         against: "reports on ms-swift, axolotl, torchtitan and DeepSpeed",
@@ -104,11 +146,19 @@ const ENTRIES: [Entry; 30] = [
         against: "published counts and transformers 5.23",
         belongs: |row| has(row, "parameters") && !has(row, "forward FLOPs") && !is_memory(row),
     },
-    Entry { what: "FLOPs", against: "PyTorch's FLOP counter, forward and backward", belongs: |row| has(row, "forward FLOPs") },
+    Entry {
+        what: "FLOPs",
+        against: "PyTorch's FLOP counter, forward and backward",
+        belongs: |row| has(row, "forward FLOPs"),
+    },
     Entry {
         what: "Key/value cache per token",
         against: "published figures and logs of serving engines",
-        belongs: |row| has(row, "KV bytes per token") && !has(row, "parameters") && !is(row, "kind", "vllm_startup"),
+        belongs: |row| {
+            has(row, "KV bytes per token")
+                && !has(row, "parameters")
+                && !is(row, "kind", "vllm_startup")
+        },
     },
     Entry {
         what: "Quantised weights",
@@ -180,18 +230,29 @@ impl Line {
         let exact: Vec<String> = exact
             .iter()
             .filter(|(_, exact)| exact.rows > 0)
-            .map(|(name, exact)| format!("{name} {} of {}", grouped(to_f64_of(exact.exact), 0), exact.rows))
+            .map(|(name, exact)| {
+                format!("{name} {} of {}", grouped(to_f64_of(exact.exact), 0), exact.rows)
+            })
             .collect();
-        let time = all
-            .step_time
-            .map(|found| format!("step time of {}: mean {}, largest {}", found.rows, tenths(found.mean), tenths(found.max)));
-        let stored = [("reserved", all.reserved), ("weights", all.weights), ("room for the cache", all.cache_room)]
-            .into_iter()
-            .filter_map(|(name, found)| {
-                let found = found?;
-                let (median, largest) = (percent(found.median, false), percent(found.max, false));
-                Some(format!("{name} of {}: median {median}, largest {largest}", found.rows))
-            });
+        let time = all.step_time.map(|found| {
+            format!(
+                "step time of {}: mean {}, largest {}",
+                found.rows,
+                tenths(found.mean),
+                tenths(found.max)
+            )
+        });
+        let stored = [
+            ("reserved", all.reserved),
+            ("weights", all.weights),
+            ("room for the cache", all.cache_room),
+        ]
+        .into_iter()
+        .filter_map(|(name, found)| {
+            let found = found?;
+            let (median, largest) = (percent(found.median, false), percent(found.max, false));
+            Some(format!("{name} of {}: median {median}, largest {largest}", found.rows))
+        });
         let parts: Vec<String> = exact.into_iter().chain(stored).chain(time).collect();
         if parts.is_empty() { "–".to_owned() } else { parts.join(", ") }
     }
@@ -200,20 +261,32 @@ impl Line {
     fn texts(&self) -> [String; 5] {
         let all = &self.summary;
         let spread = |spread: Option<Spread>| {
-            let text = |spread: Spread| format!("{}, {}", percent(spread.median, false), percent(spread.max, false));
+            let text = |spread: Spread| {
+                format!("{}, {}", percent(spread.median, false), percent(spread.max, false))
+            };
             spread.map_or_else(|| "–".to_owned(), text)
         };
         let rows = match all.unsupported {
             0 => all.rows.to_string(),
             unsupported => format!("{} ({unsupported} not expressed)", all.rows),
         };
-        [format!("{} ({})", self.what, self.against), rows, spread(all.activations), spread(self.peak()), self.exact()]
+        [
+            format!("{} ({})", self.what, self.against),
+            rows,
+            spread(all.activations),
+            spread(self.peak()),
+            self.exact(),
+        ]
     }
 
     /// The line as the page has it.
     fn json(&self) -> Value {
         let spread = |spread: Option<Spread>| {
-            spread.map(|found| [found.median, found.p90, found.max].map(|error| percent(error, false))).unwrap_or_default()
+            spread
+                .map(|found| {
+                    [found.median, found.p90, found.max].map(|error| percent(error, false))
+                })
+                .unwrap_or_default()
         };
         json!({
             "what": self.what, "against": self.against, "rows": self.summary.rows, "unsupported": self.summary.unsupported,
@@ -225,7 +298,9 @@ impl Line {
 /// The lines that have rows, in their order.
 fn lines(files: &[File]) -> impl Iterator<Item = Line> {
     ENTRIES.iter().filter_map(|entry| {
-        let summary = Summary::of(files.iter().flat_map(|file| &file.rows).filter(|row| (entry.belongs)(row)));
+        let summary = Summary::of(
+            files.iter().flat_map(|file| &file.rows).filter(|row| (entry.belongs)(row)),
+        );
         (summary.rows > 0).then_some(Line { what: entry.what, against: entry.against, summary })
     })
 }
@@ -238,7 +313,8 @@ fn to_f64_of(count: usize) -> f64 {
 pub fn markdown(files: &[File]) -> String {
     let head = "| what (against what) | rows | saved activations: median, largest error | peak (Selene: model states): median, largest error | met to the unit, time |\n\
                 |---|---|---|---|---|\n";
-    lines(files).fold(head.to_owned(), |table, line| table + "| " + &line.texts().join(" | ") + " |\n")
+    lines(files)
+        .fold(head.to_owned(), |table, line| table + "| " + &line.texts().join(" | ") + " |\n")
 }
 
 /// Rows of each kind that are furthest off, over all files.
@@ -253,25 +329,35 @@ const KINDS: [(&str, Belongs); 3] = [
     ("Memory and counts", |quantity| {
         !matches!(
             quantity,
-            Quantity::StepTime | Quantity::ServingSpeed | Quantity::Allocated | Quantity::Reserved | Quantity::OutOfMemory
+            Quantity::StepTime
+                | Quantity::ServingSpeed
+                | Quantity::Allocated
+                | Quantity::Reserved
+                | Quantity::OutOfMemory
         )
     }),
-    ("Memory under frameworks", |quantity| matches!(quantity, Quantity::Allocated | Quantity::Reserved)),
+    ("Memory under frameworks", |quantity| {
+        matches!(quantity, Quantity::Allocated | Quantity::Reserved)
+    }),
 ];
 
 /// The lines and the worst rows as JSON, for the page.
 pub fn page(files: &[File]) -> Value {
     let lines: Vec<Value> = lines(files).map(|line| line.json()).collect();
-    let worst: Vec<Value> =
-        KINDS.iter().map(|(kind, belongs)| json!({ "kind": kind, "rows": furthest(files, *belongs) })).collect();
+    let worst: Vec<Value> = KINDS
+        .iter()
+        .map(|(kind, belongs)| json!({ "kind": kind, "rows": furthest(files, *belongs) }))
+        .collect();
     json!({ "lines": lines, "worst": worst })
 }
 
 /// The rows whose figures of that kind are furthest off, each with the worst of these.
 fn furthest(files: &[File], belongs: Belongs) -> Vec<Value> {
     let named = files.iter().flat_map(|file| file.rows.iter().zip(&file.names));
-    let mut all: Vec<_> =
-        named.filter_map(|(row, name)| Some((name, worst_of(row, belongs)?))).filter(|(_, found)| found.error() != 0.0).collect();
+    let mut all: Vec<_> = named
+        .filter_map(|(row, name)| Some((name, worst_of(row, belongs)?)))
+        .filter(|(_, found)| found.error() != 0.0)
+        .collect();
     all.sort_by(|(_, a), (_, b)| b.error().abs().total_cmp(&a.error().abs()));
     all.truncate(WORST);
     all.into_iter().map(|(name, found)| off(name, found)).collect()
@@ -304,10 +390,14 @@ fn amount(quantity: Quantity, number: u64) -> String {
         | Quantity::KvBytesPerToken
         | Quantity::Weights
         | Quantity::CacheRoom => format!("{:.3} GiB", to_f64(number) / to_f64(Bytes::GIB)),
-        Quantity::OutOfMemory => if number > 0 { "ran out of memory" } else { "had room" }.to_owned(),
-        Quantity::Concurrency => format!("{:.2}", to_f64(number) / 100.0),
-        Quantity::Parameters | Quantity::Trainable | Quantity::ForwardFlops | Quantity::BackwardFlops | Quantity::Blocks => {
-            grouped(to_f64(number), 0)
+        Quantity::OutOfMemory => {
+            if number > 0 { "ran out of memory" } else { "had room" }.to_owned()
         }
+        Quantity::Concurrency => format!("{:.2}", to_f64(number) / 100.0),
+        Quantity::Parameters
+        | Quantity::Trainable
+        | Quantity::ForwardFlops
+        | Quantity::BackwardFlops
+        | Quantity::Blocks => grouped(to_f64(number), 0),
     }
 }

@@ -1,7 +1,9 @@
 //! Memory that PyTorch's trackers count besides that of a step. No GPU holds it, so the engine does
 //! not know it, but measured rows contain it.
 
-use headroom::config::{AttentionKernel, EmbeddedParts, Job, OptimizerImplementation, Recompute, TrainingPrecision};
+use headroom::config::{
+    AttentionKernel, EmbeddedParts, Job, OptimizerImplementation, Recompute, TrainingPrecision,
+};
 use headroom::estimator::{Phase, estimate};
 use headroom::ops::{self, Op, Role, Shape, Tensor};
 
@@ -31,7 +33,11 @@ pub fn held_by_hooks(job: &Job) -> Option<u64> {
     // DeBERTa's blocks hold most when their attention runs again, before any gradient has come.
     let again = kind == "deberta-v2" && run.recompute == Recompute::Full;
     // A decoder with an encoder's ends has blocks of its own, which no such module is part of.
-    if model.encoder.is_none() || model.compressed.is_some() || again || ADD_RESIDUALS_THEMSELVES.contains(&kind) {
+    if model.encoder.is_none()
+        || model.compressed.is_some()
+        || again
+        || ADD_RESIDUALS_THEMSELVES.contains(&kind)
+    {
         return None;
     }
     let bits = if run.precision == TrainingPrecision::Fp32 { 32 } else { 16 };
@@ -40,10 +46,19 @@ pub fn held_by_hooks(job: &Job) -> Option<u64> {
     let width = if written { model.intermediate_size } else { model.hidden_size };
     let held = job.micro_batch_size() * run.seq_length * width * bits / 8;
     let timeline = estimate(job).timeline?;
-    let blocks = timeline.stretches.iter().filter(|stretch| stretch.phase == Phase::Backward && stretch.layer.is_some());
+    let blocks = timeline
+        .stretches
+        .iter()
+        .filter(|stretch| stretch.phase == Phase::Backward && stretch.layer.is_some());
     let of_last = of_last_block(job).filter(|_| !written);
-    let of_block = |layer: Option<u64>| of_last.filter(|_| layer == model.num_hidden_layers.checked_sub(1)).unwrap_or(held);
-    blocks.map(|stretch| stretch.peak.into_iter().map(|bytes| bytes.0).sum::<u64>() + of_block(stretch.layer)).max()
+    let of_block = |layer: Option<u64>| {
+        of_last.filter(|_| layer == model.num_hidden_layers.checked_sub(1)).unwrap_or(held)
+    };
+    blocks
+        .map(|stretch| {
+            stretch.peak.into_iter().map(|bytes| bytes.0).sum::<u64>() + of_block(stretch.layer)
+        })
+        .max()
 }
 
 /// The surplus of the last block, which nothing behind it has left a gradient to: while the first matrix of its second half gets
@@ -57,7 +72,11 @@ fn of_last_block(job: &Job) -> Option<u64> {
     }
     let tokens = job.micro_batch_size() * run.seq_length;
     let (h, inner) = (model.hidden_size, model.intermediate_size);
-    Some((tokens * h + h * inner + inner).saturating_sub(tokens * inner) * run.recipe().parameter.bits() / 8)
+    Some(
+        (tokens * h + h * inner + inner).saturating_sub(tokens * inner)
+            * run.recipe().parameter.bits()
+            / 8,
+    )
 }
 
 /// The peak where the tracker's hooks hold gradients of a decoder's blocks; `None` of models without an encoder beside the decoder.
@@ -68,13 +87,18 @@ pub fn held_beside_source(job: &Job) -> Option<u64> {
     let run = job.training()?;
     let model = job.model();
     let source = model.beside()?;
-    let narrow = matches!(run.precision, TrainingPrecision::Bf16Pure | TrainingPrecision::FsdpMixed);
+    let narrow =
+        matches!(run.precision, TrainingPrecision::Bf16Pure | TrainingPrecision::FsdpMixed);
     let bits = if narrow { 16 } else { 32 };
     let each = job.micro_batch_size() * run.seq_length * model.hidden_size * bits / 8;
     // Blocks that share biases of distances take these, too.
     let biased = model.family.modules().encoder.embedding == EmbeddedParts::WithBiases;
     let format = if run.precision == TrainingPrecision::Fp32 { 32 } else { bits };
-    let biases = if biased { model.num_attention_heads * run.seq_length * run.seq_length * format / 8 } else { 0 };
+    let biases = if biased {
+        model.num_attention_heads * run.seq_length * run.seq_length * format / 8
+    } else {
+        0
+    };
     let timeline = estimate(job).timeline?;
     let (mut blocks, mut most) = (0, 0);
     for stretch in timeline.stretches.iter().filter(|stretch| stretch.phase == Phase::Backward) {
@@ -98,8 +122,17 @@ pub fn held_beside_source(job: &Job) -> Option<u64> {
 }
 
 /// Encoders whose blocks have no modules that take a half's output and the residual.
-const ADD_RESIDUALS_THEMSELVES: [&str; 9] =
-    ["distilbert", "eurobert", "nomic_bert", "gte", "jina_embeddings_v3", "modernbert", "modernbert-decoder", "mpnet", "albert"];
+const ADD_RESIDUALS_THEMSELVES: [&str; 9] = [
+    "distilbert",
+    "eurobert",
+    "nomic_bert",
+    "gte",
+    "jina_embeddings_v3",
+    "modernbert",
+    "modernbert-decoder",
+    "mpnet",
+    "albert",
+];
 
 /// The optimizer whose first step on split parameters was looked through.
 const LOOKED_THROUGH: &str = "adamw";
@@ -114,7 +147,9 @@ const LOOKED_THROUGH: &str = "adamw";
 /// there is the denominator of this rank's share, which is real.
 pub fn stand_ins(job: &Job) -> Option<u64> {
     let run = job.training()?;
-    if run.optimizer.key() != LOOKED_THROUGH || run.optimizer_implementation != OptimizerImplementation::ForLoop {
+    if run.optimizer.key() != LOOKED_THROUGH
+        || run.optimizer_implementation != OptimizerImplementation::ForLoop
+    {
         return None;
     }
     let (whole, share) = largest_split(job)?;
@@ -130,14 +165,17 @@ fn largest_split(job: &Job) -> Option<(u64, u64)> {
     let list = ops::lower(&ops::lowering(job));
     let (t, d) = (job.layout().t(), job.layout().d());
     let largest = |ops: &mut dyn Iterator<Item = &Op>, share: &dyn Fn(&Tensor) -> u64| {
-        let parameters = ops.flat_map(|op| &op.tensors).filter(|tensor| tensor.role == Role::Parameter);
+        let parameters =
+            ops.flat_map(|op| &op.tensors).filter(|tensor| tensor.role == Role::Parameter);
         let split = parameters.filter(|tensor| share(tensor) < tensor.shape.elements().0);
         split.map(|tensor| (tensor.shape.elements().0, share(tensor))).max()
     };
     if job.layout().sharding.shards_parameters() {
         largest(&mut list.all(), &|tensor| first_rows(&tensor.shape, d))
     } else {
-        largest(&mut list.kinds.iter().flat_map(|kind| &kind.ops), &|tensor| tensor.elements_per_rank(t, false).0)
+        largest(&mut list.kinds.iter().flat_map(|kind| &kind.ops), &|tensor| {
+            tensor.elements_per_rank(t, false).0
+        })
     }
 }
 

@@ -3,8 +3,9 @@
 use std::sync::LazyLock;
 
 use headroom::config::{
-    Accelerator, AttentionKernel, Cluster, Dispatch, Images, Job, ModelConfig, Optimizer, OptimizerImplementation, Overheads,
-    ParallelLayout, PeakRates, Recompute, Run, TrainingPrecision, TrainingRun, Tuning,
+    Accelerator, AttentionKernel, Cluster, Dispatch, Images, Job, ModelConfig, Optimizer,
+    OptimizerImplementation, Overheads, ParallelLayout, PeakRates, Recompute, Run,
+    TrainingPrecision, TrainingRun, Tuning,
 };
 use headroom::estimator::{estimate, measured};
 use headroom::import::config_json;
@@ -43,7 +44,11 @@ pub fn memory(index: usize, row: Fields<'_>) -> Row {
         groups.extend(row.text(pointer).map(|value| (name, value.to_owned())));
     }
     // Kinds that share modules are as sure as the one whose modules they are.
-    let modules = row.value("/config").ok().and_then(|config| imported(config).ok()).map(|model| model.family_of_shape());
+    let modules = row
+        .value("/config")
+        .ok()
+        .and_then(|config| imported(config).ok())
+        .map(|model| model.family_of_shape());
     groups.extend(modules.map(|family| ("modules", family.model_type().to_owned())));
     Row { id: super::id(index, row), groups, outcome: memory_outcome(row), without: Vec::new() }
 }
@@ -51,22 +56,32 @@ pub fn memory(index: usize, row: Fields<'_>) -> Row {
 fn memory_outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     let job = memory_job(row)?;
     tuning::is_modelled(&job)?;
-    let (after_forward, peak) = measured(&job).ok_or("the step is not played operator by operator")?;
+    let (after_forward, peak) =
+        measured(&job).ok_or("the step is not played operator by operator")?;
     let [parameters, _, _, activations, ..] = after_forward;
     let total = if job.layout().t() > 1 {
         // The tracker counts what one rank holds of split matrices.
-        parameters.0.saturating_mul(8) / job.training().map_or(8, |run| run.recipe().parameter.bits())
+        parameters.0.saturating_mul(8)
+            / job.training().map_or(8, |run| run.recipe().parameter.bits())
     } else {
         ops::lower(&ops::lowering(&job)).parameters()
     };
-    let compare = |quantity, ours, pointer: &str| Ok::<_, String>(Comparison { quantity, ours, measured: row.count(pointer)? });
+    let compare = |quantity, ours, pointer: &str| {
+        Ok::<_, String>(Comparison { quantity, ours, measured: row.count(pointer)? })
+    };
     let held = tracker::kept_alive(&job);
     let peak = peak.into_iter().sum::<Bytes>().0 + 2 * held;
-    let peak = peak.max(tracker::held_by_hooks(&job).unwrap_or(0)).max(tracker::held_beside_source(&job).unwrap_or(0));
+    let peak = peak
+        .max(tracker::held_by_hooks(&job).unwrap_or(0))
+        .max(tracker::held_beside_source(&job).unwrap_or(0));
     let mut all = vec![
         compare(Quantity::Parameters, total, "/measured/parameters")?,
         compare(Quantity::Activations, activations.0 + held, "/measured/after_forward_bytes/act")?,
-        compare(Quantity::Peak, peak.max(tracker::stand_ins(&job).unwrap_or(0)), "/measured/peak_bytes/total")?,
+        compare(
+            Quantity::Peak,
+            peak.max(tracker::stand_ins(&job).unwrap_or(0)),
+            "/measured/peak_bytes/total",
+        )?,
     ];
     if !row.is_absent("/measured/trainable_parameters") {
         all.push(tuning::learns(&job, row)?);
@@ -81,7 +96,11 @@ fn memory_job(row: Fields<'_>) -> Result<Job, String> {
     let steps = row.count("/run/gradient_accumulation_steps")?;
     let run = TrainingRun {
         seq_length: row.count("/run/seq_length")?,
-        source_length: if row.is_absent("/run/source_length") { None } else { Some(row.count("/run/source_length")?) },
+        source_length: if row.is_absent("/run/source_length") {
+            None
+        } else {
+            Some(row.count("/run/source_length")?)
+        },
         global_batch_size: micro_batch_size * steps * layout.d(),
         micro_batch_size: Some(micro_batch_size),
         precision: precision(row.text("/run/precision")?)?,
@@ -98,7 +117,8 @@ fn memory_job(row: Fields<'_>) -> Result<Job, String> {
             limits: [0; 2],
         },
         tuning: Tuning {
-            frozen_tower: !row.is_absent("/run/freeze_vision_tower") && row.flag("/run/freeze_vision_tower")?,
+            frozen_tower: !row.is_absent("/run/freeze_vision_tower")
+                && row.flag("/run/freeze_vision_tower")?,
             ..tuning::tuning(row)?.unwrap_or(Tuning::FULL)
         },
         ..TrainingRun::plain()
@@ -151,7 +171,8 @@ pub fn recompute(word: &str) -> Result<Recompute, String> {
 }
 
 /// Keys that a row's `parallel` may have.
-const PARALLEL: [&str; 4] = ["fully_sharded", "reshard_after_forward", "reduce_dtype", "tensor_parallel"];
+const PARALLEL: [&str; 4] =
+    ["fully_sharded", "reshard_after_forward", "reduce_dtype", "tensor_parallel"];
 
 fn layout(row: Fields<'_>) -> Result<ParallelLayout, String> {
     let parallel = row.value("/parallel")?.as_object().ok_or("parallel is no group of keys")?;
@@ -175,23 +196,34 @@ fn layout(row: Fields<'_>) -> Result<ParallelLayout, String> {
 
 /// The architecture of a row's `config`.
 pub fn imported(config: &Value) -> Result<ModelConfig, String> {
-    config_json(&config.to_string()).map(|imported| imported.config).map_err(|error| error.to_string())
+    config_json(&config.to_string())
+        .map(|imported| imported.config)
+        .map_err(|error| error.to_string())
 }
 
 /// A row with a model's parameter count.
 pub fn parameters(index: usize, row: Fields<'_>) -> Row {
-    let groups = row.text("/config/model_type").map(|family| ("family", family.to_owned())).into_iter().collect();
+    let groups = row
+        .text("/config/model_type")
+        .map(|family| ("family", family.to_owned()))
+        .into_iter()
+        .collect();
     let outcome = || {
         let model = imported(row.value("/config")?)?;
         let ours = ops::lower(&ops::Lowering::parameters_only(&model)).parameters();
-        Ok(vec![Comparison { quantity: Quantity::Parameters, ours, measured: row.count("/parameters")? }])
+        Ok(vec![Comparison {
+            quantity: Quantity::Parameters,
+            ours,
+            measured: row.count("/parameters")?,
+        }])
     };
     Row { id: super::id(index, row), groups, outcome: outcome(), without: Vec::new() }
 }
 
 /// A row of PyTorch's FLOP counter.
 pub fn flops(index: usize, row: Fields<'_>) -> Row {
-    let groups = row.text("/model").map(|family| ("family", family.to_owned())).into_iter().collect();
+    let groups =
+        row.text("/model").map(|family| ("family", family.to_owned())).into_iter().collect();
     Row { id: super::id(index, row), groups, outcome: flops_outcome(row), without: Vec::new() }
 }
 
@@ -209,10 +241,13 @@ fn flops_outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         ..TrainingRun::plain()
     };
     let model = imported(&config)?;
-    let job = Job::new(model, Run::Training(run), ParallelLayout::SINGLE, NO_OVERHEAD).map_err(|error| error.to_string())?;
+    let job = Job::new(model, Run::Training(run), ParallelLayout::SINGLE, NO_OVERHEAD)
+        .map_err(|error| error.to_string())?;
     let estimate = estimate(&job);
     let compute = estimate.compute.ok_or("no compute")?;
-    let compare = |quantity, ours, pointer: &str| Ok::<_, String>(Comparison { quantity, ours, measured: row.count(pointer)? });
+    let compare = |quantity, ours, pointer: &str| {
+        Ok::<_, String>(Comparison { quantity, ours, measured: row.count(pointer)? })
+    };
     Ok(vec![
         compare(Quantity::Parameters, estimate.parameters.total, "/params")?,
         compare(Quantity::ForwardFlops, rounded(compute.forward.0), "/forward_flops")?,
@@ -226,8 +261,10 @@ static SHAPES: LazyLock<Map<String, Value>> =
 
 /// The named model's `config.json`, cut to that many layers.
 fn shape(name: &str, layers: u64) -> Result<Value, String> {
-    let mut config =
-        SHAPES.get(name).cloned().ok_or_else(|| format!("the row has no config, and {name} is not a known shape"))?;
+    let mut config = SHAPES
+        .get(name)
+        .cloned()
+        .ok_or_else(|| format!("the row has no config, and {name} is not a known shape"))?;
     if let Some(keys) = config.as_object_mut() {
         for key in ["num_hidden_layers", "n_layer"] {
             if keys.contains_key(key) {

@@ -14,11 +14,13 @@ pub fn tuning(row: Fields<'_>) -> Result<Option<Tuning>, String> {
         kind @ ("prompt" | "prefix") => {
             let method = if kind == "prefix" { Method::Prefix } else { Method::Prompt };
             let num_virtual_tokens = row.count("/run/num_virtual_tokens")?;
-            let adapter_dtype = (row.text("/run/adapter_precision")? == "fp32").then_some(DType::Fp32);
+            let adapter_dtype =
+                (row.text("/run/adapter_precision")? == "fp32").then_some(DType::Fp32);
             return Ok(Some(Tuning { method, num_virtual_tokens, adapter_dtype, ..Tuning::FULL }));
         }
         "frozen" => {
-            let (frozen_layers, frozen_embeddings) = (row.count("/run/frozen_layers")?, row.flag("/run/frozen_embeddings")?);
+            let (frozen_layers, frozen_embeddings) =
+                (row.count("/run/frozen_layers")?, row.flag("/run/frozen_embeddings")?);
             return Ok(Some(Tuning { frozen_layers, frozen_embeddings, ..Tuning::FULL }));
         }
         _ => return Ok(None),
@@ -27,7 +29,8 @@ pub fn tuning(row: Fields<'_>) -> Result<Option<Tuning>, String> {
     let mut target_modules = Targets::NONE;
     for name in names {
         let name = name.as_str().ok_or("a target is no text")?;
-        target_modules = target_modules.and(Targets::named(name).ok_or_else(|| format!("the target {name} is not modelled"))?);
+        target_modules = target_modules
+            .and(Targets::named(name).ok_or_else(|| format!("the target {name} is not modelled"))?);
     }
     Ok(Some(Tuning {
         method,
@@ -82,5 +85,9 @@ pub fn is_modelled(job: &Job) -> Result<(), String> {
 /// Parameters that learn, ours and the row's.
 pub fn learns(job: &Job, row: Fields<'_>) -> Result<Comparison, String> {
     let ours = estimate(job).parameters.trainable;
-    Ok(Comparison { quantity: Quantity::Trainable, ours, measured: row.count("/measured/trainable_parameters")? })
+    Ok(Comparison {
+        quantity: Quantity::Trainable,
+        ours,
+        measured: row.count("/measured/trainable_parameters")?,
+    })
 }

@@ -19,11 +19,15 @@ const FILES: &str = include_str!("../files.txt");
 
 /// Further rows, one file per family.
 fn measured() -> Vec<String> {
-    let entries =
-        fs::read_dir(root().join("tests/data/measured")).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let entries = fs::read_dir(root().join("tests/data/measured"))
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path());
     let paths = entries.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
-    let name = |path: PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned()).expect("a name");
-    let mut files: Vec<String> = paths.map(|path| format!("tests/data/measured/{}", name(path))).collect();
+    let name = |path: PathBuf| {
+        path.file_name().map(|name| name.to_string_lossy().into_owned()).expect("a name")
+    };
+    let mut files: Vec<String> =
+        paths.map(|path| format!("tests/data/measured/{}", name(path))).collect();
     files.sort();
     files
 }
@@ -50,8 +54,13 @@ fn rows(file: &str) -> Vec<&'static Value> {
     static REPORT: OnceLock<Value> = OnceLock::new();
     let report = REPORT.get_or_init(|| serde_json::from_str(&accuracy("--rows")).expect("JSON"));
     let files = report["files"].as_array().expect("a list of files");
-    let found = files.iter().find(|found| found["file"].as_str().is_some_and(|path| path.ends_with(file)));
-    found.unwrap_or_else(|| panic!("{file} was not read"))["each"].as_array().expect("rows").iter().collect()
+    let found =
+        files.iter().find(|found| found["file"].as_str().is_some_and(|path| path.ends_with(file)));
+    found.unwrap_or_else(|| panic!("{file} was not read"))["each"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .collect()
 }
 
 fn is(row: &Value, group: &str, value: &str) -> bool {
@@ -86,7 +95,9 @@ fn within(rows: &[&Value], figure: &str, limits: Limits) -> Result<(), String> {
         return Ok(());
     }
     let [median, p90, max] = [median, p90, max].map(|error| 100.0 * error);
-    Err(format!("{figure} of {count} rows: median {median:.3} %, p90 {p90:.3} %, largest {max:.3} %"))
+    Err(format!(
+        "{figure} of {count} rows: median {median:.3} %, p90 {p90:.3} %, largest {max:.3} %"
+    ))
 }
 
 /// Every row has the figure, and it is the same integer.
@@ -94,7 +105,8 @@ fn exact(rows: &[&Value], figure: &str) -> Result<(), String> {
     let off: Vec<_> = rows
         .iter()
         .filter(|row| {
-            row["figures"][figure]["ours"].is_null() || row["figures"][figure]["ours"] != row["figures"][figure]["measured"]
+            row["figures"][figure]["ours"].is_null()
+                || row["figures"][figure]["ours"] != row["figures"][figure]["measured"]
         })
         .map(|row| row["id"].to_string())
         .collect();
@@ -112,7 +124,10 @@ fn further() -> Vec<&'static Value> {
 }
 
 fn memory(kind: &str) -> Vec<&'static Value> {
-    rows("training_memory.jsonl").into_iter().filter(|row| kind.split(' ').any(|kind| is(row, "kind", kind))).collect()
+    rows("training_memory.jsonl")
+        .into_iter()
+        .filter(|row| kind.split(' ').any(|kind| is(row, "kind", kind)))
+        .collect()
 }
 
 /// Published models whose count was checked against a source.
@@ -129,46 +144,67 @@ type Bar = (&'static str, fn() -> Result<(), String>);
 
 const BARS: [Bar; 37] = [
     ("parameters of transformers' models", || exact(&rows("truth/parameters.jsonl"), "parameters")),
-    ("parameters of partial files of every family", || exact(&rows("parameters_families.jsonl"), "parameters")),
+    ("parameters of partial files of every family", || {
+        exact(&rows("parameters_families.jsonl"), "parameters")
+    }),
     ("parameters of published models", || exact(&verified(), "parameters")),
     ("parameters of every measured row", || exact(&memory("single fsdp tp"), "parameters")),
     ("forward FLOPs", || exact(&rows("flops.jsonl"), "forward FLOPs")),
     ("backward FLOPs", || exact(&rows("flops.jsonl"), "backward FLOPs")),
     ("no measured row is out of reach", || {
-        let missing = memory("single fsdp tp").iter().filter(|row| row["figures"].is_null()).count();
+        let missing =
+            memory("single fsdp tp").iter().filter(|row| row["figures"].is_null()).count();
         if missing == 0 { Ok(()) } else { Err(format!("{missing} rows are not expressed")) }
     }),
-    ("activations on one device", || within(&memory("single"), "activations", Limits { median: 0.001, p90: 0.01, max: 0.01 })),
-    ("peak on one device", || within(&memory("single"), "peak", Limits { median: 0.002, p90: 0.01, max: 0.02 })),
+    ("activations on one device", || {
+        within(&memory("single"), "activations", Limits { median: 0.001, p90: 0.01, max: 0.01 })
+    }),
+    ("peak on one device", || {
+        within(&memory("single"), "peak", Limits { median: 0.002, p90: 0.01, max: 0.02 })
+    }),
     ("further families", || {
         exact(&further(), "parameters")
-            .and_then(|()| within(&further(), "activations", Limits { median: 0.001, p90: 0.01, max: 0.01 }))
-            .and_then(|()| within(&further(), "peak", Limits { median: 0.002, p90: 0.01, max: 0.02 }))
+            .and_then(|()| {
+                within(&further(), "activations", Limits { median: 0.001, p90: 0.01, max: 0.01 })
+            })
+            .and_then(|()| {
+                within(&further(), "peak", Limits { median: 0.002, p90: 0.01, max: 0.02 })
+            })
     }),
     ("adapters of peft", || tuned(&["truth/lora.jsonl"], 0.001, 0.01)),
     ("adapters and frozen layers of every family", || tuned(&["tuning/adapters.jsonl"], 0.0, 0.0)),
     ("adapters beside weights of four bits", || tuned(&["tuning/qlora.jsonl"], 0.0, 0.02)),
     ("FSDP and tensor parallel", || {
         let limits = Limits { median: 0.005, p90: 0.03, max: 0.03 };
-        within(&memory("fsdp tp"), "activations", limits).and_then(|()| within(&memory("fsdp tp"), "peak", limits))
+        within(&memory("fsdp tp"), "activations", limits)
+            .and_then(|()| within(&memory("fsdp tp"), "peak", limits))
     }),
     ("PyTorch alone under its CUDA allocator", || {
         let finished = having(&rows("cuda.jsonl"), "allocated");
-        if finished.len() < 43 { Err(format!("{} rows are expressed", finished.len())) } else { exact(&finished, "allocated") }
+        if finished.len() < 43 {
+            Err(format!("{} rows are expressed", finished.len()))
+        } else {
+            exact(&finished, "allocated")
+        }
     }),
     ("PyTorch, Trainer and peft on a real H100", || {
         let found = having(&rows("h100.jsonl"), "allocated");
         if found.len() < 58 {
             return Err(format!("{} rows are expressed", found.len()));
         }
-        within(&found, "allocated", Limits { median: 0.001, p90: 0.01, max: 0.01 })
-            .and_then(|()| within(&found, "reserved", Limits { median: 0.01, p90: 0.03, max: 0.08 }))
+        within(&found, "allocated", Limits { median: 0.001, p90: 0.01, max: 0.01 }).and_then(|()| {
+            within(&found, "reserved", Limits { median: 0.01, p90: 0.03, max: 0.08 })
+        })
     }),
     ("DDP under PyTorch's CUDA allocator", || framework("DDP", 10, all(0.0001))),
     ("FSDP1 under PyTorch's CUDA allocator", || framework("FSDP1", 18, all(0.0001))),
     ("FSDP2 under PyTorch's CUDA allocator", || framework("FSDP2", 21, all(0.0005))),
-    ("torchtitan 0.3 under PyTorch's CUDA allocator", || framework("torchtitan 0.3", 11, all(0.0002))),
-    ("torchtitan 0.1 under PyTorch's CUDA allocator", || framework("torchtitan 0.1", 7, all(0.0001))),
+    ("torchtitan 0.3 under PyTorch's CUDA allocator", || {
+        framework("torchtitan 0.3", 11, all(0.0002))
+    }),
+    ("torchtitan 0.1 under PyTorch's CUDA allocator", || {
+        framework("torchtitan 0.1", 7, all(0.0001))
+    }),
     ("DeepSpeed under PyTorch's CUDA allocator", || {
         // The largest keeps the optimizer's states in host memory: 17 MB of 10.8 GB are missing.
         framework("DeepSpeed", 32, Limits { median: 0.001, p90: 0.0015, max: 0.002 })
@@ -178,7 +214,9 @@ const BARS: [Bar; 37] = [
         framework("Trainer, TRL, peft", 27, Limits { median: 0.0002, p90: 0.005, max: 0.012 })
     }),
     // Its two rows of compiled layers with weights of 4 bits are the largest.
-    ("torchtune under PyTorch's CUDA allocator", || framework("torchtune", 14, Limits { median: 0.0005, p90: 0.005, max: 0.02 })),
+    ("torchtune under PyTorch's CUDA allocator", || {
+        framework("torchtune", 14, Limits { median: 0.0005, p90: 0.005, max: 0.02 })
+    }),
     ("Megatron-Core under PyTorch's CUDA allocator", || {
         // The largest is Megatron-Core's own modules without Apex: PyTorch's AdamW goes through all shares at once.
         framework("Megatron-Core", 45, Limits { median: 0.02, p90: 0.025, max: 0.11 })
@@ -189,35 +227,52 @@ const BARS: [Bar; 37] = [
             return Err(format!("{} rows are expressed", found.len()));
         }
         // Experts' weights one by one, in segments that grow, leave larger gaps than ours.
-        within(&found, "allocated", Limits { median: 0.0005, p90: 0.001, max: 0.002 })
-            .and_then(|()| within(&found, "reserved", Limits { median: 0.001, p90: 0.01, max: 0.02 }))
+        within(&found, "allocated", Limits { median: 0.0005, p90: 0.001, max: 0.002 }).and_then(
+            |()| within(&found, "reserved", Limits { median: 0.001, p90: 0.01, max: 0.02 }),
+        )
     }),
     ("Megatron-LM on B200, dense", || {
-        let dense: Vec<_> = rows("megatron_b200.json").into_iter().filter(|row| is(row, "kind", "dense")).collect();
+        let dense: Vec<_> =
+            rows("megatron_b200.json").into_iter().filter(|row| is(row, "kind", "dense")).collect();
         within(&dense, "peak", all(0.01))
     }),
-    ("Megatron-LM on B200, experts and context parallel", || within(&rows("megatron_b200.json"), "peak", all(0.02))),
+    ("Megatron-LM on B200, experts and context parallel", || {
+        within(&rows("megatron_b200.json"), "peak", all(0.02))
+    }),
     ("Megatron-LM on B200, at or under SimuMax's error on most rows", at_or_under_simumax),
     ("Megatron-LM's functional tests", functional_tests),
     ("Megatron-LM on Selene", || {
         let rows = rows("selene_korthikanti.json");
-        within(&rows, "model states", all(0.03)).and_then(|()| within(&rows, "activations", all(0.03)))
+        within(&rows, "model states", all(0.03))
+            .and_then(|()| within(&rows, "activations", all(0.03)))
     }),
-    ("step time of all rows that can be expressed", || mean_time(&["complete", "Selene", "software not stated"], 0.12)),
+    ("step time of all rows that can be expressed", || {
+        mean_time(&["complete", "Selene", "software not stated"], 0.12)
+    }),
     ("step time on Selene", || mean_time(&["Selene"], 0.06)),
     ("key/value cache of published models", || {
-        let stated: Vec<_> = rows("inference_memory.json").into_iter().filter(|row| !row["figures"].is_null()).collect();
-        let decoders: Vec<_> = verified().into_iter().filter(|row| is(row, "family", "decoder")).collect();
-        exact(&decoders, "KV bytes per token").and_then(|()| exact(&having(&stated, "KV bytes per token"), "KV bytes per token"))
+        let stated: Vec<_> = rows("inference_memory.json")
+            .into_iter()
+            .filter(|row| !row["figures"].is_null())
+            .collect();
+        let decoders: Vec<_> =
+            verified().into_iter().filter(|row| is(row, "family", "decoder")).collect();
+        exact(&decoders, "KV bytes per token")
+            .and_then(|()| exact(&having(&stated, "KV bytes per token"), "KV bytes per token"))
     }),
     ("blocks and concurrency as vLLM prints them", || {
         let rows = rows("inference_memory.json");
-        exact(&having(&rows, "blocks"), "blocks").and_then(|()| exact(&having(&rows, "concurrency"), "concurrency"))
+        exact(&having(&rows, "blocks"), "blocks")
+            .and_then(|()| exact(&having(&rows, "concurrency"), "concurrency"))
     }),
     ("memory when vLLM starts", || {
-        let starts: Vec<_> = rows("inference_memory.json").into_iter().filter(|row| is(row, "kind", "vllm_startup")).collect();
-        within(&having(&starts, "weights"), "weights", all(0.03))
-            .and_then(|()| within(&having(&starts, "room for the cache"), "room for the cache", all(0.03)))
+        let starts: Vec<_> = rows("inference_memory.json")
+            .into_iter()
+            .filter(|row| is(row, "kind", "vllm_startup"))
+            .collect();
+        within(&having(&starts, "weights"), "weights", all(0.03)).and_then(|()| {
+            within(&having(&starts, "room for the cache"), "room for the cache", all(0.03))
+        })
     }),
     ("sizes of quantised files", || {
         let rows = having(&rows("inference_memory.json"), "weights");
@@ -227,7 +282,8 @@ const BARS: [Bar; 37] = [
 
 /// Rows of a framework on the pretended GPU: at least so many are expressed, and allocated memory is within the limits.
 fn framework(name: &str, expressed: usize, limits: Limits) -> Result<(), String> {
-    let rows: Vec<_> = rows("frameworks.jsonl").into_iter().filter(|row| is(row, "framework", name)).collect();
+    let rows: Vec<_> =
+        rows("frameworks.jsonl").into_iter().filter(|row| is(row, "framework", name)).collect();
     let compared = having(&rows, "allocated");
     if compared.len() < expressed {
         return Err(format!("{} of {} rows are expressed", compared.len(), rows.len()));
@@ -253,29 +309,46 @@ fn tuned(files: &[&str], median: f64, max: f64) -> Result<(), String> {
 /// The mean error of all step times of these groups, over all files.
 fn mean_time(groups: &[&str], bar: f64) -> Result<(), String> {
     let files = ["megatron_b200.json", "selene_korthikanti.json", "compute.json"];
-    let times = files.into_iter().flat_map(rows).filter(|row| groups.iter().any(|group| is(row, "time", group)));
-    let figures = times.filter_map(|row| row["figures"].as_object()).flatten().filter(|(name, _)| name.starts_with("step time"));
-    let errors: Vec<f64> = figures.filter_map(|(_, figure)| figure["error"].as_f64()).map(f64::abs).collect();
+    let times = files
+        .into_iter()
+        .flat_map(rows)
+        .filter(|row| groups.iter().any(|group| is(row, "time", group)));
+    let figures = times
+        .filter_map(|row| row["figures"].as_object())
+        .flatten()
+        .filter(|(name, _)| name.starts_with("step time"));
+    let errors: Vec<f64> =
+        figures.filter_map(|(_, figure)| figure["error"].as_f64()).map(f64::abs).collect();
     let count = u32::try_from(errors.len()).expect("a count");
     let mean = errors.iter().sum::<f64>() / f64::from(count);
     println!("step time, {}: mean error {:.2} % of {count}", groups.join(" and "), 100.0 * mean);
-    if mean <= bar && count > 0 { Ok(()) } else { Err(format!("the mean error of {count} times is {:.2} %", 100.0 * mean)) }
+    if mean <= bar && count > 0 {
+        Ok(())
+    } else {
+        Err(format!("the mean error of {count} times is {:.2} %", 100.0 * mean))
+    }
 }
 
 fn at_or_under_simumax() -> Result<(), String> {
-    let text = fs::read_to_string(root().join("tests/data/published/megatron_b200.json")).expect("a file");
+    let text =
+        fs::read_to_string(root().join("tests/data/published/megatron_b200.json")).expect("a file");
     let published: Vec<Value> = serde_json::from_str(&text).expect("JSON");
     let ours = rows("megatron_b200.json");
-    let number = |row: &Value, key: &str| row[key].as_f64().unwrap_or_else(|| panic!("{key} is a number"));
-    let theirs = published
-        .iter()
-        .map(|row| (number(row, "simumax_estimate_gib") / number(row, "measured_peak_allocated_gib") - 1.0).abs());
-    let better = ours
-        .iter()
-        .zip(theirs)
-        .filter(|(row, theirs)| row["figures"]["peak"]["error"].as_f64().is_some_and(|ours| ours.abs() <= *theirs));
+    let number =
+        |row: &Value, key: &str| row[key].as_f64().unwrap_or_else(|| panic!("{key} is a number"));
+    let theirs = published.iter().map(|row| {
+        (number(row, "simumax_estimate_gib") / number(row, "measured_peak_allocated_gib") - 1.0)
+            .abs()
+    });
+    let better = ours.iter().zip(theirs).filter(|(row, theirs)| {
+        row["figures"]["peak"]["error"].as_f64().is_some_and(|ours| ours.abs() <= *theirs)
+    });
     let count = better.count();
-    if 2 * count > ours.len() { Ok(()) } else { Err(format!("at or under SimuMax on {count} of {} rows", ours.len())) }
+    if 2 * count > ours.len() {
+        Ok(())
+    } else {
+        Err(format!("at or under SimuMax on {count} of {} rows", ours.len()))
+    }
 }
 
 /// The middle row is within 2 % of its peak or 64 MiB, whichever is larger, and every row is expressed.
@@ -284,7 +357,8 @@ fn functional_tests() -> Result<(), String> {
     let rows = rows("published/training_memory.json");
     let mut shares = Vec::new();
     for row in &rows {
-        let (Some(ours), Some(measured)) = (row["figures"]["peak"]["ours"].as_f64(), row["figures"]["peak"]["measured"].as_f64())
+        let (Some(ours), Some(measured)) =
+            (row["figures"]["peak"]["ours"].as_f64(), row["figures"]["peak"]["measured"].as_f64())
         else {
             return Err(format!("{} is not expressed: {}", row["id"], row["unsupported"]));
         };
@@ -311,7 +385,10 @@ fn every_bar_is_met_or_known_not_to_be() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(NOT_MET_YET.iter().all(|name| BARS.iter().any(|(bar, _)| bar == name)), "the list names a bar that is none");
+    assert!(
+        NOT_MET_YET.iter().all(|name| BARS.iter().any(|(bar, _)| bar == name)),
+        "the list names a bar that is none"
+    );
 }
 
 /// Every figure of serving that a number can be checked against is found, so that none can drop out unseen.
@@ -327,14 +404,20 @@ fn every_figure_of_serving_is_compared() {
 #[test]
 fn the_readmes_table_is_the_commands() {
     let readme = fs::read_to_string(root().join("README.md")).expect("README.md");
-    let table = readme.split_once("<!-- accuracy -->\n").and_then(|(_, rest)| rest.split_once("<!-- /accuracy -->"));
+    let table = readme
+        .split_once("<!-- accuracy -->\n")
+        .and_then(|(_, rest)| rest.split_once("<!-- /accuracy -->"));
     let (table, _) = table.expect("README.md has the marks around its table");
-    assert!(table.trim() == accuracy("--markdown").trim(), "README.md is stale: run `cargo xtask accuracy --write`");
+    assert!(
+        table.trim() == accuracy("--markdown").trim(),
+        "README.md is stale: run `cargo xtask accuracy --write`"
+    );
 }
 
 #[test]
 fn the_pages_table_is_the_commands() {
-    let page = fs::read_to_string(root().join("tools/accuracy/accuracy.json")).expect("tools/accuracy/accuracy.json");
+    let page = fs::read_to_string(root().join("tools/accuracy/accuracy.json"))
+        .expect("tools/accuracy/accuracy.json");
     assert!(
         page.trim() == accuracy("--page").trim(),
         "tools/accuracy/accuracy.json is stale: run `cargo xtask accuracy --write`"
@@ -345,14 +428,26 @@ fn the_pages_table_is_the_commands() {
 fn a_row_that_lacks_a_field_is_no_pass() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("accuracy");
     fs::create_dir_all(&folder).expect("a folder");
-    let text = fs::read_to_string(root().join(FILES.lines().next().expect("a file"))).expect("a file");
+    let text =
+        fs::read_to_string(root().join(FILES.lines().next().expect("a file"))).expect("a file");
     let row: Value = serde_json::from_str(text.lines().next().expect("a row")).expect("JSON");
-    for (pointer, key) in [("/run", "recompute"), ("/measured/peak_bytes", "total"), ("", "parallel"), ("/run", "precision")] {
+    for (pointer, key) in [
+        ("/run", "recompute"),
+        ("/measured/peak_bytes", "total"),
+        ("", "parallel"),
+        ("/run", "precision"),
+    ] {
         let mut row = row.clone();
-        row.pointer_mut(pointer).and_then(Value::as_object_mut).and_then(|keys| keys.remove(key)).expect("the key is there");
+        row.pointer_mut(pointer)
+            .and_then(Value::as_object_mut)
+            .and_then(|keys| keys.remove(key))
+            .expect("the key is there");
         let file = folder.join(format!("without-{key}.jsonl"));
         fs::write(&file, row.to_string()).expect("written");
-        let output = Command::new(env!("CARGO_BIN_EXE_accuracy")).arg(&file).output().expect("the command runs");
+        let output = Command::new(env!("CARGO_BIN_EXE_accuracy"))
+            .arg(&file)
+            .output()
+            .expect("the command runs");
         let said = String::from_utf8(output.stdout).expect("text");
         assert!(
             said.contains("1 rows, 1 of them not expressed")
@@ -374,14 +469,20 @@ fn said_of(file: &str, change: impl FnOnce(&mut Value)) -> String {
     fs::create_dir_all(&folder).expect("a folder");
     let name = folder.join(format!("changed-{}.jsonl", row["id"].as_str().expect("an id")));
     fs::write(&name, row.to_string()).expect("written");
-    let output = Command::new(env!("CARGO_BIN_EXE_accuracy")).arg(&name).arg("--json").output().expect("the command runs");
+    let output = Command::new(env!("CARGO_BIN_EXE_accuracy"))
+        .arg(&name)
+        .arg("--json")
+        .output()
+        .expect("the command runs");
     String::from_utf8(output.stdout).expect("text")
 }
 
 #[test]
 fn a_setting_that_is_not_understood_is_a_reason() {
     let file = "tests/data/cuda/frameworks.jsonl";
-    for (group, named) in [("flags", "flags.magic is not understood"), ("run", "run.magic is not understood")] {
+    for (group, named) in
+        [("flags", "flags.magic is not understood"), ("run", "run.magic is not understood")]
+    {
         let said = said_of(file, |row| {
             row["framework"] = "ddp".into();
             row["flags"] = serde_json::json!({});
@@ -403,7 +504,10 @@ fn a_run_that_ended_out_of_memory_is_compared_by_whether_it_does() {
     });
     let said: Value = serde_json::from_str(&said).expect("JSON");
     let found = &said["files"][0];
-    assert_eq!(found["out_of_memory"], serde_json::json!({ "rows": 1, "ended": 1, "said": 1, "wrongly": 0 }));
+    assert_eq!(
+        found["out_of_memory"],
+        serde_json::json!({ "rows": 1, "ended": 1, "said": 1, "wrongly": 0 })
+    );
     assert_eq!(found["allocated"]["rows"], 0);
 }
 
@@ -412,17 +516,26 @@ fn a_run_that_ended_out_of_memory_is_compared_by_whether_it_does() {
 fn every_row_of_the_field_is_counted_with_its_software() {
     let rows = rows("questions.jsonl");
     assert_eq!(rows.len(), 306);
-    assert!(rows.iter().all(|row| row["groups"]["framework"].is_string() && row["groups"]["states"].is_string()));
+    assert!(
+        rows.iter().all(
+            |row| row["groups"]["framework"].is_string() && row["groups"]["states"].is_string()
+        )
+    );
     assert_eq!(rows.iter().filter(|row| is(row, "states", "all that decides it")).count(), 72);
     // Evaluations under Liger write logits of tokens with labels alone.
-    let labels = |row: &&&Value| row["unsupported"].as_str().is_some_and(|reason| reason.contains("tokens with labels alone"));
+    let labels = |row: &&&Value| {
+        row["unsupported"]
+            .as_str()
+            .is_some_and(|reason| reason.contains("tokens with labels alone"))
+    };
     assert_eq!(rows.iter().filter(labels).count(), 3);
 }
 
 /// axolotl put in kernels for adapters only where nothing is dropped when its figures were published, so files that drop are compared.
 #[test]
 fn files_of_axolotl_are_read_as_they_ran() {
-    let rows: Vec<_> = rows("questions.jsonl").into_iter().filter(|row| is(row, "framework", "axolotl")).collect();
+    let rows: Vec<_> =
+        rows("questions.jsonl").into_iter().filter(|row| is(row, "framework", "axolotl")).collect();
     let compared = having(&rows, "reserved");
     assert_eq!(compared.len(), 3);
     // One of them is not explained: see `tests/data/field/README.md`.
@@ -432,7 +545,10 @@ fn files_of_axolotl_are_read_as_they_ran() {
 /// torchtitan's table of 2024 was taken with compiled blocks and a loss that was not, three of its rows in float8.
 #[test]
 fn the_published_table_of_torchtitan_is_met() {
-    let rows: Vec<_> = rows("questions.jsonl").into_iter().filter(|row| is(row, "framework", "torchtitan")).collect();
+    let rows: Vec<_> = rows("questions.jsonl")
+        .into_iter()
+        .filter(|row| is(row, "framework", "torchtitan"))
+        .collect();
     let compared = having(&rows, "reserved");
     assert_eq!(compared.len(), 5);
     within(&compared, "reserved", Limits { median: 0.01, p90: 0.04, max: 0.04 }).expect("within");
@@ -458,7 +574,10 @@ fn settings_that_a_figure_was_taken_without_are_off() {
         said["files"][0]["reserved"]["over"].as_f64().expect("a figure")
     };
     assert!(reserved("Not using use_liger_kernel: 54GB") > reserved("Using it: 42GB") + 0.1);
-    assert!(said("Not using use_liger_kernel and packing: 52GB").contains("without packing the longest batch decides"));
+    assert!(
+        said("Not using use_liger_kernel and packing: 52GB")
+            .contains("without packing the longest batch decides")
+    );
 }
 
 #[test]
@@ -469,8 +588,16 @@ fn files_that_cannot_be_read_are_named() {
         (&["README.md"][..], "README.md: line 1"),
         (&["--nonsense"][..], "--nonsense"),
     ] {
-        let output = Command::new(env!("CARGO_BIN_EXE_accuracy")).current_dir(root()).args(arguments).output().expect("it runs");
+        let output = Command::new(env!("CARGO_BIN_EXE_accuracy"))
+            .current_dir(root())
+            .args(arguments)
+            .output()
+            .expect("it runs");
         assert_eq!(output.status.code(), Some(2));
-        assert!(String::from_utf8_lossy(&output.stderr).contains(sentence), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            String::from_utf8_lossy(&output.stderr).contains(sentence),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
 }

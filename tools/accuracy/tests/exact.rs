@@ -52,21 +52,29 @@ fn root() -> PathBuf {
 
 /// Every file of rows.
 fn files() -> Vec<PathBuf> {
-    let entries = fs::read_dir(root().join(FOLDER)).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let entries = fs::read_dir(root().join(FOLDER))
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path());
     let rows = entries.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
     FILES.iter().map(|file| root().join(file)).chain(rows).collect()
 }
 
 /// The files after the command has run their rows.
 fn report() -> Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_accuracy")).arg("--rows").args(files()).output().expect("the command runs");
+    let output = Command::new(env!("CARGO_BIN_EXE_accuracy"))
+        .arg("--rows")
+        .args(files())
+        .output()
+        .expect("the command runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
 /// The figures of a row that are not the measured ones, with the difference; a row without figures is off, too.
 fn off(row: &Value) -> Vec<(String, Option<i128>)> {
-    let Some(figures) = row["figures"].as_object() else { return vec![(row["unsupported"].to_string(), None)] };
+    let Some(figures) = row["figures"].as_object() else {
+        return vec![(row["unsupported"].to_string(), None)];
+    };
     let whole = |figure: &Value, side: &str| figure[side].as_u64().map(i128::from);
     let difference = |figure: &Value| Some(whole(figure, "ours")? - whole(figure, "measured")?);
     let all = figures.iter().map(|(name, figure)| (name.clone(), difference(figure)));
@@ -79,17 +87,28 @@ fn every_row_of_the_tracker_is_exact_but_those_of_the_list() {
     let mut rows = 0;
     let mut found = BTreeSet::new();
     for file in report["files"].as_array().expect("a list of files") {
-        let name = Path::new(file["file"].as_str().expect("a path")).file_stem().expect("a name").to_string_lossy();
+        let name = Path::new(file["file"].as_str().expect("a path"))
+            .file_stem()
+            .expect("a name")
+            .to_string_lossy();
         for row in file["each"].as_array().expect("rows") {
             rows += 1;
             let id = row["id"].as_str().expect("an id");
-            found.extend(off(row).into_iter().map(|(figure, by)| (name.to_string(), id.to_owned(), figure, by)));
+            found.extend(
+                off(row)
+                    .into_iter()
+                    .map(|(figure, by)| (name.to_string(), id.to_owned(), figure, by)),
+            );
         }
     }
-    let known: BTreeSet<_> = OFF.iter().map(|(file, id, name, by)| owned(file, id, name, *by)).collect();
+    let known: BTreeSet<_> =
+        OFF.iter().map(|(file, id, name, by)| owned(file, id, name, *by)).collect();
     let newly: Vec<_> = found.difference(&known).collect();
     let gone: Vec<_> = known.difference(&found).collect();
-    assert!(newly.is_empty() && gone.is_empty(), "off and not of the list: {newly:?}\nof the list and not off so: {gone:?}");
+    assert!(
+        newly.is_empty() && gone.is_empty(),
+        "off and not of the list: {newly:?}\nof the list and not off so: {gone:?}"
+    );
     assert!(rows >= 920, "{rows} rows were read");
 }
 

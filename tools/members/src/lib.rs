@@ -33,9 +33,12 @@ fn declarations(arguments: &str) -> Result<String, String> {
     let (constant, kind) = exported.split_once(':').ok_or(FORM)?;
     let (constant, kind) = (constant.trim(), kind.trim());
     let folder = folder.trim().trim_matches('"');
-    let package = env::var("CARGO_MANIFEST_DIR").map_err(|_| "cargo does not say where the package is".to_owned())?;
-    let names = modules(&Path::new(&package).join(folder)).map_err(|error| format!("{folder} cannot be read: {error}"))?;
-    let each = |write: &dyn Fn(&String) -> String| names.iter().map(write).collect::<Vec<_>>().concat();
+    let package = env::var("CARGO_MANIFEST_DIR")
+        .map_err(|_| "cargo does not say where the package is".to_owned())?;
+    let names = modules(&Path::new(&package).join(folder))
+        .map_err(|error| format!("{folder} cannot be read: {error}"))?;
+    let each =
+        |write: &dyn Fn(&String) -> String| names.iter().map(write).collect::<Vec<_>>().concat();
     let declared = each(&|name| format!("mod {name};\n"));
     let table = each(&|name| format!("&{name}::{constant}, "));
     let count = names.len();

@@ -38,7 +38,11 @@ pub fn tools() -> Value {
 }
 
 fn scenario_of(link: &str) -> Result<Scenario, String> {
-    if link.is_empty() { Ok(Scenario::default()) } else { anything::scenario_of(link).map_err(|sentences| sentences.join("\n")) }
+    if link.is_empty() {
+        Ok(Scenario::default())
+    } else {
+        anything::scenario_of(link).map_err(|sentences| sentences.join("\n"))
+    }
 }
 
 /// The face that JavaScript sees.
@@ -87,9 +91,12 @@ mod tests {
 
     #[test]
     fn a_command_has_an_answer_with_its_sources() {
-        let answer = estimate_as_json("vllm serve Qwen/Qwen2.5-7B-Instruct", "v2&gpu=a100-80").expect("an answer");
+        let answer = estimate_as_json("vllm serve Qwen/Qwen2.5-7B-Instruct", "v2&gpu=a100-80")
+            .expect("an answer");
         assert_eq!(answer["format"], "vllm");
-        assert!(answer["answer"]["accelerator"].as_str().is_some_and(|name| name.starts_with("A100")));
+        assert!(
+            answer["answer"]["accelerator"].as_str().is_some_and(|name| name.starts_with("A100"))
+        );
         let line = &answer["answer"]["ledger"][0];
         assert!(line["source"].is_string() && line["certainty"].is_string(), "{line}");
     }

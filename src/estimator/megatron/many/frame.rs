@@ -39,11 +39,17 @@ pub(super) struct Frame {
 
 impl Frame {
     /// The operations with one and two sequences and with the most, or with as many as the job has alone.
-    pub fn of((job, run): (&Job, &TrainingRun), single: bool, layers: &OpList, parts: &mut Parts) -> Self {
+    pub fn of(
+        (job, run): (&Job, &TrainingRun),
+        single: bool,
+        layers: &OpList,
+        parts: &mut Parts,
+    ) -> Self {
         let numbers = if single { [job.micro_batch_size(); 3] } else { [1, 2, MOST] };
         let weights = numbers.map(|sequences| {
             let micro_batch_size = NonZeroU64::new(sequences).unwrap_or(NonZeroU64::MIN);
-            let choice = Choice { layout: *job.layout(), micro_batch_size, recompute: run.recompute };
+            let choice =
+                Choice { layout: *job.layout(), micro_batch_size, recompute: run.recompute };
             weight((&job.with_choice(&choice), run), layers, parts)
         });
         let mut is_confirmed = true;
@@ -71,7 +77,8 @@ fn weight((job, run): (&Job, &TrainingRun), layers: &OpList, parts: &mut Parts) 
     let selective = run.recompute == Recompute::Selective;
     let mut piece = |of: &[Part]| {
         let make = |part: &Part| Piece::of(&part.steps(layers, job, run), run);
-        let places: Vec<usize> = of.iter().map(|part| parts.place((part.key(job), selective), || make(part))).collect();
+        let places: Vec<usize> =
+            of.iter().map(|part| parts.place((part.key(job), selective), || make(part))).collect();
         Piece::joined(places.into_iter().filter_map(|place| parts.at(place)))
     };
     let experts = if job.model().moe.is_some() { &Part::EXPERTS[..] } else { &[] };

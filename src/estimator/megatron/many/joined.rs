@@ -75,7 +75,10 @@ impl Moment {
     /// before all, is none.
     fn higher(moments: [Option<Self>; 2]) -> Option<Self> {
         let rank = |moment: &Self| (sum(&moment.bytes), Reverse(moment.order));
-        let highest = moments.into_iter().flatten().reduce(|head, block| if rank(&block) > rank(&head) { block } else { head });
+        let highest = moments
+            .into_iter()
+            .flatten()
+            .reduce(|head, block| if rank(&block) > rank(&head) { block } else { head });
         highest.filter(|moment| sum(&moment.bytes) > Bytes::ZERO)
     }
 }
@@ -98,14 +101,23 @@ pub(super) fn staged(job: &Job, run: &TrainingRun, sorts: &mut Memo<Sort, ()>) -
             }
         });
         let mut least = [None; SLOTS];
-        let work = if job.pipeline().schedule.facts().splits_backward { Work::BackwardInput } else { Work::Backward };
+        let work = if job.pipeline().schedule.facts().splits_backward {
+            Work::BackwardInput
+        } else {
+            Work::Backward
+        };
         let alone = [Work::Forward, work].map(|work| schedule::Pass { chunk: 0, work, times: 1 });
         schedule::play(&stage, &alone, |held, at| {
             if let Some(least) = least.get_mut(slot(at)) {
                 least.get_or_insert(on_device(job, held));
             }
         });
-        let sort = Sort { layers: stage.layers(), embedding: stage.embeds(), head: stage.ends(), messages: stage.messages };
+        let sort = Sort {
+            layers: stage.layers(),
+            embedding: stage.embeds(),
+            head: stage.ends(),
+            messages: stage.messages,
+        };
         Staged { stage, sort, place: sorts.place(sort, || ()), most, least }
     };
     schedule::stages(job, run).into_iter().map(staged).collect()
@@ -134,26 +146,47 @@ impl Needs {
                     moments.keep(Top { height: top.height + *height, order: top.order, holds });
                 }
                 if let Some(least) = least {
-                    alone.keep(Top { height: top.height + frame.sizes.of(least), order: 0, holds: () });
+                    alone.keep(Top {
+                        height: top.height + frame.sizes.of(least),
+                        order: 0,
+                        holds: (),
+                    });
                 }
             }
         }
     }
 
     /// The need of a stage with as many sequences as the job has.
-    pub fn with(&self, (job, run): (&Job, &TrainingRun), frame: &Frame, staged: &Staged, dummies: Bytes) -> Needed {
+    pub fn with(
+        &self,
+        (job, run): (&Job, &TrainingRun),
+        frame: &Frame,
+        staged: &Staged,
+        dummies: Bytes,
+    ) -> Needed {
         let more = i128::from(job.micro_batch_size().saturating_sub(1));
         let Sort { layers, head, messages, .. } = staged.sort;
         let experts = layers.of(Kind::Experts) > 0;
-        let stands = Stands { head, experts, messages, dummies, scores: bytes(frame.scores.at(more)) };
+        let stands =
+            Stands { head, experts, messages, dummies, scores: bytes(frame.scores.at(more)) };
         let buffers = Buffers::of(run, &Content::of(job, run), &stands).sums();
-        let moment =
-            |(_, top): (_, &Top<2, [Line; 2]>)| Moment { order: top.order, bytes: top.holds.map(|line| bytes(line.at(more))) };
+        let moment = |(_, top): (_, &Top<2, [Line; 2]>)| Moment {
+            order: top.order,
+            bytes: top.holds.map(|line| bytes(line.at(more))),
+        };
         let moments = self.moments.each_ref().map(|tops| tops.at(more).map(moment));
         let moment = Moment::higher(moments);
         let total = sum(&buffers) + moment.map_or(Bytes::ZERO, |moment| sum(&moment.bytes));
-        let least = sum(&buffers) + self.alone.at(more).map_or(Bytes::ZERO, |(height, _)| bytes(height));
-        Needed { buffers, saved: frame.sizes.whole().map(|line| bytes(line.at(more))), moments, moment, total, least }
+        let least =
+            sum(&buffers) + self.alone.at(more).map_or(Bytes::ZERO, |(height, _)| bytes(height));
+        Needed {
+            buffers,
+            saved: frame.sizes.whole().map(|line| bytes(line.at(more))),
+            moments,
+            moment,
+            total,
+            least,
+        }
     }
 }
 
@@ -175,9 +208,11 @@ impl Needed {
     fn on(&self, mut kinds: Kinds, moment: Option<Moment>) -> Kinds {
         let [temporary, framework] = self.buffers;
         let [saved, passing] = moment.map_or_else(Alike::default, |moment| moment.bytes);
-        for (kind, bytes) in
-            [(MemoryKind::Activation, saved), (MemoryKind::Temporary, temporary + passing), (MemoryKind::Framework, framework)]
-        {
+        for (kind, bytes) in [
+            (MemoryKind::Activation, saved),
+            (MemoryKind::Temporary, temporary + passing),
+            (MemoryKind::Framework, framework),
+        ] {
             if let Some(sum) = kinds.get_mut(kind.index()) {
                 *sum += bytes;
             }
@@ -221,5 +256,10 @@ pub(super) fn most<'a>(
 /// A lower bound for all larger micro-batches: states, buffers and one micro-batch alone, of which more sequences, or fewer micro-batches
 /// of them, never make less.
 pub(super) fn floor(needed: &[Needed], states: &[States]) -> Bytes {
-    needed.iter().zip(states).map(|(needed, states)| states.total + needed.least).max().unwrap_or(Bytes::ZERO)
+    needed
+        .iter()
+        .zip(states)
+        .map(|(needed, states)| states.total + needed.least)
+        .max()
+        .unwrap_or(Bytes::ZERO)
 }

@@ -36,7 +36,11 @@ pub(in crate::estimator) const fn of_pipeline(layout: &ParallelLayout) -> Parall
 
 /// Key of a stage's weights, gradients and states, beside its blocks, its ends and the sharding.
 pub(super) const fn of_states(layout: &ParallelLayout) -> ParallelLayout {
-    ParallelLayout { sequence_parallel: false, sharding: DataSharding::NOTHING, ..without_pipeline(layout) }
+    ParallelLayout {
+        sequence_parallel: false,
+        sharding: DataSharding::NOTHING,
+        ..without_pipeline(layout)
+    }
 }
 
 const fn without_pipeline(layout: &ParallelLayout) -> ParallelLayout {

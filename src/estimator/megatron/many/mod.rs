@@ -102,26 +102,38 @@ impl Many {
     /// any stage takes more than there is.
     pub fn memory(&mut self, job: &Job, run: &TrainingRun) -> (Kinds, Option<MemoryKind>) {
         let common = self.common(job, run);
-        let (frame, pipeline) = (self.frame(job, run, common.frame), self.pipeline(job, run, common.pipeline));
+        let (frame, pipeline) =
+            (self.frame(job, run, common.frame), self.pipeline(job, run, common.pipeline));
         self.state(job, run, &common, pipeline);
         let Self { frames, pipelines, needs, needed, stated, .. } = self;
         let known = (frames.at(frame), pipelines.at(pipeline), stated.last());
-        let (Some(of_frame), Some(Pipeline { stages, .. }), Some(stated)) = known else { return (Kinds::default(), None) };
+        let (Some(of_frame), Some(Pipeline { stages, .. }), Some(stated)) = known else {
+            return (Kinds::default(), None);
+        };
         let needs = needs.value((frame, pipeline), |old| {
             let mut needs = old.unwrap_or_default();
             needs.resize_with(stages.len(), Needs::default);
             needs.iter_mut().zip(stages).for_each(|(needs, staged)| needs.join(of_frame, staged));
             needs
         });
-        let needed = needed.value((frame, pipeline, common.holders, job.micro_batch_size()), |old| {
-            let mut needed = old.unwrap_or_default();
-            needed.clear();
-            let each = needs.iter().zip(stages).zip(&stated.weights);
-            needed.extend(each.map(|((needs, staged), (_, dummies))| needs.with((job, run), of_frame, staged, *dummies)));
-            needed
-        });
-        let each = stages.iter().zip(&stated.weights).zip(needed).zip(stated.at(job.layout().sharding));
-        most((job, run), each.map(|(((staged, (weights, _)), needed), states)| (staged, weights, &*needed, states)))
+        let needed =
+            needed.value((frame, pipeline, common.holders, job.micro_batch_size()), |old| {
+                let mut needed = old.unwrap_or_default();
+                needed.clear();
+                let each = needs.iter().zip(stages).zip(&stated.weights);
+                needed.extend(each.map(|((needs, staged), (_, dummies))| {
+                    needs.with((job, run), of_frame, staged, *dummies)
+                }));
+                needed
+            });
+        let each =
+            stages.iter().zip(&stated.weights).zip(needed).zip(stated.at(job.layout().sharding));
+        most(
+            (job, run),
+            each.map(|(((staged, (weights, _)), needed), states)| {
+                (staged, weights, &*needed, states)
+            }),
+        )
     }
 
     /// If weights, gradients and optimizer states alone are too much for any stage: the first kind with which they are, and by how
@@ -132,7 +144,8 @@ impl Many {
         self.state(job, run, &common, pipeline);
         let capacity = job.cluster().accelerator.memory;
         let states = self.stated.last()?.at(job.layout().sharding);
-        let most = states.iter().map(|states| states.total).max().filter(|most| *most > capacity)?;
+        let most =
+            states.iter().map(|states| states.total).max().filter(|most| *most > capacity)?;
         let kind = states.iter().filter_map(|states| first_over(&states.kinds, capacity)).min()?;
         Some((kind, most.saturating_sub(capacity)))
     }
@@ -172,22 +185,30 @@ impl Many {
     fn common(&mut self, job: &Job, run: &TrainingRun) -> Common {
         let Self { layers, common, holders, sharers, .. } = self;
         let (layers, layout) = (layers.get_or_insert_with(|| declared(job.model())), job.layout());
-        *common.value((ParallelLayout { sharding: DataSharding::NOTHING, ..*layout }, run.recompute), |_| Common {
-            pipeline: of_pipeline(layout),
-            frame: of_frames(layout),
-            holders: holders.place(of_weights(layout), || rank_of(layers, &job.with_layout(of_weights(layout)), run)),
-            sharers: sharers.place(of_states(layout), || ()),
-        })
+        *common.value(
+            (ParallelLayout { sharding: DataSharding::NOTHING, ..*layout }, run.recompute),
+            |_| Common {
+                pipeline: of_pipeline(layout),
+                frame: of_frames(layout),
+                holders: holders.place(of_weights(layout), || {
+                    rank_of(layers, &job.with_layout(of_weights(layout)), run)
+                }),
+                sharers: sharers.place(of_states(layout), || ()),
+            },
+        )
     }
 
     /// The place of the frame, of as many sequences as the job has alone where it cannot be of all.
     fn frame(&mut self, job: &Job, run: &TrainingRun, layout: ParallelLayout) -> usize {
         let Self { layers, frames, parts, .. } = self;
         let layers = layers.get_or_insert_with(|| declared(job.model()));
-        let single = run.megatron.moe_pad_expert_input_to_capacity || run.megatron.moe_load_percent > 100;
-        let (sequences, selective) = (job.micro_batch_size(), run.recompute == Recompute::Selective);
+        let single =
+            run.megatron.moe_pad_expert_input_to_capacity || run.megatron.moe_load_percent > 100;
+        let (sequences, selective) =
+            (job.micro_batch_size(), run.recompute == Recompute::Selective);
         if !single && sequences <= MOST {
-            let place = frames.place((layout, 0, selective), || Frame::of((job, run), false, layers, parts));
+            let place = frames
+                .place((layout, 0, selective), || Frame::of((job, run), false, layers, parts));
             if frames.at(place).is_some_and(|frame| frame.is_confirmed) {
                 return place;
             }
@@ -201,9 +222,11 @@ impl Many {
         let key = (layout, job.pipeline().settled().micro_batches, run.recompute);
         pipelines.place_among(key, |known| {
             let stages = staged(job, run, sorts);
-            let places = |stages: &[Staged]| stages.iter().map(|staged| staged.place).collect::<Vec<_>>();
+            let places =
+                |stages: &[Staged]| stages.iter().map(|staged| staged.place).collect::<Vec<_>>();
             let of = places(&stages);
-            let alike = known.iter().position(|known| places(&known.stages) == of).unwrap_or(known.len());
+            let alike =
+                known.iter().position(|known| places(&known.stages) == of).unwrap_or(known.len());
             Pipeline { stages, alike }
         })
     }

@@ -28,7 +28,11 @@ impl Pairs {
         Self(LAYERS.map(|(_, weight)| {
             let op = adapter_beside(weight)?;
             let step = model.dense.iter().chain(&model.experts).find(|step| step.op.name == op)?;
-            let matrices = step.op.tensors.iter().filter(|tensor| tensor.role == Role::Parameter && is_of_adapter(tensor));
+            let matrices = step
+                .op
+                .tensors
+                .iter()
+                .filter(|tensor| tensor.role == Role::Parameter && is_of_adapter(tensor));
             let mut shapes = matrices.map(|tensor| {
                 let dims: Vec<u64> = tensor.shape.dims().map(|dim| dim.1).collect();
                 if let [.., rows, columns] = *dims { [rows, columns] } else { [0; 2] }
@@ -93,7 +97,8 @@ impl Order<'_> {
     /// Bytes of the narrow rows that `A` makes, and of those that `B` reads.
     fn narrow(&self, between: Between) -> [u64; 2] {
         let r = self.run.tuning.r.saturating_mul(2);
-        let [local, all] = [self.sizes.statistic / 4, self.sizes.mask].map(|tokens| tokens.saturating_mul(r));
+        let [local, all] =
+            [self.sizes.statistic / 4, self.sizes.mask].map(|tokens| tokens.saturating_mul(r));
         match between {
             Between::Gathered => [local, all],
             Between::Scattered => [all, local],
@@ -102,7 +107,12 @@ impl Order<'_> {
     }
 
     /// The layer's output and, beside it, that of its adapter: their sum.
-    pub(super) fn adapted(&mut self, passage: Passage, result: Taken, keeps: bool) -> (Taken, Adapter) {
+    pub(super) fn adapted(
+        &mut self,
+        passage: Passage,
+        result: Taken,
+        keeps: bool,
+    ) -> (Taken, Adapter) {
         if self.adapters.beside(passage.layer).is_none() {
             return (result, Adapter::NONE);
         }
@@ -140,7 +150,12 @@ impl Order<'_> {
     /// Backward of an adapter, from the gradient of the layer's output, which stays: the gradient of the input.
     ///
     /// `input` is the layer's input, where the adapter alone keeps it.
-    pub(super) fn adapter_back(&mut self, passage: Passage, adapter: &Adapter, input: Taken) -> Taken {
+    pub(super) fn adapter_back(
+        &mut self,
+        passage: Passage,
+        adapter: &Adapter,
+        input: Taken,
+    ) -> Taken {
         let Some([a, b]) = self.adapters.beside(passage.layer) else { return Taken::NOTHING };
         let [made, read] = self.narrow(passage.between);
         let travels = passage.between != Between::Routed && self.sizes.split;

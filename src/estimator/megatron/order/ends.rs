@@ -9,7 +9,8 @@ impl Order<'_> {
     pub(super) fn batch(&mut self) -> Batch {
         let Sizes { ids, each, .. } = self.sizes;
         self.player.enter("Data loader");
-        let [tokens, positions, labels] = ["token ids", "positions", "labels"].map(|name| self.player.take(name, ids));
+        let [tokens, positions, labels] =
+            ["token ids", "positions", "labels"].map(|name| self.player.take(name, ids));
         Batch { tokens, positions, labels, counts: self.player.take("which labels count", each) }
     }
 
@@ -18,7 +19,8 @@ impl Order<'_> {
         let Sizes { hidden, whole, split, ids, mask, .. } = self.sizes;
         self.player.enter("Embedding");
         let ids_of_rank = if self.job.layout().t() > 1 {
-            let masks = ["below", "above", "tokens of other ranks"].map(|name| self.player.take(name, mask));
+            let masks = ["below", "above", "tokens of other ranks"]
+                .map(|name| self.player.take(name, mask));
             self.player.free_all([masks[0], masks[1]]);
             let shifted = self.player.take("shifted ids", ids);
             let own = self.player.take("ids on this rank", ids);
@@ -47,7 +49,12 @@ impl Order<'_> {
     }
 
     /// Backward of the embedding; the gradient of its weight joins that of a tied head.
-    pub(super) fn embed_back(&mut self, [ids_of_rank, mask]: [Taken; 2], gradient: Gradient, head: Taken) {
+    pub(super) fn embed_back(
+        &mut self,
+        [ids_of_rank, mask]: [Taken; 2],
+        gradient: Gradient,
+        head: Taken,
+    ) {
         let Sizes { whole, ids, split, partial, .. } = self.sizes;
         self.player.enter("Embedding");
         let mut residual = gradient.owned();
@@ -61,13 +68,23 @@ impl Order<'_> {
             self.player.free_all([residual, mask]);
             residual = masked;
         }
-        let indices = ["sorted tokens", "places of sorted tokens", "places"].map(|name| self.player.take(name, ids));
+        let indices = ["sorted tokens", "places of sorted tokens", "places"]
+            .map(|name| self.player.take(name, ids));
         self.player.free(indices[2]);
         let of_weight = self.player.take("gradient of the embedding", self.weights.embedding);
-        let parts = ["parts of each token", "parts before each token"].map(|name| self.player.take(name, ids));
+        let parts = ["parts of each token", "parts before each token"]
+            .map(|name| self.player.take(name, ids));
         let begins = self.player.take("where each part begins", ids.saturating_add(ids / 10));
         self.player.brief("partial sums of the embedding", partial);
-        self.player.free_all([begins, parts[1], parts[0], indices[1], indices[0], residual, ids_of_rank]);
+        self.player.free_all([
+            begins,
+            parts[1],
+            parts[0],
+            indices[1],
+            indices[0],
+            residual,
+            ids_of_rank,
+        ]);
         let tied = self.job.model().tie_word_embeddings && self.stage.ends();
         if tied && head == Taken::NOTHING {
             // The sum with what stands for the head's gradient, which is not written over.
@@ -96,7 +113,9 @@ impl Order<'_> {
         let fusion = self.run.megatron.cross_entropy_loss_fusion;
         let softmax = match fusion {
             LossFusion::TransformerEngine => Taken::NOTHING,
-            LossFusion::None | LossFusion::Native => player.take("logits in fp32, then their softmax", logits.saturating_mul(2)),
+            LossFusion::None | LossFusion::Native => {
+                player.take("logits in fp32, then their softmax", logits.saturating_mul(2))
+            }
         };
         let most = player.take("largest logit of each token", each);
         let masked = player.take("labels of other ranks", mask);

@@ -37,7 +37,12 @@ impl Order<'_> {
     /// Attention and feed-forward of a block; see `local_block`.
     pub(super) fn engine_block(&mut self, input: Taken, keeps: bool) -> (Taken, Block) {
         let (residual, mixed) = self.engine_attention(input, keeps);
-        let kind = self.stage.chunks.first().and_then(|places| places.get(self.place)).map(|place| place.kind);
+        let kind = self
+            .stage
+            .chunks
+            .first()
+            .and_then(|places| places.get(self.place))
+            .map(|place| place.kind);
         let (output, feed) = if kind == Some(Kind::Experts) {
             let (output, experts) = self.experts(residual, keeps);
             (output, Forward::Experts(experts))
@@ -49,7 +54,12 @@ impl Order<'_> {
     }
 
     /// A norm, its output gathered, and the product.
-    fn normed_product(&mut self, layer: Matrix, (name, bytes): (&'static str, u64), keeps: bool) -> Normed {
+    fn normed_product(
+        &mut self,
+        layer: Matrix,
+        (name, bytes): (&'static str, u64),
+        keeps: bool,
+    ) -> Normed {
         let (mut normed, mut statistics) = self.norm("normed input", true);
         let whole = self.player.take_if(self.sizes.split, "gathered input", self.sizes.whole);
         let product = self.player.take(name, bytes);
@@ -84,11 +94,16 @@ impl Order<'_> {
     fn engine_attention(&mut self, input: Taken, keeps: bool) -> (Taken, Mixed) {
         let sizes = self.sizes;
         self.player.enter("Attention");
-        let Normed { output: normed, statistics, product: joint, adapter: of_joint } =
-            self.normed_product(Matrix::Projection, ("queries, keys and values", sizes.projected), keeps);
+        let Normed { output: normed, statistics, product: joint, adapter: of_joint } = self
+            .normed_product(
+                Matrix::Projection,
+                ("queries, keys and values", sizes.projected),
+                keeps,
+            );
         let player = &mut self.player;
         let apart = player.take_if(sizes.parts_queries, "queries apart", sizes.queries);
-        let (mut read, mut heads, mut of_heads) = ([apart, Taken::NOTHING], [apart, Taken::NOTHING], [Taken::NOTHING; 2]);
+        let (mut read, mut heads, mut of_heads) =
+            ([apart, Taken::NOTHING], [apart, Taken::NOTHING], [Taken::NOTHING; 2]);
         if sizes.head_norms {
             let each = [
                 (!sizes.parts_queries, "normed queries", sizes.queries, sizes.of_query_heads),
@@ -109,7 +124,10 @@ impl Order<'_> {
         }
         let mut rotated = heads;
         if sizes.rotates {
-            rotated = [player.take("rotated queries", sizes.queries), player.take("rotated keys", sizes.keys)];
+            rotated = [
+                player.take("rotated queries", sizes.queries),
+                player.take("rotated keys", sizes.keys),
+            ];
         }
         let joint = self.values_apart(joint);
         let mut output = self.player.take("attention output", sizes.queries);
@@ -120,7 +138,8 @@ impl Order<'_> {
         }
         let projection = self.player.take("output projection", sizes.whole);
         let projection = self.scattered(projection);
-        let (projection, of_output) = self.adapted(self.row(Matrix::Output, sizes.queries), projection, keeps);
+        let (projection, of_output) =
+            self.adapted(self.row(Matrix::Output, sizes.queries), projection, keeps);
         let lets_go = keeps && self.recomputes_core() && !self.keeps_input(Matrix::Output);
         let player = &mut self.player;
         if sizes.rotates {
@@ -136,7 +155,22 @@ impl Order<'_> {
         let [apart, keys_apart] = if sizes.head_norms { read } else { [Taken::NOTHING; 2] };
         let angles = [keys_apart, Taken::NOTHING, Taken::NOTHING, Taken::NOTHING];
         let adapters = [of_joint, of_output];
-        (residual, Mixed { input, normed, statistics, joint, apart, of_heads, angles, rotated, output, sums, adapters })
+        (
+            residual,
+            Mixed {
+                input,
+                normed,
+                statistics,
+                joint,
+                apart,
+                of_heads,
+                angles,
+                rotated,
+                output,
+                sums,
+                adapters,
+            },
+        )
     }
 
     fn engine_feed_forward(&mut self, residual: Taken, keeps: bool) -> (Taken, Feed) {
@@ -190,7 +224,9 @@ impl Order<'_> {
             Matrix::ExpertDown => weights.expert_down,
             Matrix::Adapter([rows, columns]) => rows.saturating_mul(columns).saturating_mul(2),
         };
-        if self.run.megatron.gradient_accumulation_fusion && !self.lasting.stand_ins.contains(&matrix) {
+        if self.run.megatron.gradient_accumulation_fusion
+            && !self.lasting.stand_ins.contains(&matrix)
+        {
             self.lasting.stand_ins.push(matrix);
             self.player.take("stands for a weight's gradient", bytes);
         }
@@ -247,7 +283,8 @@ impl Order<'_> {
         (input, normed, statistics, adapter): (Taken, Taken, [Taken; 2], &Adapter),
         gradient: &mut Gradient,
     ) {
-        let Sizes { hidden, whole, scale, split, statistics: count, up, projected, .. } = self.sizes;
+        let Sizes { hidden, whole, scale, split, statistics: count, up, projected, .. } =
+            self.sizes;
         let output = if matrix == Matrix::Up { up } else { projected };
         let of_adapter = self.adapter_back(self.column(matrix, output), adapter, Taken::NOTHING);
         let frozen = self.is_frozen();
@@ -263,7 +300,8 @@ impl Order<'_> {
             of_local = sum;
         }
         let of_input = self.player.take("gradient of the norm's input", hidden);
-        let of_scale = [0, 1].map(|place| self.player.take_if(place < count, "gradient of the norm's scale", scale));
+        let of_scale = [0, 1]
+            .map(|place| self.player.take_if(place < count, "gradient of the norm's scale", scale));
         self.player.brief("partial sums of the norm's scale", scale.saturating_mul(PARTS_OF_SCALE));
         self.player.free(of_local);
         self.player.free_all(statistics);
@@ -283,7 +321,8 @@ impl Order<'_> {
         }
         let of_activated = ("gradient of the activation output", sizes.activated, weights.down);
         let [of_up, of_down] = feed.adapters;
-        let (of_activated, of_down) = self.row_back(Matrix::Down, of_activated, (feed.activated, &of_down));
+        let (of_activated, of_down) =
+            self.row_back(Matrix::Down, of_activated, (feed.activated, &of_down));
         let gradient_of_up = self.player.take("gradient of the activation input", sizes.up);
         self.player.free_all([of_activated, of_down, feed.up]);
         let kept = (feed.residual, feed.normed, feed.statistics, &of_up);
@@ -298,7 +337,8 @@ impl Order<'_> {
         let of_output = ("gradient of the attention output", sizes.queries, weights.output);
         let kept = if recomputes { mixed.output } else { Taken::NOTHING };
         let [of_joint, of_projection] = mixed.adapters;
-        let (of_output, of_weight) = self.row_back(Matrix::Output, of_output, (kept, &of_projection));
+        let (of_output, of_weight) =
+            self.row_back(Matrix::Output, of_output, (kept, &of_projection));
         self.player.free(of_weight);
         let again = self.player.take_if(recomputes, "attention output", sizes.queries);
         let sums = if recomputes { self.log_sums() } else { mixed.sums };
@@ -308,7 +348,8 @@ impl Order<'_> {
         self.player.free_all([output, of_output, mixed.rotated[0], mixed.rotated[1], mixed.joint]);
         let player = &mut self.player;
         if sizes.rotates {
-            for (gradient, bytes) in [(&mut of_keys, sizes.keys), (&mut of_queries, sizes.queries)] {
+            for (gradient, bytes) in [(&mut of_keys, sizes.keys), (&mut of_queries, sizes.queries)]
+            {
                 let turned = player.take("gradient before rotation", bytes);
                 player.free(*gradient);
                 *gradient = turned;
@@ -322,7 +363,10 @@ impl Order<'_> {
             for (gradient, bytes, read, statistic) in of_heads {
                 let before = player.take("gradient before the norm", bytes);
                 let scale = player.take("gradient of the norm's scale", sizes.head_scale);
-                player.brief("partial sums of the norm's scale", sizes.head_scale.saturating_mul(PARTS_OF_SCALE));
+                player.brief(
+                    "partial sums of the norm's scale",
+                    sizes.head_scale.saturating_mul(PARTS_OF_SCALE),
+                );
                 player.free_all([read, statistic, *gradient, scale]);
                 *gradient = before;
             }

@@ -41,7 +41,9 @@ impl Routing {
             weight: moe.num_experts.saturating_mul(hidden).saturating_mul(4),
             scores: tokens.saturating_mul(moe.num_experts).saturating_mul(4),
             chosen: rows.saturating_mul(4),
-            rows: tokens.saturating_mul(moe.num_experts.saturating_mul(2).saturating_add(1)).saturating_mul(4),
+            rows: tokens
+                .saturating_mul(moe.num_experts.saturating_mul(2).saturating_add(1))
+                .saturating_mul(4),
             each_row: rows.saturating_mul(4),
             routed: rows.saturating_mul(hidden).saturating_mul(2),
             up: activated.saturating_mul(2),
@@ -121,8 +123,20 @@ impl Order<'_> {
         player.free(sum);
         player.free_unless(keeps, [residual]);
         let of_rows = sorted;
-        let kept =
-            Experts { residual, statistics, normed, indices, weights, order, input, of_rows, up, activated, back, adapters };
+        let kept = Experts {
+            residual,
+            statistics,
+            normed,
+            indices,
+            weights,
+            order,
+            input,
+            of_rows,
+            up,
+            activated,
+            back,
+            adapters,
+        };
         (result, kept)
     }
 
@@ -190,7 +204,10 @@ impl Order<'_> {
     fn route(&mut self, keeps: bool) -> (Taken, Taken) {
         let Routing { wide, weight, scores, chosen, .. } = self.routing;
         let player = &mut self.player;
-        let [input, matrix] = [player.take("router input in fp32", wide), player.take("router weight in fp32", weight)];
+        let [input, matrix] = [
+            player.take("router input in fp32", wide),
+            player.take("router weight in fp32", weight),
+        ];
         let logits = player.take("router logits", scores);
         player.brief("workspace of cuBLAS", self.workspace);
         player.free_all([input, matrix]);
@@ -226,7 +243,9 @@ impl Order<'_> {
         while self.lasting.routed.len() <= self.place {
             self.lasting.routed.push([Taken::NOTHING; 3]);
         }
-        if let Some(place) = self.lasting.routed.get_mut(self.place).and_then(|held| held.get_mut(which)) {
+        if let Some(place) =
+            self.lasting.routed.get_mut(self.place).and_then(|held| held.get_mut(which))
+        {
             *place = taken;
         }
     }
@@ -244,7 +263,8 @@ impl Order<'_> {
     /// Backward of it.
     pub(super) fn experts_back(&mut self, experts: &Experts, gradient: &mut Gradient) {
         self.player.enter("Experts");
-        let Routing { rows, each_row, routed, up, activated, sends, sorts, scores, .. } = self.routing;
+        let Routing { rows, each_row, routed, up, activated, sends, sorts, scores, .. } =
+            self.routing;
         let player = &mut self.player;
         let mut of_output = player.take("gradient of permuted tokens", routed);
         if sends {
@@ -269,7 +289,11 @@ impl Order<'_> {
         let player = &mut self.player;
         let of_up = player.take("gradient of the activation input", up);
         let mut of_rows = player.take("gradient of probabilities", each_row);
-        player.free_all([of_activated, experts.up, if sorts { experts.of_rows } else { Taken::NOTHING }]);
+        player.free_all([
+            of_activated,
+            experts.up,
+            if sorts { experts.of_rows } else { Taken::NOTHING },
+        ]);
         let of_adapter = self.adapter_back(passage_up, &adapter_up, experts.input);
         let of_input = self.player.take("gradient of sorted tokens", routed);
         self.player.free_all([of_up, if frozen { Taken::NOTHING } else { experts.input }]);
@@ -307,7 +331,12 @@ impl Order<'_> {
         of_adapter
     }
 
-    fn route_back(&mut self, experts: &Experts, of_normed: Taken, of_probabilities: Taken) -> Taken {
+    fn route_back(
+        &mut self,
+        experts: &Experts,
+        of_normed: Taken,
+        of_probabilities: Taken,
+    ) -> Taken {
         let Routing { wide, weight, scores, .. } = self.routing;
         let hidden = self.sizes.hidden;
         let player = &mut self.player;

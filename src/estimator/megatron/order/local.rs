@@ -35,8 +35,13 @@ impl Order<'_> {
         let (mut heads, mut of_heads) = ([apart, Taken::NOTHING], [Taken::NOTHING; 2]);
         if sizes.head_norms {
             let copies = [!sizes.parts_queries, true];
-            let each = [("normed queries", queries, sizes.of_query_heads), ("normed keys", keys, sizes.of_key_heads)];
-            for (place, ((name, bytes, statistic), copies)) in each.into_iter().zip(copies).enumerate() {
+            let each = [
+                ("normed queries", queries, sizes.of_query_heads),
+                ("normed keys", keys, sizes.of_key_heads),
+            ];
+            for (place, ((name, bytes, statistic), copies)) in
+                each.into_iter().zip(copies).enumerate()
+            {
                 // The kernel reads a contiguous copy of a part of the joint projection.
                 let copy = player.take_if(copies, "copy of the heads", bytes);
                 let normed = player.take(name, bytes);
@@ -79,7 +84,22 @@ impl Order<'_> {
         }
         let apart = if sizes.head_norms { apart } else { Taken::NOTHING };
         let adapters = [Adapter::NONE; 2];
-        (residual, Mixed { input, normed, statistics, joint, apart, of_heads, angles, rotated, output, sums, adapters })
+        (
+            residual,
+            Mixed {
+                input,
+                normed,
+                statistics,
+                joint,
+                apart,
+                of_heads,
+                angles,
+                rotated,
+                output,
+                sums,
+                adapters,
+            },
+        )
     }
 
     fn local_feed_forward(&mut self, residual: Taken, keeps: bool) -> (Taken, Feed) {
@@ -98,7 +118,11 @@ impl Order<'_> {
     }
 
     /// The two matrices of a feed-forward layer and the activation function between them.
-    fn local_matrices(&mut self, [up, activated, whole]: [u64; 3], keeps: bool) -> (Taken, [Taken; 2]) {
+    fn local_matrices(
+        &mut self,
+        [up, activated, whole]: [u64; 3],
+        keeps: bool,
+    ) -> (Taken, [Taken; 2]) {
         self.gather_input();
         let mut up = self.multiply("activation input", up);
         let mut activated = self.player.take("activation output", activated);
@@ -139,11 +163,16 @@ impl Order<'_> {
         let of_up = self.player.take("gradient of the activation input", sizes.up);
         self.player.free_all([of_activated, kept[0]]);
         let of_normed = self.multiply("gradient of the normed residual", sizes.whole);
-        let of_local = self.player.take_if(sizes.split, "gradient of the normed residual", sizes.hidden);
+        let of_local =
+            self.player.take_if(sizes.split, "gradient of the normed residual", sizes.hidden);
         let of_weight = self.weight_gradient(weights.up);
         let normed = if sizes.split { (of_normed, of_local) } else { (Taken::NOTHING, of_normed) };
         self.player.free_all([normed.0, of_up]);
-        let rest = if self.recomputes_mlp() { [of_weight, again, feed.normed] } else { [feed.normed, of_weight, again] };
+        let rest = if self.recomputes_mlp() {
+            [of_weight, again, feed.normed]
+        } else {
+            [feed.normed, of_weight, again]
+        };
         self.player.free_all(rest);
         self.norm_back(normed.1, feed.residual, feed.statistics, gradient);
     }
@@ -166,19 +195,38 @@ impl Order<'_> {
             self.player.free_all([whole, of_weight]);
             let gradients = self.attention_gradients();
             let [sums, first, second] = mixed.sums;
-            self.player.free_all([of_output, mixed.rotated[1], mixed.rotated[0], sums, mixed.output, first, second]);
+            self.player.free_all([
+                of_output,
+                mixed.rotated[1],
+                mixed.rotated[0],
+                sums,
+                mixed.output,
+                first,
+                second,
+            ]);
             gradients
         };
         if !sizes.head_norms {
             self.player.free(mixed.joint);
         }
-        let of_keys = self.rotated_back("gradient of keys", sizes.keys, of_keys, [mixed.angles[2], mixed.angles[3]]);
-        let of_queries = self.rotated_back("gradient of queries", sizes.queries, of_queries, [mixed.angles[0], mixed.angles[1]]);
+        let of_keys = self.rotated_back(
+            "gradient of keys",
+            sizes.keys,
+            of_keys,
+            [mixed.angles[2], mixed.angles[3]],
+        );
+        let of_queries = self.rotated_back(
+            "gradient of queries",
+            sizes.queries,
+            of_queries,
+            [mixed.angles[0], mixed.angles[1]],
+        );
         let [of_queries, of_keys] = self.heads_back(mixed, [of_queries, of_keys]);
         let joint = self.player.take("gradient of queries, keys and values", sizes.projected);
         self.player.free_all([of_queries, of_keys, of_values]);
         let of_normed = self.multiply("gradient of the normed input", sizes.whole);
-        let of_local = self.player.take_if(sizes.split, "gradient of the normed input", sizes.hidden);
+        let of_local =
+            self.player.take_if(sizes.split, "gradient of the normed input", sizes.hidden);
         let of_weight = self.weight_gradient(weights.projection);
         let of_bias = self.bias_gradient();
         let normed = if sizes.split { (of_normed, of_local) } else { (Taken::NOTHING, of_normed) };
@@ -219,8 +267,18 @@ impl Order<'_> {
         gradient
     }
 
-    fn rotated_back(&mut self, name: &'static str, bytes: u64, gradient: Taken, angles: [Taken; 2]) -> Taken {
-        if self.sizes.rotates { rotate_back(&mut self.player, name, bytes, gradient, angles) } else { gradient }
+    fn rotated_back(
+        &mut self,
+        name: &'static str,
+        bytes: u64,
+        gradient: Taken,
+        angles: [Taken; 2],
+    ) -> Taken {
+        if self.sizes.rotates {
+            rotate_back(&mut self.player, name, bytes, gradient, angles)
+        } else {
+            gradient
+        }
     }
 }
 
@@ -232,7 +290,8 @@ impl Order<'_> {
         // Transformer Engine takes statistics first, PyTorch the output.
         let first = self.run.megatron.transformer_engine;
         let early = self.player.take_if(!first, name, hidden);
-        let kept = [0, 1].map(|place| self.player.take_if(place < statistics, "norm statistic", statistic));
+        let kept = [0, 1]
+            .map(|place| self.player.take_if(place < statistics, "norm statistic", statistic));
         let normed = if first { self.player.take(name, hidden) } else { early };
         if keeps {
             return (normed, kept);
@@ -242,12 +301,20 @@ impl Order<'_> {
     }
 
     /// Backward of such a norm; its input is freed, and its gradient joins the residual stream's.
-    pub(super) fn norm_back(&mut self, of_output: Taken, input: Taken, statistics: [Taken; 2], gradient: &mut Gradient) {
+    pub(super) fn norm_back(
+        &mut self,
+        of_output: Taken,
+        input: Taken,
+        statistics: [Taken; 2],
+        gradient: &mut Gradient,
+    ) {
         let Sizes { hidden, scale, statistics: kept, .. } = self.sizes;
         let of_input = self.player.take("gradient of the norm's input", hidden);
-        let of_scale = [0, 1].map(|place| self.player.take_if(place < kept, "gradient of the norm's scale", scale));
+        let of_scale = [0, 1]
+            .map(|place| self.player.take_if(place < kept, "gradient of the norm's scale", scale));
         if self.run.megatron.transformer_engine {
-            self.player.brief("partial sums of the norm's scale", scale.saturating_mul(PARTS_OF_SCALE));
+            self.player
+                .brief("partial sums of the norm's scale", scale.saturating_mul(PARTS_OF_SCALE));
             self.player.free_all(statistics);
             self.player.free_all([of_output, input]);
         } else {
@@ -283,7 +350,12 @@ impl Order<'_> {
     /// The buffer into which inputs are gathered: taken for the first, and kept.
     pub(super) fn gather_input(&mut self) {
         if self.sizes.split {
-            Lasting::once(&mut self.lasting.gathered, &mut self.player, "gathered input", self.sizes.whole);
+            Lasting::once(
+                &mut self.lasting.gathered,
+                &mut self.player,
+                "gathered input",
+                self.sizes.whole,
+            );
         }
     }
 
@@ -312,11 +384,16 @@ impl Order<'_> {
     pub(super) fn attention_gradients(&mut self) -> [Taken; 3] {
         let Sizes { queries, keys, sums, accumulated, shares_keys, .. } = self.sizes;
         let player = &mut self.player;
-        let gradients = [("gradient of queries", queries), ("gradient of keys", keys), ("gradient of values", keys)];
+        let gradients = [
+            ("gradient of queries", queries),
+            ("gradient of keys", keys),
+            ("gradient of values", keys),
+        ];
         let gradients = gradients.map(|(name, bytes)| player.take(name, bytes));
         let sums = player.take("sums over output and its gradient", sums);
         let accumulated = player.take("gradient of queries in fp32", accumulated);
-        let each = [0, 1].map(|_| player.take_if(shares_keys, "gradients of every query head", queries));
+        let each =
+            [0, 1].map(|_| player.take_if(shares_keys, "gradients of every query head", queries));
         player.free_all([each[1], each[0], accumulated, sums]);
         gradients
     }

@@ -21,8 +21,8 @@ mod tests;
 
 use super::schedule::{self, Stage};
 use crate::config::{
-    AttentionKernel, Job, Method, MlpKind, Moe, PipelineSchedule, ProductFormat, Recompute, RecomputeModules, TokenDispatcher,
-    TrainingRun,
+    AttentionKernel, Job, Method, MlpKind, Moe, PipelineSchedule, ProductFormat, Recompute,
+    RecomputeModules, TokenDispatcher, TrainingRun,
 };
 use crate::estimator::timeline::TensorEvent;
 use crate::ops::megatron::{RankModel, rank_model};
@@ -84,20 +84,33 @@ fn is_known(job: &Job, run: &TrainingRun) -> bool {
         && options.wgrad_deferral_limit == 0
         && !options.create_attention_mask;
     // Transformer Engine's norms are part of the products behind them, where recomputing norms recomputes none.
-    let recomputed = run.recompute != Recompute::Selective || !options.recompute_modules.layernorm || options.transformer_engine;
+    let recomputed = run.recompute != Recompute::Selective
+        || !options.recompute_modules.layernorm
+        || options.transformer_engine;
     let shared = layout.cp() == 1 && !layout.offload.any() && !super::fsdp::moves(job);
-    let schedule = matches!(layout.pipeline_schedule, PipelineSchedule::GPipe | PipelineSchedule::OneForwardOneBackward)
-        && job.pipeline().chunks_on_rank() == 1;
+    let schedule = matches!(
+        layout.pipeline_schedule,
+        PipelineSchedule::GPipe | PipelineSchedule::OneForwardOneBackward
+    ) && job.pipeline().chunks_on_rank() == 1;
     // Scales, factors, and states of some parameters only are laid out by none of Megatron-Core's optimizers.
-    let states = !run.optimizer.spec().has_vectors() && !run.optimizer.spec().tells_parameters_apart();
-    block && experts && kernels && states && recomputed && shared && schedule && is_known_tuning(run)
+    let states =
+        !run.optimizer.spec().has_vectors() && !run.optimizer.spec().tells_parameters_apart();
+    block
+        && experts
+        && kernels
+        && states
+        && recomputed
+        && shared
+        && schedule
+        && is_known_tuning(run)
 }
 
 /// True if the order of what learns is known: everything, or adapters in Transformer Engine's layers, beside which core attention alone is
 /// recomputed by itself.
 fn is_known_tuning(run: &TrainingRun) -> bool {
     let options = &run.megatron;
-    let recomputed = run.recompute != Recompute::Selective || options.recompute_modules == RecomputeModules::CORE_ATTENTION;
+    let recomputed = run.recompute != Recompute::Selective
+        || options.recompute_modules == RecomputeModules::CORE_ATTENTION;
     let engine = options.transformer_engine && options.gradient_accumulation_fusion;
     run.tuning.is_full() || (run.tuning.method == Method::Lora && engine && recomputed)
 }
@@ -116,7 +129,8 @@ fn is_known_mixture(job: &Job, run: &TrainingRun, moe: &Moe) -> bool {
         && moe.shared_expert_intermediate_size == 0
         && !moe.bias
         && job.model().mlp == MlpKind::Gated
-        && (run.recompute != Recompute::Selective || !(recomputed.moe || recomputed.moe_act || recomputed.layernorm))
+        && (run.recompute != Recompute::Selective
+            || !(recomputed.moe || recomputed.moe_act || recomputed.layernorm))
 }
 
 /// One rank at work.
@@ -254,7 +268,10 @@ impl Gradient {
         match self.now {
             None => self.now = Some(other),
             Some(_) if self.is_held => {
-                *self = Self { now: Some(player.take("gradient of the residual stream", bytes)), is_held: false };
+                *self = Self {
+                    now: Some(player.take("gradient of the residual stream", bytes)),
+                    is_held: false,
+                };
                 player.free(other);
             }
             Some(_) => player.free(other),
@@ -272,7 +289,12 @@ impl Gradient {
 }
 
 impl<'a> Order<'a> {
-    fn new((job, run): (&'a Job, &'a TrainingRun), model: &'a RankModel, stage: Stage, rank: u64) -> Self {
+    fn new(
+        (job, run): (&'a Job, &'a TrainingRun),
+        model: &'a RankModel,
+        stage: Stage,
+        rank: u64,
+    ) -> Self {
         let weights = Weights::of(model);
         Self {
             job,
@@ -281,7 +303,11 @@ impl<'a> Order<'a> {
             stage,
             rank,
             sizes: Sizes::of(job, run),
-            routing: job.model().moe.as_ref().map_or_else(Routing::default, |moe| Routing::of(job, run, moe)),
+            routing: job
+                .model()
+                .moe
+                .as_ref()
+                .map_or_else(Routing::default, |moe| Routing::of(job, run, moe)),
             place: 0,
             adapters: Pairs::of(model),
             weights,

@@ -46,7 +46,8 @@ impl Order<'_> {
                     if place > 0 && flights.iter().all(|flight| flight.input != before) {
                         self.player.free(before);
                     }
-                    let next_is_back = works.get(place + 1).is_some_and(|next| *next != Work::Forward);
+                    let next_is_back =
+                        works.get(place + 1).is_some_and(|next| *next != Work::Forward);
                     if self.stage.ends() {
                         flights.push_back(flight);
                         continue;
@@ -128,7 +129,11 @@ impl Order<'_> {
     }
 
     fn block(&mut self, input: Taken, keeps: bool) -> (Taken, Block) {
-        if self.run.megatron.transformer_engine { self.engine_block(input, keeps) } else { self.local_block(input, keeps) }
+        if self.run.megatron.transformer_engine {
+            self.engine_block(input, keeps)
+        } else {
+            self.local_block(input, keeps)
+        }
     }
 
     fn block_back(&mut self, block: &Block, gradient: &mut Gradient) {
@@ -172,7 +177,8 @@ impl Order<'_> {
         let of_input = if flight.embedded != Taken::NOTHING {
             // A tensor that somebody else holds, too, is copied into the leaf (`AccumulateGrad`).
             let hidden = self.sizes.hidden;
-            let copy = self.player.take_if(gradient.is_held, "gradient of the embedded tokens", hidden);
+            let copy =
+                self.player.take_if(gradient.is_held, "gradient of the embedded tokens", hidden);
             let of_leaf = if gradient.is_held { copy } else { gradient.taken() };
             self.leaf = [of_leaf, flight.embedded];
             Taken::NOTHING

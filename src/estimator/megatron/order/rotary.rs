@@ -14,7 +14,13 @@ fn table(player: &mut Player, sizes: &Sizes) -> Taken {
 }
 
 /// Rotates: the result, and cosine and sine for backward.
-pub(super) fn rotate(player: &mut Player, sizes: &Sizes, name: &'static str, bytes: u64, keeps: bool) -> (Taken, [Taken; 2]) {
+pub(super) fn rotate(
+    player: &mut Player,
+    sizes: &Sizes,
+    name: &'static str,
+    bytes: u64,
+    keeps: bool,
+) -> (Taken, [Taken; 2]) {
     let angles = [table(player, sizes), table(player, sizes)];
     let scaled = player.take("times cosine", bytes);
     let negated = player.take("negated half", bytes / 2);

@@ -68,9 +68,12 @@ impl Sizes {
         let local = if split { sequence.div_ceil(t).saturating_mul(b) } else { tokens };
         let heads = model.num_attention_heads.div_ceil(t);
         let kv_heads = model.num_key_value_heads.div_ceil(t).max(1);
-        let of_heads = |heads: u64| tokens.saturating_mul(heads).saturating_mul(model.head_dim).saturating_mul(HALF);
+        let of_heads = |heads: u64| {
+            tokens.saturating_mul(heads).saturating_mul(model.head_dim).saturating_mul(HALF)
+        };
         let (queries, keys) = (of_heads(heads), of_heads(kv_heads));
-        let activated = tokens.saturating_mul(model.intermediate_size.div_ceil(t)).saturating_mul(HALF);
+        let activated =
+            tokens.saturating_mul(model.intermediate_size.div_ceil(t)).saturating_mul(HALF);
         let rotary = model.rotary_dim.unwrap_or(model.head_dim);
         let rows = options.padded_vocab_size(model.vocab_size, t).div_ceil(t);
         let padded = sequence.next_multiple_of(128).saturating_mul(b).saturating_mul(heads);
@@ -91,7 +94,9 @@ impl Sizes {
             angles: sequence.saturating_mul(rotary).saturating_mul(SINGLE),
             cosine: sequence.saturating_mul(rotary).saturating_mul(HALF),
             sums: tokens.saturating_mul(heads).saturating_mul(SINGLE),
-            accumulated: padded.saturating_mul(model.head_dim.next_multiple_of(32)).saturating_mul(SINGLE),
+            accumulated: padded
+                .saturating_mul(model.head_dim.next_multiple_of(32))
+                .saturating_mul(SINGLE),
             up: if model.mlp == MlpKind::Gated { activated.saturating_mul(2) } else { activated },
             activated,
             logits: tokens.saturating_mul(rows).saturating_mul(HALF),

@@ -5,9 +5,10 @@ use std::num::NonZeroU64;
 
 use super::events;
 use crate::config::{
-    Accelerator, BaseFormat, Cluster, DataSharding, GradientDType, Job, LayerSet, LossFusion, MegatronOptions, ModelConfig, Moe,
-    OptimizerImplementation, Overheads, ParallelLayout, PeakRates, Recompute, RecomputeModules, Run, Stack, Targets,
-    TokenDispatcher, TrainingRun, Tuning,
+    Accelerator, BaseFormat, Cluster, DataSharding, GradientDType, Job, LayerSet, LossFusion,
+    MegatronOptions, ModelConfig, Moe, OptimizerImplementation, Overheads, ParallelLayout,
+    PeakRates, Recompute, RecomputeModules, Run, Stack, Targets, TokenDispatcher, TrainingRun,
+    Tuning,
 };
 use crate::estimator::rank_device_memory;
 use crate::estimator::timeline::TensorEvent;
@@ -31,7 +32,11 @@ fn small(is_tied: bool) -> ModelConfig {
     }
 }
 
-fn job(model: ModelConfig, pipeline: u64, change: &impl Fn(&mut TrainingRun, &mut ParallelLayout)) -> (Job, TrainingRun) {
+fn job(
+    model: ModelConfig,
+    pipeline: u64,
+    change: &impl Fn(&mut TrainingRun, &mut ParallelLayout),
+) -> (Job, TrainingRun) {
     let mut layout = ParallelLayout {
         pipeline_model_parallel_size: NonZeroU64::new(pipeline).unwrap(),
         data_parallel_size: NonZeroU64::new(2).unwrap(),
@@ -43,7 +48,10 @@ fn job(model: ModelConfig, pipeline: u64, change: &impl Fn(&mut TrainingRun, &mu
         micro_batch_size: Some(1),
         gradients: GradientDType::Fp32,
         stack: Stack::ALL.into_iter().find(|stack| stack.has_own_schedule()).unwrap(),
-        megatron: MegatronOptions { cross_entropy_loss_fusion: LossFusion::Native, ..MegatronOptions::DEFAULT },
+        megatron: MegatronOptions {
+            cross_entropy_loss_fusion: LossFusion::Native,
+            ..MegatronOptions::DEFAULT
+        },
         ..TrainingRun::plain()
     };
     change(&mut run, &mut layout);
@@ -54,8 +62,12 @@ fn job(model: ModelConfig, pipeline: u64, change: &impl Fn(&mut TrainingRun, &mu
         accelerators_per_node: 8,
         price_per_hour: 0.0,
     };
-    let cluster =
-        Cluster { accelerator, overheads: Overheads::NONE, speed: crate::config::Speed::GENERIC, grid_grams_per_kwh: 0.0 };
+    let cluster = Cluster {
+        accelerator,
+        overheads: Overheads::NONE,
+        speed: crate::config::Speed::GENERIC,
+        grid_grams_per_kwh: 0.0,
+    };
     (Job::new(model, Run::Training(run.clone()), layout, cluster).unwrap(), run)
 }
 
@@ -70,7 +82,11 @@ fn left(job: &Job, run: &TrainingRun, stage: u64, steps: u32) -> u64 {
                 assert_eq!(taken.insert(tensor, (bytes, name)), None, "{name} is taken twice");
             }
             TensorEvent::Freed { tensor } => {
-                assert!(taken.remove(&tensor).is_some(), "{} is freed twice", known.get(&tensor).unwrap());
+                assert!(
+                    taken.remove(&tensor).is_some(),
+                    "{} is freed twice",
+                    known.get(&tensor).unwrap()
+                );
             }
             TensorEvent::CacheEmptied => {}
         }
@@ -87,7 +103,11 @@ fn every_tensor_is_freed_once() {
         &|run, _| run.recompute = Recompute::Selective,
         &|run, _| {
             run.recompute = Recompute::Selective;
-            run.megatron.recompute_modules = RecomputeModules { core_attn: false, mlp: true, ..RecomputeModules::CORE_ATTENTION };
+            run.megatron.recompute_modules = RecomputeModules {
+                core_attn: false,
+                mlp: true,
+                ..RecomputeModules::CORE_ATTENTION
+            };
         },
         &|_, layout| {
             layout.tensor_model_parallel_size = NonZeroU64::new(2).unwrap();
@@ -104,7 +124,11 @@ fn every_tensor_is_freed_once() {
                 });
                 for stage in 0..pipeline {
                     let [two, three] = [2, 3].map(|steps| left(&job, &run, stage, steps));
-                    assert_eq!(two, three, "stage {stage} of {pipeline}, engine {engine}, tied {is_tied}, {:?}", run.recompute);
+                    assert_eq!(
+                        two, three,
+                        "stage {stage} of {pipeline}, engine {engine}, tied {is_tied}, {:?}",
+                        run.recompute
+                    );
                 }
             }
         }
@@ -128,9 +152,13 @@ fn every_tensor_of_an_adapter_is_freed_once() {
         latent: 0,
     };
     let mixture = ModelConfig { moe: Some(moe), ..small(false) };
-    for (model, dropout) in [(small(true), true), (small(false), false), (mixture.clone(), true), (mixture, false)] {
+    for (model, dropout) in
+        [(small(true), true), (small(false), false), (mixture.clone(), true), (mixture, false)]
+    {
         for recompute in [Recompute::None, Recompute::Selective, Recompute::Full] {
-            for (pipeline, tensor, targets) in [(1, 1, Targets::ALL), (2, 2, Targets::ALL), (2, 1, Targets::OUTPUT)] {
+            for (pipeline, tensor, targets) in
+                [(1, 1, Targets::ALL), (2, 2, Targets::ALL), (2, 1, Targets::OUTPUT)]
+            {
                 let (job, run) = job(model.clone(), pipeline, &|run, layout| {
                     layout.tensor_model_parallel_size = NonZeroU64::new(tensor).unwrap();
                     layout.expert_tensor_parallel_size = Some(NonZeroU64::MIN);
@@ -138,7 +166,11 @@ fn every_tensor_of_an_adapter_is_freed_once() {
                     run.recompute = recompute;
                     run.megatron.moe_grouped_gemm = true;
                     run.megatron.moe_token_dispatcher = TokenDispatcher::AllToAll;
-                    run.tuning = Tuning { target_modules: targets, dropout, ..Tuning::FULL.with_adapters(BaseFormat::Weights) };
+                    run.tuning = Tuning {
+                        target_modules: targets,
+                        dropout,
+                        ..Tuning::FULL.with_adapters(BaseFormat::Weights)
+                    };
                 });
                 for stage in 0..pipeline {
                     let [two, three] = [2, 3].map(|steps| left(&job, &run, stage, steps));
@@ -172,7 +204,8 @@ fn a_rank_takes_and_reserves_what_megatron_does() {
         run.optimizer_implementation = OptimizerImplementation::Foreach;
         run.megatron.transformer_engine = false;
         run.megatron.gradient_accumulation_fusion = false;
-        run.megatron.recompute_modules = RecomputeModules { core_attn: false, mlp: true, ..RecomputeModules::CORE_ATTENTION };
+        run.megatron.recompute_modules =
+            RecomputeModules { core_attn: false, mlp: true, ..RecomputeModules::CORE_ATTENTION };
         run.overlap.gradients = false;
         run.megatron.fused_attention = false;
         run.megatron.make_vocab_size_divisible_by = NonZeroU64::MIN;

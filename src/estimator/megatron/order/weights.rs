@@ -63,14 +63,23 @@ impl Weights {
         let find = |steps: &[Step], name: &str| {
             let tensors = steps.iter().flat_map(|step| step.op.tensors.iter());
             let bytes = |tensor: &Tensor| tensor.bytes().0;
-            tensors.filter(|tensor| tensor.role == Role::Parameter && tensor.name == name).map(bytes).max().unwrap_or(0)
+            tensors
+                .filter(|tensor| tensor.role == Role::Parameter && tensor.name == name)
+                .map(bytes)
+                .max()
+                .unwrap_or(0)
         };
         let embedding = find(&model.embedding, "token embedding");
         let head = find(&model.head, "output weight");
         let one = |name: &str| {
             let tensors = model.experts.iter().flat_map(|step| step.op.tensors.iter());
-            let experts = |tensor: &Tensor| tensor.shape.dims().next().map_or(1, |dim| dim.1).max(1);
-            tensors.filter(|tensor| tensor.name == name).map(|tensor| tensor.bytes().0 / experts(tensor)).max().unwrap_or(0)
+            let experts =
+                |tensor: &Tensor| tensor.shape.dims().next().map_or(1, |dim| dim.1).max(1);
+            tensors
+                .filter(|tensor| tensor.name == name)
+                .map(|tensor| tensor.bytes().0 / experts(tensor))
+                .max()
+                .unwrap_or(0)
         };
         Self {
             embedding,
@@ -102,18 +111,29 @@ impl Order<'_> {
             self.player.take("frozen parameter", bytes(frozen.elements));
         }
         let parameters = self.parameters();
-        let apart: Vec<Taken> =
-            parameters.iter().map(|parameter| self.player.take("parameter", bytes(parameter.elements))).collect();
+        let apart: Vec<Taken> = parameters
+            .iter()
+            .map(|parameter| self.player.take("parameter", bytes(parameter.elements)))
+            .collect();
         if self.run.megatron.transformer_engine {
             self.player.enter("Transformer Engine");
             self.player.take(
                 "workspace of products",
-                self.run.megatron.transformer_engine_workspace.0.saturating_add(WORKSPACE_ALIGNMENT),
+                self.run
+                    .megatron
+                    .transformer_engine_workspace
+                    .0
+                    .saturating_add(WORKSPACE_ALIGNMENT),
             );
         }
         let shares = self.job.layout().sharding.shards_optimizer();
         for is_expert in [false, true] {
-            let own = || parameters.iter().zip(&apart).filter(move |(parameter, _)| parameter.is_expert == is_expert);
+            let own = || {
+                parameters
+                    .iter()
+                    .zip(&apart)
+                    .filter(move |(parameter, _)| parameter.is_expert == is_expert)
+            };
             let elements = if shares {
                 self.buffer_elements(own().map(|(parameter, _)| *parameter), is_expert)
             } else {
@@ -121,7 +141,10 @@ impl Order<'_> {
             };
             self.player.enter("Buffers");
             self.player.take_if(shares, "parameters, one after the other", bytes(elements));
-            self.player.take("main gradients, one after the other", Elements(elements).stored_as(recipe.gradient).0);
+            self.player.take(
+                "main gradients, one after the other",
+                Elements(elements).stored_as(recipe.gradient).0,
+            );
             if shares {
                 let freed: Vec<Taken> = own().map(|(_, taken)| *taken).collect();
                 self.player.free_all(freed.into_iter().rev());
@@ -130,7 +153,9 @@ impl Order<'_> {
         self.player.enter("Optimizer");
         let Some(master) = recipe.master else { return };
         for is_matrix in [true, false] {
-            for share in self.shares(&parameters).into_iter().filter(|share| share.is_matrix == is_matrix) {
+            for share in
+                self.shares(&parameters).into_iter().filter(|share| share.is_matrix == is_matrix)
+            {
                 let copy = self.player.take("copy of a parameter", bytes(share.elements));
                 self.player.take("main parameter", Elements(share.elements).stored_as(master).0);
                 self.player.free(copy);
@@ -144,23 +169,29 @@ impl Order<'_> {
         self.player.enter("Optimizer step");
         let shares = self.shares(&self.parameters());
         let spec = self.run.optimizer.spec();
-        let bytes = |elements: u64, format: StateFormat| Elements(elements).stored_as(format.dtype(recipe.optimizer_state)).0;
+        let bytes = |elements: u64, format: StateFormat| {
+            Elements(elements).stored_as(format.dtype(recipe.optimizer_state)).0
+        };
         // Main gradients in 16 bits are cast to the format of the main parameters.
         let casts = recipe.master.filter(|master| *master != recipe.gradient);
         let cast: Vec<Taken> = casts
             .into_iter()
-            .flat_map(|master| shares.iter().map(move |share| Elements(share.elements).stored_as(master).0))
+            .flat_map(|master| {
+                shares.iter().map(move |share| Elements(share.elements).stored_as(master).0)
+            })
             .map(|bytes| self.player.take("gradient of a main parameter", bytes))
             .collect();
         for is_matrix in [true, false] {
-            let group: Vec<Share> = shares.iter().filter(|share| share.is_matrix == is_matrix).copied().collect();
+            let group: Vec<Share> =
+                shares.iter().filter(|share| share.is_matrix == is_matrix).copied().collect();
             for share in group.iter().filter(|_| is_first) {
                 for state in spec.states {
                     self.player.take(state.label, bytes(share.elements, state.format));
                 }
             }
             let mut step = StepTemporaries::new(recipe.optimizer_state, true);
-            let updated: Vec<UpdatedParameter> = group.iter().map(|share| UpdatedParameter::vector(share.elements)).collect();
+            let updated: Vec<UpdatedParameter> =
+                group.iter().map(|share| UpdatedParameter::vector(share.elements)).collect();
             (spec.temporaries)(self.run.optimizer_implementation, &updated, &mut step);
             let mut taken = Vec::new();
             for act in step.acts() {
@@ -180,13 +211,19 @@ impl Order<'_> {
     /// The parameters of the stage that learn, in the order of its modules.
     fn parameters(&self) -> Vec<Parameter> {
         let frozen = self.is_frozen();
-        self.all_parameters().into_iter().filter(|parameter| !frozen || parameter.is_of_adapter).collect()
+        self.all_parameters()
+            .into_iter()
+            .filter(|parameter| !frozen || parameter.is_of_adapter)
+            .collect()
     }
 
     /// Parameters that do not learn: they stay where they were made.
     fn frozen(&self) -> Vec<Parameter> {
         let frozen = self.is_frozen();
-        self.all_parameters().into_iter().filter(|parameter| frozen && !parameter.is_of_adapter).collect()
+        self.all_parameters()
+            .into_iter()
+            .filter(|parameter| frozen && !parameter.is_of_adapter)
+            .collect()
     }
 
     /// All parameters of the stage, in the order of its modules.
@@ -202,7 +239,12 @@ impl Order<'_> {
             };
             let mut tensors: Vec<(u8, &Tensor)> = steps
                 .iter()
-                .flat_map(|step| step.op.tensors.iter().map(move |tensor| (module_place(step.op.name, tensor.name), tensor)))
+                .flat_map(|step| {
+                    step.op
+                        .tensors
+                        .iter()
+                        .map(move |tensor| (module_place(step.op.name, tensor.name), tensor))
+                })
                 .filter(|(_, tensor)| tensor.role == Role::Parameter)
                 .collect();
             tensors.sort_by_key(|(place, _)| *place);
@@ -220,13 +262,21 @@ impl Order<'_> {
     }
 
     /// Elements of a buffer with its padding.
-    fn buffer_elements(&self, parameters: impl DoubleEndedIterator<Item = Parameter>, is_expert: bool) -> u64 {
+    fn buffer_elements(
+        &self,
+        parameters: impl DoubleEndedIterator<Item = Parameter>,
+        is_expert: bool,
+    ) -> u64 {
         self.buckets(parameters, is_expert).last().map_or(0, |bucket| bucket.end)
     }
 
     /// The buckets of a buffer, from the last parameter of the model to the first: so many elements each where gradients are sent while
     /// backward runs, but on later stages; a tied embedding has one of its own (`_ParamAndGradBuffer.__init__`).
-    fn buckets(&self, parameters: impl DoubleEndedIterator<Item = Parameter>, is_expert: bool) -> Vec<Bucket> {
+    fn buckets(
+        &self,
+        parameters: impl DoubleEndedIterator<Item = Parameter>,
+        is_expert: bool,
+    ) -> Vec<Bucket> {
         let ranks = super::super::states::copies(self.job.layout(), is_expert).max(1);
         let cuts = self.run.overlap.gradients && self.stage.index == 0;
         let most = if cuts { BUCKET.max(BUCKET_OF_RANK.saturating_mul(ranks)) } else { u64::MAX };
@@ -259,9 +309,9 @@ impl Order<'_> {
     /// A bucket's end is a multiple of the ranks that share it and of 128 elements.
     fn bucket_alignment(&self, is_expert: bool) -> u64 {
         let ranks = super::super::states::copies(self.job.layout(), is_expert).max(1);
-        let common = (1..=BUCKET_ALIGNMENT)
-            .rev()
-            .find(|divisor| ranks.is_multiple_of(*divisor) && BUCKET_ALIGNMENT.is_multiple_of(*divisor));
+        let common = (1..=BUCKET_ALIGNMENT).rev().find(|divisor| {
+            ranks.is_multiple_of(*divisor) && BUCKET_ALIGNMENT.is_multiple_of(*divisor)
+        });
         ranks.saturating_mul(BUCKET_ALIGNMENT / common.unwrap_or(1))
     }
 
@@ -269,7 +319,11 @@ impl Order<'_> {
     /// those of experts along expert tensor and expert ranks (`RankGenerator`, order `tp-cp-ep-dp-pp`).
     const fn place_among_copies(&self, is_expert: bool) -> u64 {
         let layout = self.job.layout();
-        let inner = if is_expert { layout.etp().saturating_mul(layout.ep()) } else { layout.t().saturating_mul(layout.cp()) };
+        let inner = if is_expert {
+            layout.etp().saturating_mul(layout.ep())
+        } else {
+            layout.t().saturating_mul(layout.cp())
+        };
         match self.rank.checked_div(inner) {
             Some(place) => place,
             None => 0,
@@ -279,18 +333,23 @@ impl Order<'_> {
     /// The parts of parameters that this rank updates, in the order of their buffers; whole parameters where ranks share nothing.
     fn shares(&self, parameters: &[Parameter]) -> Vec<Share> {
         if !self.job.layout().sharding.shards_optimizer() {
-            return parameters.iter().map(|one| Share { elements: one.elements, is_matrix: one.is_matrix }).collect();
+            return parameters
+                .iter()
+                .map(|one| Share { elements: one.elements, is_matrix: one.is_matrix })
+                .collect();
         }
         let mut shares = Vec::with_capacity(parameters.len());
         for is_expert in [false, true] {
-            let own = parameters.iter().copied().filter(|parameter| parameter.is_expert == is_expert);
+            let own =
+                parameters.iter().copied().filter(|parameter| parameter.is_expert == is_expert);
             let ranks = super::super::states::copies(self.job.layout(), is_expert).max(1);
             let place = self.place_among_copies(is_expert) % ranks;
             for bucket in self.buckets(own, is_expert) {
                 let part = bucket.end.saturating_sub(bucket.begin) / ranks;
                 let from = bucket.begin.saturating_add(part.saturating_mul(place));
                 for (begin, parameter) in bucket.parameters {
-                    let end = begin.saturating_add(parameter.elements).min(from.saturating_add(part));
+                    let end =
+                        begin.saturating_add(parameter.elements).min(from.saturating_add(part));
                     let elements = end.saturating_sub(begin.max(from));
                     if elements > 0 {
                         shares.push(Share { elements, is_matrix: parameter.is_matrix });
@@ -318,7 +377,13 @@ fn push(tensor: &Tensor, all: &mut Vec<Parameter>) {
     let is_embedding = tensor.name == "token embedding";
     let elements = own.iter().copied().fold(1, u64::saturating_mul);
     let (is_matrix, is_of_adapter) = (own.len() > 1, is_of_adapter(tensor));
-    all.extend((0..count).map(|_| Parameter { elements, is_matrix, is_expert, is_embedding, is_of_adapter }));
+    all.extend((0..count).map(|_| Parameter {
+        elements,
+        is_matrix,
+        is_expert,
+        is_embedding,
+        is_of_adapter,
+    }));
 }
 
 /// The place of a parameter in a block's modules: attention's output projection is made before the joint one (`Attention.__init__`).

@@ -40,15 +40,25 @@ impl Cache {
         let (one, shared) = served::cached(job, run);
         let (model, context) = (job.model(), to_f64(run.context_length.max(1)));
         let fixed = if model.mixer().is_some() {
-            let with =
-                Lowering { context_length: 1, concurrent_sequences: 1, block_size: 1, shared_prefix: 0, ..ops::lowering(job) };
+            let with = Lowering {
+                context_length: 1,
+                concurrent_sequences: 1,
+                block_size: 1,
+                shared_prefix: 0,
+                ..ops::lowering(job)
+            };
             let least = served::held(job, &with, 0..model.num_hidden_layers).as_f64();
-            let slope = (one.as_f64() - least).max(0.0) / (seen(model, context) - seen(model, 1.0)).max(1.0);
+            let slope = (one.as_f64() - least).max(0.0)
+                / (seen(model, context) - seen(model, 1.0)).max(1.0);
             (least - slope * seen(model, 1.0)).max(0.0)
         } else {
             0.0
         };
-        Self { fixed, seen: (one.as_f64() - fixed) / seen(model, context).max(1.0), shared: shared.as_f64() }
+        Self {
+            fixed,
+            seen: (one.as_f64() - fixed) / seen(model, context).max(1.0),
+            shared: shared.as_f64(),
+        }
     }
 }
 
@@ -57,7 +67,11 @@ fn windows(model: &ModelConfig) -> (f64, f64, f64) {
     let layers = model.num_hidden_layers;
     let sliding = (0..layers).filter(|layer| model.sliding_layers.contains(*layer)).count();
     let sliding = model.sliding_window.map_or(0, |_| u64::try_from(sliding).unwrap_or(u64::MAX));
-    (to_f64(layers.saturating_sub(sliding)), to_f64(sliding), to_f64(model.sliding_window.unwrap_or(u64::MAX)))
+    (
+        to_f64(layers.saturating_sub(sliding)),
+        to_f64(sliding),
+        to_f64(model.sliding_window.unwrap_or(u64::MAX)),
+    )
 }
 
 /// Tokens that one query sees over all layers, of a sequence of so many.
@@ -101,8 +115,17 @@ impl Pace {
         }
         let cluster = job.cluster();
         let (t, links) = (to_f64(job.layout().t()), Links::of(cluster));
-        let sum = links.is_one_domain(t).then(|| cluster.speed.kernels.sum(t, cluster.speed.scale_up_bandwidth, steps.own_sums));
-        Some(Self { work: StepWork::of(job, run, steps)?, cache: Cache::of(job, run), sum, links, steps, job: job.clone() })
+        let sum = links.is_one_domain(t).then(|| {
+            cluster.speed.kernels.sum(t, cluster.speed.scale_up_bandwidth, steps.own_sums)
+        });
+        Some(Self {
+            work: StepWork::of(job, run, steps)?,
+            cache: Cache::of(job, run),
+            sum,
+            links,
+            steps,
+            job: job.clone(),
+        })
     }
 
     /// Returns the job.
@@ -125,7 +148,8 @@ impl Pace {
             let seen = if chunks { window / 2.0 } else { window };
             within * within / 2.0 + (tokens - within) * seen
         };
-        all * (to * to - from * from) / 2.0 + if sliding > 0.0 { sliding * (below(to) - below(from)) } else { 0.0 }
+        all * (to * to - from * from) / 2.0
+            + if sliding > 0.0 { sliding * (below(to) - below(from)) } else { 0.0 }
     }
 
     /// Seconds of one step, with the engine's own work around it.
@@ -163,14 +187,17 @@ impl Pace {
         let (t, hops) = (to_f64(job.layout().t()), to_f64(job.layout().p()) - 1.0);
         let ring = self.links.ring(t, 1.0);
         let moe = model.moe.as_ref().filter(|_| run.dispatches());
-        let layers = (0..model.num_hidden_layers).filter(|layer| moe.is_some_and(|moe| moe.layers.contains(*layer))).count();
+        let layers = (0..model.num_hidden_layers)
+            .filter(|layer| moe.is_some_and(|moe| moe.layers.contains(*layer)))
+            .count();
         let layers = to_f64(u64::try_from(layers).unwrap_or(model.num_hidden_layers));
         let sum = match self.sum {
             _ if t <= 1.0 || bytes <= 0.0 => 0.0,
             Some((sum, times)) => 2.0 * sum.seconds(bytes, times),
             None => 2.0 * ring.seconds(Collective::AllReduce, bytes),
         };
-        let apart = ring.seconds(Collective::ReduceScatter, bytes) + ring.seconds(Collective::AllGather, bytes);
+        let apart = ring.seconds(Collective::ReduceScatter, bytes)
+            + ring.seconds(Collective::AllGather, bytes);
         let copies = moe.map_or(0.0, |moe| to_f64(moe.num_experts_per_tok)) * bytes / t;
         Messages {
             sums: Seconds((to_f64(model.num_hidden_layers) - layers) * sum + layers * apart),
@@ -182,7 +209,13 @@ impl Pace {
     /// Seconds of so many tokens of a prompt from `from` on.
     fn chunk(&self, from: f64, tokens: f64, first: f64) -> f64 {
         let to = from + tokens;
-        self.step(&Batch { prompt: tokens, pairs: self.pairs(from, to), end: to, first, ..Batch::default() })
+        self.step(&Batch {
+            prompt: tokens,
+            pairs: self.pairs(from, to),
+            end: to,
+            first,
+            ..Batch::default()
+        })
     }
 
     /// Returns the seconds to read a prompt of so many tokens, a chunk at a time, until its first
@@ -201,7 +234,8 @@ impl Pace {
         let chunks = (all / size).ceil().max(1.0);
         let rest = all - (chunks - 1.0) * size;
         let pairs = count * self.pairs(0.0, each);
-        let attention = self.work.attention(pairs, each) + (chunks - 1.0) * self.work.attention(f64::MIN_POSITIVE, each);
+        let attention = self.work.attention(pairs, each)
+            + (chunks - 1.0) * self.work.attention(f64::MIN_POSITIVE, each);
         let part = |tokens: f64, first: f64| {
             let device = self.work.products(tokens, first) + self.messages(tokens).total();
             self.around(device + attention / chunks, tokens, first)
@@ -238,7 +272,9 @@ impl Pace {
         let sequences = to_f64(sequences);
         let (weights, products) = self.work.apart(sequences, sequences);
         let context = to_f64(self.job.seq_length());
-        let cache = sequences * (seen(self.job.model(), context) * self.cache.seen + self.cache.fixed) + self.cache.shared;
+        let cache = sequences
+            * (seen(self.job.model(), context) * self.cache.seen + self.cache.fixed)
+            + self.cache.shared;
         if products > weights + self.work.reading(cache) { Bound::Compute } else { Bound::Memory }
     }
 
@@ -256,14 +292,19 @@ impl Pace {
     pub fn time(&self, sequences: u64) -> ServingTime {
         let Run::Serving(run) = self.job.run() else { return self.at(sequences, 0, 0) };
         let chunk = run.prefill_chunk_size.min(run.context_length);
-        self.at(sequences, chunk, run.prompt_length.unwrap_or(run.context_length).min(run.context_length))
+        self.at(
+            sequences,
+            chunk,
+            run.prompt_length.unwrap_or(run.context_length).min(run.context_length),
+        )
     }
 
     fn at(&self, sequences: u64, chunk: u64, prompt: u64) -> ServingTime {
         let (context, tokens) = (to_f64(self.job.seq_length()), to_f64(chunk));
         let decode = self.decode(sequences);
         let tokens_per_second = to_f64(sequences) / decode.0;
-        let (ranks, cluster) = (to_f64(self.job.layout().t() * self.job.layout().p()), self.job.cluster());
+        let (ranks, cluster) =
+            (to_f64(self.job.layout().t() * self.job.layout().p()), self.job.cluster());
         let gpu_hours = gpu_hours_per_million(ranks, tokens_per_second);
         ServingTime {
             prefill_chunk: Seconds(self.chunk((context - tokens) / 2.0, tokens, 0.0)),

@@ -105,7 +105,8 @@ impl Simulation<'_> {
     fn arrive(&mut self) {
         if self.started < self.traffic.requests {
             self.started += 1;
-            let (prompt, output) = (self.length(self.traffic.prompt), self.length(self.traffic.output));
+            let (prompt, output) =
+                (self.length(self.traffic.prompt), self.length(self.traffic.output));
             let steps = self.pace.steps();
             let queued = self.now + steps.arrival + steps.per_prompt_token * to_f64(prompt);
             self.waiting.push_back(Request {
@@ -124,7 +125,8 @@ impl Simulation<'_> {
         while let Some(next) = self.waiting.front().copied() {
             let there = self.running.len() + self.reading.len();
             let all = self.reserved.saturating_add(next.prompt + next.output);
-            let fits = self.traffic.room.is_none_or(|room| all <= room) && to_f64(count(there)) < to_f64(most);
+            let fits = self.traffic.room.is_none_or(|room| all <= room)
+                && to_f64(count(there)) < to_f64(most);
             let is_ready = next.queued <= self.now && next.after <= self.turns;
             if there > 0 && (!fits || !is_ready) {
                 return;
@@ -192,7 +194,8 @@ impl Simulation<'_> {
                 return;
             }
             self.running.pop();
-            let found = usize::try_from(number).ok().and_then(|number| self.begun.get(number)).copied();
+            let found =
+                usize::try_from(number).ok().and_then(|number| self.begun.get(number)).copied();
             let Some((begun, prompt, output)) = found else { continue };
             self.per_token.push((self.now - begun) / to_f64((output - 1).max(1)));
             self.held -= to_f64(prompt + output);
@@ -213,10 +216,14 @@ impl Simulation<'_> {
         let Some(Reverse((end, ..))) = self.running.peek().copied() else { return };
         let decodes = to_f64(count(self.running.len()));
         // Whoever waits for no more than a step to end, and not for room, takes part in the next.
-        let comes = self.waiting.front().is_some_and(|next| next.queued > self.now || next.after > self.turns);
+        let comes = self
+            .waiting
+            .front()
+            .is_some_and(|next| next.queued > self.now || next.after > self.turns);
         let steps = if comes { 1 } else { end.saturating_sub(self.steps).max(1) };
         let middle = self.held + decodes * (to_f64(steps) - 1.0) / 2.0;
-        self.now += to_f64(steps) * self.pace.step(&Batch { decodes, held: middle, ..Batch::default() });
+        self.now +=
+            to_f64(steps) * self.pace.step(&Batch { decodes, held: middle, ..Batch::default() });
         self.turns += steps;
         self.advance(steps);
     }
@@ -229,7 +236,9 @@ fn count(length: usize) -> u64 {
 /// Median, and the value that 95 of 100 do not exceed; 0 without values.
 fn spread(values: &mut [f64]) -> [Seconds; 2] {
     values.sort_by(f64::total_cmp);
-    let at = |share: usize| values.get((values.len() * share).div_ceil(100).saturating_sub(1)).copied().unwrap_or(0.0);
+    let at = |share: usize| {
+        values.get((values.len() * share).div_ceil(100).saturating_sub(1)).copied().unwrap_or(0.0)
+    };
     [Seconds(at(50)), Seconds(at(95))]
 }
 
@@ -247,7 +256,11 @@ impl Pace {
         let of_group = Traffic { requests: part(traffic.requests), at_once, room, ..*traffic };
         let served = self.serve_group(&of_group)?;
         let most_at_once = served.most_at_once.saturating_mul(stages);
-        Some(ServedTraffic { output_per_second: served.output_per_second * to_f64(stages), most_at_once, ..served })
+        Some(ServedTraffic {
+            output_per_second: served.output_per_second * to_f64(stages),
+            most_at_once,
+            ..served
+        })
     }
 
     fn serve_group(&self, traffic: &Traffic) -> Option<ServedTraffic> {
@@ -272,7 +285,8 @@ impl Pace {
             output: 0,
             most: 0,
         };
-        (0..traffic.at_once.unwrap_or(traffic.requests).min(traffic.requests)).for_each(|_| now.arrive());
+        (0..traffic.at_once.unwrap_or(traffic.requests).min(traffic.requests))
+            .for_each(|_| now.arrive());
         let most_tokens = run.prefill_chunk_size.max(1);
         loop {
             now.admit(steps.most_sequences);

@@ -48,13 +48,18 @@ impl Product {
 
     fn seconds(&self, tokens: f64) -> f64 {
         let by = |timed: &OnCard, tokens: f64| {
-            timed.seconds(self.read(tokens) + tokens * self.per_token, tokens.max(self.rows) * self.flops)
+            timed.seconds(
+                self.read(tokens) + tokens * self.per_token,
+                tokens.max(self.rows) * self.flops,
+            )
         };
         let each = match &self.vectors {
             Some((most, vectors)) if tokens <= *most => by(vectors, tokens),
             // More tokens never take less time than the most tokens that the kernel for vectors
             // multiplies.
-            Some((most, vectors)) => (by(&self.timed, tokens) + self.widening).max(by(vectors, *most)),
+            Some((most, vectors)) => {
+                (by(&self.timed, tokens) + self.widening).max(by(vectors, *most))
+            }
             None => by(&self.timed, tokens),
         };
         self.layers * each
@@ -71,7 +76,10 @@ impl Product {
     /// Seconds of reading its weights, and of multiplying, each by itself and without a start.
     fn apart(&self, tokens: f64) -> (f64, f64) {
         let layers = self.layers;
-        (layers * self.read(tokens) * self.timed.per_byte, layers * tokens * self.flops * self.timed.per_flop)
+        (
+            layers * self.read(tokens) * self.timed.per_byte,
+            layers * tokens * self.flops * self.timed.per_flop,
+        )
     }
 }
 
@@ -129,13 +137,21 @@ impl Rates {
         if !self.kernels.is_measured {
             timed.per_byte = timed.per_byte.max(1.0 / (self.memory * self.speed.memory_share));
         }
-        let seen = self.speed.matmul_16bit.filter(|_| !self.kernels.is_measured).map(|rate| rate * 1e12 * peak / self.wide);
-        OnCard { per_flop: seen.map_or(timed.per_flop, |rate| timed.per_flop.max(1.0 / rate)), ..timed }
+        let seen = self
+            .speed
+            .matmul_16bit
+            .filter(|_| !self.kernels.is_measured)
+            .map(|rate| rate * 1e12 * peak / self.wide);
+        OnCard {
+            per_flop: seen.map_or(timed.per_flop, |rate| timed.per_flop.max(1.0 / rate)),
+            ..timed
+        }
     }
 
     /// The format that weights multiply in, and its peak.
     fn multiplied(&self, format: WeightFormat) -> (Multiplied, f64) {
-        let eight = |of, peak: Option<f64>| peak.map_or((Multiplied::Wide, self.wide), |peak| (of, peak));
+        let eight =
+            |of, peak: Option<f64>| peak.map_or((Multiplied::Wide, self.wide), |peak| (of, peak));
         match (format, format.products()) {
             (WeightFormat::Nvfp4, _) => (Multiplied::Four, 4.0 * self.wide),
             (WeightFormat::Fp8Block, DType::Fp8) => eight(Multiplied::Blocks, self.eight),
@@ -147,7 +163,8 @@ impl Rates {
 
     /// Rows that a product multiplies at least.
     fn rows(&self, one: &Multiplies, run: &ServingRun) -> f64 {
-        let widened = one.narrow && self.kernels.product(self.multiplied(run.quantization).0).1 == Multiplied::Wide;
+        let widened = one.narrow
+            && self.kernels.product(self.multiplied(run.quantization).0).1 == Multiplied::Wide;
         if widened { LEAST_ROWS_WIDENED } else { LEAST_ROWS }
     }
 
@@ -159,7 +176,15 @@ impl Rates {
         let (law, in_flight) = if one.narrow { (blocks, of_blocks) } else { (wide, of_wide) };
         let timed = law.on(self.memory, 2.0 * self.wide * self.speed.summed_in_16_bits);
         let most = if one.routed { 1.0 } else { MOST_VECTORS };
-        (most, OnCard { per_byte: timed.per_byte.max(1.0 / (in_flight * to_f64(self.speed.multiprocessors))), ..timed })
+        (
+            most,
+            OnCard {
+                per_byte: timed
+                    .per_byte
+                    .max(1.0 / (in_flight * to_f64(self.speed.multiprocessors))),
+                ..timed
+            },
+        )
     }
 
     /// Returns the times of ggml's tiles; `None` where the vendor's library multiplies.
@@ -173,9 +198,14 @@ impl Rates {
         if let Some(tiles) = steps.ggml.and_then(|ggml| self.tiles(one, ggml)) {
             return tiles.on(self.memory, 2.0 * self.wide * self.speed.summed_in_16_bits);
         }
-        let (of, peak) = if one.narrow { self.multiplied(run.quantization) } else { (Multiplied::Wide, self.wide) };
+        let (of, peak) = if one.narrow {
+            self.multiplied(run.quantization)
+        } else {
+            (Multiplied::Wide, self.wide)
+        };
         let alone = one.narrow && of == Multiplied::Wide;
-        let (law, kept) = if one.routed { self.kernels.of_experts(of, alone) } else { self.kernels.product(of) };
+        let (law, kept) =
+            if one.routed { self.kernels.of_experts(of, alone) } else { self.kernels.product(of) };
         // ggml lets cuBLAS sum in 16 bits.
         let times = if steps.ggml.is_some() { self.speed.summed_in_16_bits } else { 1.0 };
         self.on(law, if kept == of { peak } else { self.wide } * times)
@@ -201,8 +231,13 @@ impl Rates {
 
     /// Seconds in which ggml widens so many bytes of weights in blocks for a step of many tokens: it reads them and writes 16 bits each.
     fn widening(&self, one: &Multiplies, steps: &Steps, (bytes, weights): (f64, f64)) -> f64 {
-        let widens = one.narrow && steps.ggml.is_some_and(|ggml| ggml.widens && self.tiles(one, ggml).is_none());
-        if widens { (bytes + 2.0 * weights) * self.kernels.decode(false).on(self.memory, self.wide).per_byte } else { 0.0 }
+        let widens = one.narrow
+            && steps.ggml.is_some_and(|ggml| ggml.widens && self.tiles(one, ggml).is_none());
+        if widens {
+            (bytes + 2.0 * weights) * self.kernels.decode(false).on(self.memory, self.wide).per_byte
+        } else {
+            0.0
+        }
     }
 
     /// Seconds of a kernel that streams a few numbers, and the numbers that such kernels stream of each number of the stream between
@@ -222,9 +257,14 @@ impl StepWork {
         let with = ops::lowering(job);
         let list = ops::lower(&with);
         let (t, model) = (to_f64(job.layout().t()), job.model());
-        let (tokens, sequences) = (to_f64(with.seq_length.max(1)), to_f64(with.concurrent_sequences.max(1)));
-        let share = model.moe.as_ref().map(|moe| to_f64(moe.num_experts_per_tok) / to_f64(moe.num_experts.max(1)));
-        let (hidden, bytes) = (to_f64(model.hidden_size), to_f64(run.activation_dtype.bits()) / 8.0);
+        let (tokens, sequences) =
+            (to_f64(with.seq_length.max(1)), to_f64(with.concurrent_sequences.max(1)));
+        let share = model
+            .moe
+            .as_ref()
+            .map(|moe| to_f64(moe.num_experts_per_tok) / to_f64(moe.num_experts.max(1)));
+        let (hidden, bytes) =
+            (to_f64(model.hidden_size), to_f64(run.activation_dtype.bits()) / 8.0);
         let mut blocks: Vec<Product> = Vec::with_capacity(8);
         let (mut head, mut inside) = (Vec::with_capacity(2), 0.0);
         let mut experts: Option<Product> = None;
@@ -248,13 +288,17 @@ impl StepWork {
             inside += if one.is_head { 0.0 } else { layers * one.width };
             match (&mut experts, one.routed, one.is_head) {
                 (_, _, true) => head.push(product),
-                (Some(known), true, false) if (known.layers - layers).abs() < 0.5 => known.join(&product),
+                (Some(known), true, false) if (known.layers - layers).abs() < 0.5 => {
+                    known.join(&product)
+                }
                 (None, true, false) => experts = Some(product),
                 (_, _, false) => blocks.push(product),
             }
         }
         blocks.extend(experts);
-        let core = |ops: &[Op]| ops.iter().filter(|op| op.attention_core).map(|op| op.forward).sum::<Flops>();
+        let core = |ops: &[Op]| {
+            ops.iter().filter(|op| op.attention_core).map(|op| op.forward).sum::<Flops>()
+        };
         let Flops(scores) = list.over_blocks(core);
         let layers = to_f64(model.num_hidden_layers.max(1));
         let attending = list.kinds.iter().filter(|kind| core(&kind.ops).0 > 0.0);
@@ -262,7 +306,11 @@ impl StepWork {
         let decode = rates.kernels.decode(narrow).on(rates.memory, rates.wide);
         let small = layers * steps.small_kernels;
         let (each, [between, within]) = rates.small(run, steps);
-        let heads = if run.attention == AttentionKernel::Flash { 0.0 } else { to_f64(model.num_attention_heads) / t };
+        let heads = if run.attention == AttentionKernel::Flash {
+            0.0
+        } else {
+            to_f64(model.num_attention_heads) / t
+        };
         Some(Self {
             decode,
             scores: heads * SCORE * decode.per_byte,
@@ -280,16 +328,24 @@ impl StepWork {
     /// Seconds of the products of a step with so many tokens, of which so many sequences get a further one, and of all that only streams.
     pub fn products(&self, tokens: f64, sequences: f64) -> f64 {
         let blocks: f64 = self.blocks.iter().map(|one| one.seconds(tokens)).sum();
-        let head: f64 = if sequences > 0.0 { self.head.iter().map(|one| one.seconds(sequences)).sum() } else { 0.0 };
+        let head: f64 = if sequences > 0.0 {
+            self.head.iter().map(|one| one.seconds(sequences)).sum()
+        } else {
+            0.0
+        };
         blocks + head + self.small + tokens * self.streams
     }
 
     /// Seconds of reading weights, and of multiplying with them, each by itself.
     pub fn apart(&self, tokens: f64, sequences: f64) -> (f64, f64) {
         let of = |products: &[Product], tokens: f64| {
-            products.iter().map(|one| one.apart(tokens)).fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d))
+            products
+                .iter()
+                .map(|one| one.apart(tokens))
+                .fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d))
         };
-        let ((read, multiplied), (head, last)) = (of(&self.blocks, tokens), of(&self.head, sequences));
+        let ((read, multiplied), (head, last)) =
+            (of(&self.blocks, tokens), of(&self.head, sequences));
         (read + head, multiplied + last)
     }
 
@@ -297,7 +353,11 @@ impl StepWork {
     pub fn cached(&self, bytes: f64, pairs: f64) -> f64 {
         // A state is read and written by one kernel of its layer, too.
         let layers = self.attends.max(1.0);
-        if bytes <= 0.0 { 0.0 } else { layers * self.decode.seconds(bytes / layers, pairs * self.pair / layers) }
+        if bytes <= 0.0 {
+            0.0
+        } else {
+            layers * self.decode.seconds(bytes / layers, pairs * self.pair / layers)
+        }
     }
 
     /// Seconds of so many cached bytes by themselves.
@@ -311,6 +371,7 @@ impl StepWork {
         if pairs <= 0.0 || self.attends <= 0.0 {
             return 0.0;
         }
-        self.attends * ramp.seconds(pairs * self.pair / self.attends, length, peak) + pairs * self.scores
+        self.attends * ramp.seconds(pairs * self.pair / self.attends, length, peak)
+            + pairs * self.scores
     }
 }

@@ -72,7 +72,12 @@ impl<'t> Bucket<'t> {
         }
         let stands = plan.is_coordinated();
         let shares_gradients = stands || plan.movement == Movement::Gradients;
-        let learned = plan.with.tuning.adapter_dtype.filter(|_| plan.with.tuning.freezes_model()).unwrap_or(plan.with.parameter);
+        let learned = plan
+            .with
+            .tuning
+            .adapter_dtype
+            .filter(|_| plan.with.tuning.freezes_model())
+            .unwrap_or(plan.with.parameter);
         let reduced = if shares_gradients { learned } else { plan.recipe.gradient };
         let places = places(tape);
         let all = places.last().map_or(0, |last| last.begins + last.elements);
@@ -112,7 +117,9 @@ impl<'t> Bucket<'t> {
 
     /// Elements of the pieces of the rank's part, a piece for each parameter.
     pub fn pieces(&self) -> impl Iterator<Item = u64> {
-        let piece = |place: &Place| if self.stands { place.kept } else { place.elements.min(self.part - place.begins) };
+        let piece = |place: &Place| {
+            if self.stands { place.kept } else { place.elements.min(self.part - place.begins) }
+        };
         self.places.iter().filter(|place| self.is_own(place)).map(piece)
     }
 
@@ -165,7 +172,12 @@ impl<'t> Bucket<'t> {
             self.keep_part();
         }
         for elements in self.joined(&waiting) {
-            drop(self.tape.lump("parts of the bucket, joined", (Kind::Gathered, elements, self.formats[0])));
+            drop(
+                self.tape.lump(
+                    "parts of the bucket, joined",
+                    (Kind::Gathered, elements, self.formats[0]),
+                ),
+            );
         }
         for place in waiting {
             self.settle(place);
@@ -178,8 +190,13 @@ impl<'t> Bucket<'t> {
         if self.stands {
             let all = waiting.iter().map(|place| place.kept.saturating_mul(self.ranks)).sum();
             // One gradient that can be cut evenly is reduced where it is (`reduce_scatter_coalesced`).
-            let is_one = waiting.len() == 1 && waiting.iter().all(|place| place.elements.is_multiple_of(self.ranks));
-            return if waiting.is_empty() || is_one || !self.joins { Vec::new() } else { vec![all] };
+            let is_one = waiting.len() == 1
+                && waiting.iter().all(|place| place.elements.is_multiple_of(self.ranks));
+            return if waiting.is_empty() || is_one || !self.joins {
+                Vec::new()
+            } else {
+                vec![all]
+            };
         }
         if !self.contiguous {
             let all = waiting.iter().map(|place| place.elements).sum();
@@ -214,7 +231,10 @@ impl<'t> Bucket<'t> {
             while from < end {
                 let rank = from / self.part.max(1);
                 let until = end.min((rank + 1).saturating_mul(self.part.max(1)));
-                match slices.last_mut().filter(|(owner, _)| *owner == rank && !(self.is_compact && rank == 0)) {
+                match slices
+                    .last_mut()
+                    .filter(|(owner, _)| *owner == rank && !(self.is_compact && rank == 0))
+                {
                     Some((_, elements)) => *elements += until - from,
                     None => slices.push((rank, until - from)),
                 }
@@ -235,7 +255,12 @@ impl<'t> Bucket<'t> {
             return;
         }
         if self.filling.borrow().own.is_none() {
-            let all = self.places.iter().filter(|place| self.is_own(place)).map(|place| place.elements).sum();
+            let all = self
+                .places
+                .iter()
+                .filter(|place| self.is_own(place))
+                .map(|place| place.elements)
+                .sum();
             self.keep("own gradients, as whole parameters", all);
         }
         self.tape.release_gradient(place.param);

@@ -47,7 +47,8 @@ impl<'t> Reducer<'t> {
             let learned = state.parameters.iter().zip(0..).filter(|(parameter, _)| !parameter.idle);
             learned.map(|(_, param)| param).collect()
         };
-        let mut first = reducer.assigned(&learned, if reducer.stays { [FIRST, reducer.cap] } else { [u64::MAX; 2] });
+        let mut first = reducer
+            .assigned(&learned, if reducer.stays { [FIRST, reducer.cap] } else { [u64::MAX; 2] });
         first.reverse();
         reducer.take(&first);
         Some(reducer)
@@ -78,7 +79,9 @@ impl<'t> Reducer<'t> {
         let mut open: Vec<(u64, DType, u64)> = Vec::new();
         for param in order {
             let found = usize::try_from(*param).ok().and_then(|at| state.parameters.get(at));
-            let Some((bytes, dtype)) = found.map(|found| (found.kept.saturating_mul(found.dtype.bits()) / 8, found.dtype)) else {
+            let Some((bytes, dtype)) =
+                found.map(|found| (found.kept.saturating_mul(found.dtype.bits()) / 8, found.dtype))
+            else {
                 continue;
             };
             // Each format fills a bucket of its own.
@@ -94,14 +97,21 @@ impl<'t> Reducer<'t> {
                 }
             }
         }
-        buckets.extend(open.into_iter().filter(|(filled, ..)| *filled > 0).map(|(filled, dtype, _)| (filled, dtype)));
+        buckets.extend(
+            open.into_iter()
+                .filter(|(filled, ..)| *filled > 0)
+                .map(|(filled, dtype, _)| (filled, dtype)),
+        );
         buckets
     }
 
     fn take(&self, buckets: &[(u64, DType)]) {
         self.tape.at(GRADIENT_BUCKETS, sources::PYTORCH_DDP);
         let bucket = |(bytes, dtype): &(u64, DType)| {
-            self.tape.lump("flat bucket", (Kind::Gathered, bytes.saturating_mul(8) / dtype.bits().max(1), *dtype))
+            self.tape.lump(
+                "flat bucket",
+                (Kind::Gathered, bytes.saturating_mul(8) / dtype.bits().max(1), *dtype),
+            )
         };
         *self.buckets.borrow_mut() = buckets.iter().map(bucket).collect();
     }

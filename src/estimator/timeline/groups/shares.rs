@@ -58,7 +58,11 @@ impl Groups<'_> {
 
     /// Takes the buffer in which a group's gradients are joined.
     pub(super) fn join(&self, tag: u16) {
-        let joined = self.take("reduce-scatter buffer", GRADIENT_REDUCTION, (Share::LearnedPadded(tag), self.reduce, 0));
+        let joined = self.take(
+            "reduce-scatter buffer",
+            GRADIENT_REDUCTION,
+            (Share::LearnedPadded(tag), self.reduce, 0),
+        );
         self.alive.borrow_mut().reduced = Some(joined);
     }
 
@@ -66,8 +70,14 @@ impl Groups<'_> {
     pub(super) fn scatter(&self, tag: u16, buffers: bool) {
         let exists = self.has_share(tag);
         // Reduced gradients are the share itself, unless they are cast into it or added to it.
-        let reduced = (buffers && (self.reduce != self.gradient || exists || self.away))
-            .then(|| self.take("reduced gradients", GRADIENT_REDUCTION, (Share::LearnedKept(tag), self.reduce, REDUCING)));
+        let reduced =
+            (buffers && (self.reduce != self.gradient || exists || self.away)).then(|| {
+                self.take(
+                    "reduced gradients",
+                    GRADIENT_REDUCTION,
+                    (Share::LearnedKept(tag), self.reduce, REDUCING),
+                )
+            });
         if !exists {
             self.keep_share(tag);
         }
@@ -89,12 +99,19 @@ impl Groups<'_> {
             return;
         }
         self.tape.at("Gradients", self.source);
-        let share = self.lump("share of the gradients", (Kind::Gradient, Share::LearnedKept(tag), self.gradient), REDUCING);
+        let share = self.lump(
+            "share of the gradients",
+            (Kind::Gradient, Share::LearnedKept(tag), self.gradient),
+            REDUCING,
+        );
         self.alive.borrow_mut().shares.push((tag, share));
         if tag == 0 && self.movement == Movement::Gradients {
             self.tape.at(GRADIENT_REDUCTION, sources::DEEPSPEED);
-            let cut =
-                self.lump("rest of the parameter that the share ends in", (Kind::Gathered, Share::Cut, self.gradient), REDUCING);
+            let cut = self.lump(
+                "rest of the parameter that the share ends in",
+                (Kind::Gathered, Share::Cut, self.gradient),
+                REDUCING,
+            );
             self.alive.borrow_mut().shares.push((tag, cut));
         }
     }

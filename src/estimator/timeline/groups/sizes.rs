@@ -15,8 +15,12 @@ use crate::units::DType;
 /// The reducer sorts parameters into buckets of 1 MiB, then 25 MiB each (`torch/nn/parallel/distributed.py`); their sum is one value
 /// per parameter that learns.
 pub(super) fn buckets_of_all<'t>(tape: &'t Tape, plan: &Plan<'_>) -> Var<'t> {
-    let bits =
-        |parameter: &Parameter| parameter.kept.saturating_mul(plan.times(parameter.layer)).saturating_mul(parameter.dtype.bits());
+    let bits = |parameter: &Parameter| {
+        parameter
+            .kept
+            .saturating_mul(plan.times(parameter.layer))
+            .saturating_mul(parameter.dtype.bits())
+    };
     let state = tape.state();
     let learned = state.parameters.iter().filter(|parameter| !parameter.idle);
     let bits = learned.map(bits).fold(0, u64::saturating_add);
@@ -39,10 +43,15 @@ pub(super) fn largest(tape: &Tape) -> u64 {
 pub(in crate::estimator::timeline) fn cut(tape: &Tape, plan: &Plan<'_>) -> u64 {
     let state = tape.state();
     let learned = || state.parameters.iter().filter(|parameter| !parameter.idle);
-    let of_layer = |tag: u16| learned().filter(move |parameter| parameter.layer == tag).map(|parameter| parameter.kept);
+    let of_layer = |tag: u16| {
+        learned().filter(move |parameter| parameter.layer == tag).map(|parameter| parameter.kept)
+    };
     let layers = 0..=plan.head();
     let sum = |tag: u16| of_layer(tag).fold(0, u64::saturating_add);
-    let all = layers.clone().map(|tag| sum(tag).saturating_mul(plan.times(tag))).fold(0, u64::saturating_add);
+    let all = layers
+        .clone()
+        .map(|tag| sum(tag).saturating_mul(plan.times(tag)))
+        .fold(0, u64::saturating_add);
     let mut left = all.div_ceil(plan.ranks.max(1));
     for tag in layers {
         let (block, times) = (sum(tag), plan.times(tag));
@@ -86,16 +95,27 @@ pub(in crate::estimator::timeline) fn sizes(tape: &Tape, plan: &Plan<'_>) -> Vec
     // The gradient of a flat parameter is whole, whatever of it learns.
     let is_flat = matches!(plan.movement, Movement::Weights { into: GatheredInto::FlatTensor, .. });
     let apart = plan.ends == GroupsOfEnds::Apart;
-    let last = tape.state().parameters.iter().map(|parameter| of_layer(parameter.layer, head)).max().unwrap_or(0);
-    let mut sizes = vec![Size::default(); usize::from(last.max(head.saturating_sub(u16::from(!apart)))) + 1];
+    let last = tape
+        .state()
+        .parameters
+        .iter()
+        .map(|parameter| of_layer(parameter.layer, head))
+        .max()
+        .unwrap_or(0);
+    let mut sizes =
+        vec![Size::default(); usize::from(last.max(head.saturating_sub(u16::from(!apart)))) + 1];
     for parameter in &tape.state().parameters {
         let is_of_root = plan.is_one_group || (parameter.layer == head && !apart);
         let tag = if is_of_root { 0 } else { of_layer(parameter.layer, head) };
         if let Some(size) = sizes.get_mut(usize::from(tag)) {
             // Weights of four bits are gathered as they are kept, others as they are multiplied.
             let width = |elements: u64| match parameter.dtype {
-                _ if parameter.narrow => elements.saturating_mul(DType::Fp8.bits()) / plan.with.parameter.bits(),
-                DType::Int4 => elements.saturating_mul(DType::Int4.bits()) / plan.with.parameter.bits(),
+                _ if parameter.narrow => {
+                    elements.saturating_mul(DType::Fp8.bits()) / plan.with.parameter.bits()
+                }
+                DType::Int4 => {
+                    elements.saturating_mul(DType::Int4.bits()) / plan.with.parameter.bits()
+                }
                 _ => elements,
             };
             if parameter.beside {
@@ -103,7 +123,8 @@ pub(in crate::estimator::timeline) fn sizes(tape: &Tape, plan: &Plan<'_>) -> Vec
             }
             let moves = !plan.keeps_gathered(tape.state().elements(parameter.form));
             size.kept = size.kept.saturating_add(width(parameter.kept));
-            size.padded = size.padded.saturating_add(if moves { width(parameter.padded) } else { 0 });
+            size.padded =
+                size.padded.saturating_add(if moves { width(parameter.padded) } else { 0 });
             // Nothing reads a tower where there are no images.
             let unread = parameter.layer >= BESIDE && parameter.idle;
             if (!parameter.frozen && !unread) || is_flat {

@@ -38,23 +38,49 @@ fn keys_for_other_memory_are_accepted() {
 
 #[test]
 fn an_unknown_key_is_named() {
-    assert_eq!(refusal("expandable_segment:True"), "PyTorch's allocator has no setting expandable_segment");
+    assert_eq!(
+        refusal("expandable_segment:True"),
+        "PyTorch's allocator has no setting expandable_segment"
+    );
     assert_eq!(refusal("max_split_size_mb:64,foo"), "PyTorch's allocator has no setting foo");
 }
 
 #[test]
 fn a_value_that_pytorch_refuses_is_named() {
-    assert_eq!(refusal("expandable_segments:true"), "expandable_segments is True or False, not \"true\"");
-    assert_eq!(refusal("max_split_size_mb:19"), "max_split_size_mb is a whole number of at least 20, not \"19\"");
-    assert_eq!(refusal("large_segment_size_mb:10"), "large_segment_size_mb is a whole number of at least 11, not \"10\"");
-    assert_eq!(refusal("max_split_size_mb"), "max_split_size_mb is a whole number of at least 20, not \"\"");
-    for conf in ["garbage_collection_threshold:0", "garbage_collection_threshold:1", "garbage_collection_threshold:nan"] {
-        assert!(refusal(conf).starts_with("garbage_collection_threshold is a number between 0 and 1"), "{conf}");
+    assert_eq!(
+        refusal("expandable_segments:true"),
+        "expandable_segments is True or False, not \"true\""
+    );
+    assert_eq!(
+        refusal("max_split_size_mb:19"),
+        "max_split_size_mb is a whole number of at least 20, not \"19\""
+    );
+    assert_eq!(
+        refusal("large_segment_size_mb:10"),
+        "large_segment_size_mb is a whole number of at least 11, not \"10\""
+    );
+    assert_eq!(
+        refusal("max_split_size_mb"),
+        "max_split_size_mb is a whole number of at least 20, not \"\""
+    );
+    for conf in [
+        "garbage_collection_threshold:0",
+        "garbage_collection_threshold:1",
+        "garbage_collection_threshold:nan",
+    ] {
+        assert!(
+            refusal(conf).starts_with("garbage_collection_threshold is a number between 0 and 1"),
+            "{conf}"
+        );
     }
-    assert!(refusal("per_process_memory_fraction:1.1").starts_with("per_process_memory_fraction is a number from 0 to 1"));
+    assert!(
+        refusal("per_process_memory_fraction:1.1")
+            .starts_with("per_process_memory_fraction is a number from 0 to 1")
+    );
     for divisions in ["3", "[", "[1:3]", "[3:2]", "[256]", "[256:2", ""] {
         assert!(
-            refusal(&format!("roundup_power2_divisions:{divisions}")).starts_with("roundup_power2_divisions is a power of two")
+            refusal(&format!("roundup_power2_divisions:{divisions}"))
+                .starts_with("roundup_power2_divisions is a power of two")
         );
     }
 }
@@ -63,19 +89,28 @@ fn a_value_that_pytorch_refuses_is_named() {
 fn the_segment_size_bounds_the_split_size_wherever_it_stands() {
     assert!(Settings::from_conf("max_split_size_mb:30,large_segment_size_mb:40").is_err());
     assert!(Settings::from_conf("max_split_size_mb:12,large_segment_size_mb:12").is_ok());
-    assert_eq!(Settings::from_conf("large_segment_size_mb:40").unwrap().slack_of_unsplit(), 40 * MIB);
+    assert_eq!(
+        Settings::from_conf("large_segment_size_mb:40").unwrap().slack_of_unsplit(),
+        40 * MIB
+    );
 }
 
 #[test]
 fn another_allocator_is_not_modelled() {
     let expected = ConfError::NotModelled { setting: "backend:cudaMallocAsync".to_owned() };
     assert_eq!(Settings::from_conf("backend:cudaMallocAsync"), Err(expected));
-    assert_eq!(refusal("expandable_segments_reserve:0.5"), "expandable_segments_reserve:0.5 is not modelled");
+    assert_eq!(
+        refusal("expandable_segments_reserve:0.5"),
+        "expandable_segments_reserve:0.5 is not modelled"
+    );
 }
 
 #[test]
 fn a_list_of_divisions_is_one_value() {
-    let settings = Settings::from_conf("roundup_power2_divisions:[256:1,512:2,1024:4,>:8],max_split_size_mb:64").unwrap();
+    let settings = Settings::from_conf(
+        "roundup_power2_divisions:[256:1,512:2,1024:4,>:8],max_split_size_mb:64",
+    )
+    .unwrap();
     let classes = settings.roundup_power2_divisions;
     let divisions = [1, 256, 512, 1024, 2048, 1 << 20].map(|mib| classes.of(mib * MIB));
     assert_eq!(divisions, [1, 1, 2, 4, 8, 8]);

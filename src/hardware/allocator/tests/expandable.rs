@@ -11,7 +11,11 @@ fn a_range_grows_by_whole_pages() {
     allocator.take(5 * MIB);
     assert_eq!(allocator.layout_mib(), [[5, -15]]);
     allocator.take(30 * MIB);
-    assert_eq!(allocator.layout_mib(), [[5, 30, -5]], "15 MiB were free at its end, 15 more need one page");
+    assert_eq!(
+        allocator.layout_mib(),
+        [[5, 30, -5]],
+        "15 MiB were free at its end, 15 more need one page"
+    );
     allocator.take(1);
     assert_eq!(allocator.layout().len(), 2, "the small pool has a range of its own");
     assert_eq!(allocator.reserved(), (40 + 2) * MIB);
@@ -70,7 +74,10 @@ fn a_full_device_maps_all_pages_or_none() {
     let handle = allocator.take(70 * MIB);
     assert_eq!(allocator.reserved(), 80 * MIB);
     let error = allocator.refuse(40 * MIB);
-    assert_eq!((error.tried, error.free, error.allocated, error.unallocated), (40 * MIB, 20 * MIB, 70 * MIB, 10 * MIB));
+    assert_eq!(
+        (error.tried, error.free, error.allocated, error.unallocated),
+        (40 * MIB, 20 * MIB, 70 * MIB, 10 * MIB)
+    );
     assert_eq!(allocator.layout_mib(), [[70, -10]]);
     allocator.take(30 * MIB);
     allocator.give(handle);
@@ -84,7 +91,11 @@ fn growing_can_be_turned_off_and_on() {
     allocator.give(handle);
     allocator.set_settings(Settings::default());
     allocator.take(40 * MIB);
-    let kinds: Vec<(bool, u64)> = allocator.segments().iter().map(|segment| (segment.expandable, segment.allocated())).collect();
+    let kinds: Vec<(bool, u64)> = allocator
+        .segments()
+        .iter()
+        .map(|segment| (segment.expandable, segment.allocated()))
+        .collect();
     assert_eq!(kinds, [(true, 0), (false, 40 * MIB)]);
     allocator.set_settings(Settings::expandable());
     allocator.take(40 * MIB);

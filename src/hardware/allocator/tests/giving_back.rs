@@ -72,7 +72,10 @@ fn early_rejection_gives_nothing_back() {
     allocator.give(handle);
     let error = allocator.refuse(70 * MIB);
     assert!(error.rejected);
-    assert_eq!((allocator.reserved(), allocator.readings().retries, allocator.readings().out_of_memory), (60 * MIB, 0, 0));
+    assert_eq!(
+        (allocator.reserved(), allocator.readings().retries, allocator.readings().out_of_memory),
+        (60 * MIB, 0, 0)
+    );
 }
 
 #[test]
@@ -83,7 +86,11 @@ fn blocks_above_the_split_size_stay_whole() {
     allocator.take(30 * MIB);
     assert_eq!(allocator.layout_mib(), [[-100], [30]], "a small request leaves it alone");
     allocator.take(70 * MIB);
-    assert_eq!(allocator.layout_mib(), [[-100], [30], [70]], "30 MiB would be wasted: 20 are the most");
+    assert_eq!(
+        allocator.layout_mib(),
+        [[-100], [30], [70]],
+        "30 MiB would be wasted: 20 are the most"
+    );
     allocator.take(81 * MIB);
     assert_eq!(allocator.layout_mib(), [[100], [30], [70]], "19 MiB less may take it, whole");
 }

@@ -53,12 +53,17 @@ impl Allocator {
 
     /// The blocks of every segment in bytes; free ones negative.
     fn layout(&self) -> Vec<Vec<i64>> {
-        let signed = |block: &super::Block| i64::try_from(block.bytes).unwrap() * if block.used { 1 } else { -1 };
+        let signed = |block: &super::Block| {
+            i64::try_from(block.bytes).unwrap() * if block.used { 1 } else { -1 }
+        };
         self.segments().iter().map(|segment| segment.blocks.iter().map(signed).collect()).collect()
     }
 
     /// [`Allocator::layout`] in MiB, for blocks of whole MiB.
     fn layout_mib(&self) -> Vec<Vec<i64>> {
-        self.layout().iter().map(|blocks| blocks.iter().map(|bytes| bytes >> 20).collect()).collect()
+        self.layout()
+            .iter()
+            .map(|blocks| blocks.iter().map(|bytes| bytes >> 20).collect())
+            .collect()
     }
 }

@@ -7,7 +7,10 @@ fn small_and_large_blocks_do_not_mix() {
     let mut allocator = endless("");
     allocator.take(MIB);
     allocator.take(MIB + 1);
-    assert_eq!(allocator.layout(), [vec![1 << 20, -(1 << 20)], vec![(1 << 20) + 512, -(19 << 20) + 512]]);
+    assert_eq!(
+        allocator.layout(),
+        [vec![1 << 20, -(1 << 20)], vec![(1 << 20) + 512, -(19 << 20) + 512]]
+    );
 }
 
 #[test]
@@ -28,7 +31,11 @@ fn the_large_pool_keeps_a_rest_of_one_mib_inside_the_block() {
     assert_eq!(allocator.gap().unsplit, MIB);
     let mut allocator = endless("");
     allocator.take(21 * MIB - 512);
-    assert_eq!(allocator.layout(), [[(21 << 20) - 512, -(1 << 20) - 512]], "a larger one is split off");
+    assert_eq!(
+        allocator.layout(),
+        [[(21 << 20) - 512, -(1 << 20) - 512]],
+        "a larger one is split off"
+    );
 }
 
 #[test]

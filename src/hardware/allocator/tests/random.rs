@@ -45,9 +45,18 @@ fn assert_sound(allocator: &Allocator, conf: &str) {
     for segment in &segments {
         assert!(segment.at >= end, "{conf}: segments overlap");
         end = segment.at + segment.bytes;
-        assert_eq!(segment.blocks.iter().map(|block| block.bytes).sum::<u64>(), segment.bytes, "{conf}: blocks tile");
-        assert!(segment.blocks.iter().all(|block| block.bytes > 0 && block.bytes % GRAIN == 0 && block.requested <= block.bytes));
-        assert!(segment.blocks.windows(2).all(|pair| pair[0].used || pair[1].used), "{conf}: free blocks touch");
+        assert_eq!(
+            segment.blocks.iter().map(|block| block.bytes).sum::<u64>(),
+            segment.bytes,
+            "{conf}: blocks tile"
+        );
+        assert!(segment.blocks.iter().all(|block| block.bytes > 0
+            && block.bytes % GRAIN == 0
+            && block.requested <= block.bytes));
+        assert!(
+            segment.blocks.windows(2).all(|pair| pair[0].used || pair[1].used),
+            "{conf}: free blocks touch"
+        );
         reserved += segment.bytes;
         allocated += segment.allocated();
         requested += segment.blocks.iter().map(|block| block.requested).sum::<u64>();
@@ -59,7 +68,10 @@ fn assert_sound(allocator: &Allocator, conf: &str) {
     );
     assert!(requested <= allocated && allocated <= reserved);
     let peaks = [readings.requested, readings.allocated, readings.reserved];
-    assert!(peaks.iter().all(|reading| reading.now <= reading.peak), "{conf}: a peak is below the present value");
+    assert!(
+        peaks.iter().all(|reading| reading.now <= reading.peak),
+        "{conf}: a peak is below the present value"
+    );
     let gap = allocator.gap();
     assert_eq!(gap.reserved(), reserved, "{conf}: the gap is complete");
     assert_eq!(gap.requested + gap.rounding + gap.unsplit, allocated, "{conf}: blocks in use");
@@ -73,10 +85,17 @@ fn assert_free_lists(allocator: &Allocator) {
         .flat_map(|kind| allocator.lanes.by_stream(kind))
         .map(|lane| {
             let free = allocator.lanes.get(lane).free.entries();
-            assert!(free.windows(2).all(|pair| (pair[0].size, pair[0].at) < (pair[1].size, pair[1].at)));
+            assert!(
+                free.windows(2).all(|pair| (pair[0].size, pair[0].at) < (pair[1].size, pair[1].at))
+            );
             for entry in free {
                 let piece = allocator.pieces.get(entry.id);
-                assert!(piece.is_free() && piece.size == entry.size && piece.at == entry.at && piece.lane == lane);
+                assert!(
+                    piece.is_free()
+                        && piece.size == entry.size
+                        && piece.at == entry.at
+                        && piece.lane == lane
+                );
             }
             free.len()
         })
@@ -98,7 +117,13 @@ fn run(conf: &str, device: Device, seed: u64) -> Allocator {
                     Ok(handle) => live.push(handle),
                     Err(error) => {
                         assert_eq!(before.allocated, allocator.readings().allocated);
-                        assert!(error.free.saturating_add(error.allocated).saturating_add(error.unallocated) <= error.total);
+                        assert!(
+                            error
+                                .free
+                                .saturating_add(error.allocated)
+                                .saturating_add(error.unallocated)
+                                <= error.total
+                        );
                     }
                 }
             }
@@ -128,10 +153,16 @@ fn releasing_all_and_emptying_leaves_nothing() {
                 assert_sound(&allocator, conf);
                 let readings = allocator.readings();
                 assert_eq!((readings.allocated.now, readings.requested.now), (0, 0), "{conf}");
-                assert!(allocator.segments().iter().all(|segment| segment.blocks.len() == 1), "{conf}: all has grown together");
+                assert!(
+                    allocator.segments().iter().all(|segment| segment.blocks.len() == 1),
+                    "{conf}: all has grown together"
+                );
                 allocator.empty_cache();
                 assert_eq!((allocator.reserved(), allocator.segments().len()), (0, 0), "{conf}");
-                assert!(allocator.pieces.iter().all(|(_, piece)| !piece.mapped), "{conf}: only addresses are left");
+                assert!(
+                    allocator.pieces.iter().all(|(_, piece)| !piece.mapped),
+                    "{conf}: only addresses are left"
+                );
             }
         }
     }

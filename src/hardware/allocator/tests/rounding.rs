@@ -9,7 +9,9 @@ fn rounded(conf: &str, bytes: u64) -> u64 {
 
 #[test]
 fn blocks_are_multiples_of_512_bytes() {
-    for (bytes, expected) in [(1, 512), (511, 512), (512, 512), (513, 1024), (MIB, MIB), (MIB + 1, MIB + 512)] {
+    for (bytes, expected) in
+        [(1, 512), (511, 512), (512, 512), (513, 1024), (MIB, MIB), (MIB + 1, MIB + 512)]
+    {
         assert_eq!(rounded("", bytes), expected, "{bytes}");
     }
 }
@@ -62,10 +64,18 @@ fn divisions_of_powers_of_two_round_to_their_steps() {
 #[test]
 fn a_list_gives_each_size_class_its_divisions() {
     let conf = "roundup_power2_divisions:[4:2,8:8,32:0,>:16]";
-    assert_eq!(rounded(conf, 3 * MIB + 1), 4 * MIB, "below the first size its number holds: 2, 3, 4 MiB");
+    assert_eq!(
+        rounded(conf, 3 * MIB + 1),
+        4 * MIB,
+        "below the first size its number holds: 2, 3, 4 MiB"
+    );
     assert_eq!(rounded(conf, 5 * MIB), 6 * MIB, "4 MiB: 2 divisions");
     assert_eq!(rounded(conf, 8 * MIB + 1), 9 * MIB, "8 MiB: 8 divisions");
-    assert_eq!(rounded(conf, 16 * MIB + 1), 16 * MIB + 512, "16 MiB is between two that are listed");
+    assert_eq!(
+        rounded(conf, 16 * MIB + 1),
+        16 * MIB + 512,
+        "16 MiB is between two that are listed"
+    );
     assert_eq!(rounded(conf, 33 * MIB + 1), 33 * MIB + 512, "32 MiB: none");
     assert_eq!(rounded(conf, 64 * MIB + 1), 68 * MIB, "above: 16 divisions");
     assert_eq!(rounded(conf, (100 << 30) + 1), 104 << 30, "the last class has no end");

@@ -15,13 +15,18 @@ pub const NOT_MODELLED: &[Flag] = &[
         "Positions are stretched; the context is what -c says.",
     ),
     Flag::not_modelled(&["swa-full"], "Layers with a window keep the whole context.").alone(),
-    Flag::not_modelled(&["nkvo", "no-kv-offload", "kvo", "kv-offload"], "The cache stays in the host's memory.").alone(),
+    Flag::not_modelled(
+        &["nkvo", "no-kv-offload", "kvo", "kv-offload"],
+        "The cache stays in the host's memory.",
+    )
+    .alone(),
     Flag::not_modelled(&["rpc"], "Layers run on other machines."),
     Flag::not_modelled(
         &["ot", "override-tensor", "spec-draft-override-tensor", "otd", "override-tensor-draft"],
         "Tensors that fit the pattern stay elsewhere, mostly in the host's memory.",
     ),
-    Flag::not_modelled(&["cmoe", "cpu-moe"], "The experts' weights stay in the host's memory.").alone(),
+    Flag::not_modelled(&["cmoe", "cpu-moe"], "The experts' weights stay in the host's memory.")
+        .alone(),
     Flag::not_modelled_unless(
         &["ncmoe", "n-cpu-moe", "ncffn", "n-cpu-ffn"],
         &["0"],
@@ -36,9 +41,17 @@ pub const NOT_MODELLED: &[Flag] = &[
         &["fitt", "fit-target", "fitc", "fit-ctx"],
         "llama.cpp keeps that much free, and shortens what is not stated until it fits.",
     ),
-    Flag::not_modelled(&["op-offload", "nopo", "no-op-offload"], "Products of weights in the host's memory run there.").alone(),
-    Flag::not_modelled(&["lora", "lora-scaled", "control-vector", "control-vector-scaled"], "Adapters take memory of their own."),
-    Flag::not_modelled(&["control-vector-layer-range"], "Adapters take memory of their own.").taking(Takes::Many),
+    Flag::not_modelled(
+        &["op-offload", "nopo", "no-op-offload"],
+        "Products of weights in the host's memory run there.",
+    )
+    .alone(),
+    Flag::not_modelled(
+        &["lora", "lora-scaled", "control-vector", "control-vector-scaled"],
+        "Adapters take memory of their own.",
+    ),
+    Flag::not_modelled(&["control-vector-layer-range"], "Adapters take memory of their own.")
+        .taking(Takes::Many),
     Flag::not_modelled(&["lora-init-without-apply"], "Adapters take memory of their own.").alone(),
     Flag::not_modelled_unless(&["pooling"], &["none"], "Texts become vectors."),
     Flag::not_modelled(
@@ -154,7 +167,13 @@ pub const NOT_MODELLED: &[Flag] = &[
         "A draft model's weights and cache come on top, and several tokens come from a step.",
     ),
     Flag::not_modelled(
-        &["spec-draft-cpu-moe", "cmoed", "cpu-moe-draft", "spec-draft-backend-sampling", "spec-default"],
+        &[
+            "spec-draft-cpu-moe",
+            "cmoed",
+            "cpu-moe-draft",
+            "spec-draft-backend-sampling",
+            "spec-default",
+        ],
         "A draft model's weights and cache come on top, and several tokens come from a step.",
     )
     .alone(),

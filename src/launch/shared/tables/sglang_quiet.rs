@@ -6,7 +6,11 @@
 use crate::launch::{Flag, Takes};
 
 /// Arguments without any effect here.
-pub const QUIET: &[Flag] = &[Flag::no_effect(VALUED), Flag::no_effect(ALONE).alone(), Flag::no_effect(LISTS).taking(Takes::Many)];
+pub const QUIET: &[Flag] = &[
+    Flag::no_effect(VALUED),
+    Flag::no_effect(ALONE).alone(),
+    Flag::no_effect(LISTS).taking(Takes::Many),
+];
 
 /// Arguments with a value.
 const VALUED: &[&str] = &[

@@ -12,13 +12,27 @@ pub const QUIET: &[Flag] = &[Flag::no_effect(VALUED), Flag::no_effect(ALONE).alo
 pub const NOT_MODELLED: &[Flag] = &[
     Flag::not_modelled_unless(&["max_beam_width"], &["1"], "Each request keeps several answers."),
     Flag::not_modelled(
-        &["kv_cache_free_gpu_memory_fraction", "kv_cache_config.free_gpu_memory_fraction", "free_gpu_memory_fraction"],
+        &[
+            "kv_cache_free_gpu_memory_fraction",
+            "kv_cache_config.free_gpu_memory_fraction",
+            "free_gpu_memory_fraction",
+        ],
         "The cache takes that share of what weights and working memory leave; here all of it counts.",
     ),
     Flag::not_modelled(&["kv_cache_config.max_tokens"], "The cache has at most that many tokens."),
-    Flag::not_modelled_unless(&["kv_cache_config.max_gpu_total_bytes"], &["0"], "The cache has at most that much memory."),
-    Flag::not_modelled(&["kv_cache_config.max_attention_window"], "Layers look back on other lengths."),
-    Flag::not_modelled(&["kv_cache_config.sink_token_length"], "First tokens stay in the cache of layers with a window."),
+    Flag::not_modelled_unless(
+        &["kv_cache_config.max_gpu_total_bytes"],
+        &["0"],
+        "The cache has at most that much memory.",
+    ),
+    Flag::not_modelled(
+        &["kv_cache_config.max_attention_window"],
+        "Layers look back on other lengths.",
+    ),
+    Flag::not_modelled(
+        &["kv_cache_config.sink_token_length"],
+        "First tokens stay in the cache of layers with a window.",
+    ),
     Flag::not_modelled_unless(
         &[
             "kv_cache_config.host_cache_size",
@@ -64,7 +78,11 @@ pub const NOT_MODELLED: &[Flag] = &[
         "The cache is shared out over more ranks.",
     ),
     Flag::not_modelled(&["pp_partition"], "Stages have other numbers of layers."),
-    Flag::not_modelled(&["enable_attention_dp"], "Attention is copied to every rank, which serves requests of its own.").alone(),
+    Flag::not_modelled(
+        &["enable_attention_dp"],
+        "Attention is copied to every rank, which serves requests of its own.",
+    )
+    .alone(),
     Flag::not_modelled(&["enable_lm_head_tp_in_adp"], "The head is split over ranks.").alone(),
     Flag::not_modelled_unless(
         &[
@@ -80,7 +98,10 @@ pub const NOT_MODELLED: &[Flag] = &[
         &["disabled"],
         "Steps are captured as graphs, which takes memory.",
     ),
-    Flag::not_modelled(&["torch_compile_config"], "Layers are compiled, which takes other memory and time."),
+    Flag::not_modelled(
+        &["torch_compile_config"],
+        "Layers are compiled, which takes other memory and time.",
+    ),
     Flag::not_modelled_unless(
         &[
             "moe_config",
@@ -117,24 +138,45 @@ pub const NOT_MODELLED: &[Flag] = &[
     Flag::not_modelled(&["sparse_attention_config"], "Layers look at a part of the cache."),
     Flag::not_modelled(&["enable_lora"], "Slots for adapters come on top.").alone(),
     Flag::not_modelled(&["lora_config", "peft_cache_config"], "Slots for adapters come on top."),
-    Flag::not_modelled(&["quant_config", "calib_config"], "Weights are quantised as they are loaded."),
+    Flag::not_modelled(
+        &["quant_config", "calib_config"],
+        "Weights are quantised as they are loaded.",
+    ),
     Flag::not_modelled(
         &["model_kwargs"],
         "Keys of the model's file are other ones: paste the changed config.json beside the command.",
     ),
-    Flag::not_modelled_unless(&["load_format"], &["auto", "AUTO"], "Weights are not those of the model."),
-    Flag::not_modelled(&["gms_config", "sleep_config"], "Memory comes from an allocator that shares it or gives it back."),
+    Flag::not_modelled_unless(
+        &["load_format"],
+        &["auto", "AUTO"],
+        "Weights are not those of the model.",
+    ),
     Flag::not_modelled(
-        &["cache_transceiver_config", "kv_connector_config", "kv_cache_connector_config", "disagg_cluster"],
+        &["gms_config", "sleep_config"],
+        "Memory comes from an allocator that shares it or gives it back.",
+    ),
+    Flag::not_modelled(
+        &[
+            "cache_transceiver_config",
+            "kv_connector_config",
+            "kv_cache_connector_config",
+            "disagg_cluster",
+        ],
         "Prompts and answers run on different servers.",
     ),
-    Flag::not_modelled(&["multimodal_config", "multimodal_server_config"], "Images are prepared otherwise."),
+    Flag::not_modelled(
+        &["multimodal_config", "multimodal_server_config"],
+        "Images are prepared otherwise.",
+    ),
     Flag::not_modelled(
         &["mm_encoder_only", "disable_mm_encoder", "encode_only", "gather_generation_logits"],
         "Only a part of the model runs, or more of its results are kept.",
     )
     .alone(),
-    Flag::not_modelled(&["reorder_policy_config", "waiting_queue_policy"], "Requests run in another order, which changes times."),
+    Flag::not_modelled(
+        &["reorder_policy_config", "waiting_queue_policy"],
+        "Requests run in another order, which changes times.",
+    ),
     Flag::not_modelled(
         &[
             "build_config",

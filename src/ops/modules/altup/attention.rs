@@ -59,7 +59,9 @@ enum KeysAndValues {
 impl KeysAndValues {
     fn run<'t>(&self, x: &Var<'t>, turn: Option<&(Var<'t>, Var<'t>)>) -> (Var<'t>, Var<'t>) {
         match self {
-            Self::InTurn([key, value]) => (key.run(x, turn).named("keys"), value.run(x, None).named("values")),
+            Self::InTurn([key, value]) => {
+                (key.run(x, turn).named("keys"), value.run(x, None).named("values"))
+            }
             Self::Together([key, value]) => {
                 let (keys, values) = (key.project(x), value.project(x));
                 (key.finish(keys, turn).named("keys"), value.finish(values, None).named("values"))
@@ -95,7 +97,12 @@ impl Attention {
             tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
             let names = (names[0], model.attention_bias.then_some(names[1]));
             let width = columns(heads);
-            build.column(Part::Attention, names, (width, with.h()), tape.form([with.b(), with.s(), width]))
+            build.column(
+                Part::Attention,
+                names,
+                (width, with.h()),
+                tape.form([with.b(), with.s(), width]),
+            )
         };
         let norm = |heads: Dim, scaled: bool| {
             tape.at("Query and key norm", sources::PYTORCH_AUTOGRAD);
@@ -109,15 +116,27 @@ impl Attention {
             form,
             several: heads.1 > 1,
         };
-        let query = made(project(["query weight", "query bias"], heads), norm(heads, true), heads, build.shapes.queries);
+        let query = made(
+            project(["query weight", "query bias"], heads),
+            norm(heads, true),
+            heads,
+            build.shapes.queries,
+        );
         let together = model.family.modules().block == BlockLayout::SandwichWithInput;
         let key = || project(["key weight", "key bias"], kv);
         let own = match keys {
             Keys::Own => {
                 let (key, value) = (key(), project(["value weight", "value bias"], kv));
                 let normed = norm(kv, true);
-                let both = [made(key, normed, kv, build.shapes.keys), made(value, norm(kv, false), kv, build.shapes.values)];
-                Some(if together { KeysAndValues::Together(both) } else { KeysAndValues::InTurn(both) })
+                let both = [
+                    made(key, normed, kv, build.shapes.keys),
+                    made(value, norm(kv, false), kv, build.shapes.values),
+                ];
+                Some(if together {
+                    KeysAndValues::Together(both)
+                } else {
+                    KeysAndValues::InTurn(both)
+                })
             }
             Keys::Joint => {
                 let keys = made(key(), norm(kv, true), kv, build.shapes.keys);
@@ -127,14 +146,20 @@ impl Attention {
         };
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let names = ("output weight", model.attention_output_bias.then_some("output bias"));
-        let output = build.row(Part::Attention, names, (with.h(), columns(heads)), build.shapes.hidden);
+        let output =
+            build.row(Part::Attention, names, (with.h(), columns(heads)), build.shapes.hidden);
         Self { query, keys: own, output, core: Core::new(build), shapes: build.shapes }
     }
 
     /// The attention's contribution, and the probabilities it returns.
     ///
     /// `led_here` is what a forward that runs again has recorded on the way to `x`.
-    pub fn run<'t>(&self, tape: &'t Tape, (x, led_here): (&Var<'t>, usize), tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    pub fn run<'t>(
+        &self,
+        tape: &'t Tape,
+        (x, led_here): (&Var<'t>, usize),
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>) {
         let query = self.query.run(x, tables.rotary.as_ref()).named("queries");
         let (key, value) = match (&self.keys, &tables.layer) {
             (Some(made), layer) => {
@@ -145,10 +170,15 @@ impl Attention {
                 }
                 (key, value)
             }
-            (None, layer) => layer.as_ref().and_then(|layer| layer.kept(tape)).unwrap_or_else(|| {
-                let earlier = |name, form| tape.constant(name, form, x.dtype());
-                (earlier("keys of an earlier layer", self.shapes.keys), earlier("values of an earlier layer", self.shapes.values))
-            }),
+            (None, layer) => {
+                layer.as_ref().and_then(|layer| layer.kept(tape)).unwrap_or_else(|| {
+                    let earlier = |name, form| tape.constant(name, form, x.dtype());
+                    (
+                        earlier("keys of an earlier layer", self.shapes.keys),
+                        earlier("values of an earlier layer", self.shapes.values),
+                    )
+                })
+            }
         };
         let (output, weights) = self.core.run((&query, &key, &value), tables);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);

@@ -43,7 +43,8 @@ impl Streams {
         let width = Dim("hidden_size_per_layer_input", altup.hidden_size_per_layer_input);
         let layers = Dim("num_hidden_layers", build.model().num_hidden_layers);
         let all = Dim("inputs of all layers", layers.1.saturating_mul(width.1));
-        let [joint, apart] = [tape.form([with.b(), with.s(), all]), tape.form([with.b(), with.s(), layers, width])];
+        let [joint, apart] =
+            [tape.form([with.b(), with.s(), all]), tape.form([with.b(), with.s(), layers, width])];
         tape.at(EMBEDDING_OF_LAYERS, sources::PYTORCH_AUTOGRAD);
         let rows = Dim("vocab_size_per_layer_input", altup.vocab_size_per_layer_input);
         let table = build.parameter("embedding of each layer", [rows, all]);
@@ -61,7 +62,11 @@ impl Streams {
             out: further.map(|_| project("projection of a stream")).collect(),
             ids: build.shapes.tokens,
             inputs: [joint, apart, tape.form([with.b(), with.s(), width])],
-            forms: [tape.form([inputs(altup), with.b(), with.s(), h]), build.shapes.hidden, build.shapes.rows],
+            forms: [
+                tape.form([inputs(altup), with.b(), with.s(), h]),
+                build.shapes.hidden,
+                build.shapes.rows,
+            ],
             scalar: build.shapes.scalar,
             format: with.made_in,
             shared: Rc::default(),
@@ -77,7 +82,8 @@ impl Streams {
     /// Factors that the modules register: of the embedding; where there are several streams, of its projection and of their sum too.
     pub fn buffers<'t>(&self, tape: &'t Tape) -> impl Iterator<Item = Var<'t>> + use<'t> {
         let (scalar, format) = (self.scalar, self.format);
-        let names = ["scale of layer embeddings", "scale of the projection", "scale of layer inputs"];
+        let names =
+            ["scale of layer embeddings", "scale of the projection", "scale of layer inputs"];
         let registered = if self.one { 1 } else { names.len() };
         names.into_iter().take(registered).map(move |name| tape.constant(name, scalar, format))
     }
@@ -100,7 +106,8 @@ impl Streams {
         if self.format == embedded.dtype() {
             return projected.in_place();
         }
-        let factor = embedded.tape().constant("scale of the projection", self.scalar, embedded.dtype());
+        let factor =
+            embedded.tape().constant("scale of the projection", self.scalar, embedded.dtype());
         projected.scaled_in_place(&factor)
     }
 
@@ -110,14 +117,19 @@ impl Streams {
         let [joint, apart, _] = self.inputs;
         tape.at(EMBEDDING_OF_LAYERS, sources::PYTORCH_AUTOGRAD);
         // Ids that the table does not have become the first, in models of several streams.
-        let ids = if self.one { ids.clone() } else { tape.constant("ids in the layers' table", self.ids, DType::Int64) };
+        let ids = if self.one {
+            ids.clone()
+        } else {
+            tape.constant("ids in the layers' table", self.ids, DType::Int64)
+        };
         let own = tape.embedding(ids, self.table, joint);
         let own = self.scaled(own, "scale of layer embeddings").view(apart);
         tape.at("Inputs of the layers", sources::PYTORCH_AUTOGRAD);
         let projected = self.projected(embedded).view(apart);
         let projected = self.norm.run(&{ projected });
         let sum = projected.clone().add(own.clone());
-        let scaled = if self.one { { sum }.apply(SCALE) } else { self.scaled(sum, "scale of layer inputs") };
+        let scaled =
+            if self.one { { sum }.apply(SCALE) } else { self.scaled(sum, "scale of layer inputs") };
         scaled.named("inputs of all layers")
     }
 

@@ -19,14 +19,29 @@ pub(super) struct FeedForward {
 
 impl FeedForward {
     pub fn new(build: &Build<'_>) -> Self {
-        let (with, h, inner) = (build.with, build.with.h(), build.with.share(Part::FeedForward, build.with.ffn()));
+        let (with, h, inner) =
+            (build.with, build.with.h(), build.with.share(Part::FeedForward, build.with.ffn()));
         build.tape.at("Feed-forward up", sources::PYTORCH_AUTOGRAD);
-        let column = |name| build.column(Part::FeedForward, (name, None), (inner, h), build.shapes.inner);
+        let column =
+            |name| build.column(Part::FeedForward, (name, None), (inner, h), build.shapes.inner);
         let (gate, up) = (column("gate weight"), column("up weight"));
         build.tape.at("Feed-forward down", sources::PYTORCH_AUTOGRAD);
-        let down = build.row(Part::FeedForward, ("down weight", None), (with.h(), inner), build.shapes.hidden);
+        let down = build.row(
+            Part::FeedForward,
+            ("down weight", None),
+            (with.h(), inner),
+            build.shapes.hidden,
+        );
         let fused = build.kernels().fuses_gated_activation;
-        Self { gate, up, down, act: Activation::new(build), fused, rows: build.shapes.rows, scalar: build.shapes.scalar }
+        Self {
+            gate,
+            up,
+            down,
+            act: Activation::new(build),
+            fused,
+            rows: build.shapes.rows,
+            scalar: build.shapes.scalar,
+        }
     }
 
     /// The feed-forward layer's contribution.
@@ -36,8 +51,12 @@ impl FeedForward {
         let mut gate = self.gate.run(x).named("gate output");
         if self.fused {
             let up = self.up.run(x).named("up output");
-            let inner =
-                tape.kernel(&[&gate, &up], &[("down input", gate.form(), gate.dtype())], 0, (Order::Plain, false, Attends::No));
+            let inner = tape.kernel(
+                &[&gate, &up],
+                &[("down input", gate.form(), gate.dtype())],
+                0,
+                (Order::Plain, false, Attends::No),
+            );
             return self.down.run(&inner);
         }
         if tables.layer.as_ref().is_some_and(|layer| layer.is_sparse) {
@@ -53,8 +72,8 @@ impl FeedForward {
     /// `_gaussian_topk`: what lies above the mean by so many standard deviations, less that.
     fn largest<'t>(&self, x: &Var<'t>) -> Var<'t> {
         let tape = x.tape();
-        let _quantile =
-            ["share", "mean of a normal distribution", "its deviation"].map(|name| tape.constant(name, self.scalar, FP32));
+        let _quantile = ["share", "mean of a normal distribution", "its deviation"]
+            .map(|name| tape.constant(name, self.scalar, FP32));
         let deviations = tape.constant("deviations above the mean", self.scalar, x.dtype());
         let mean = x.clone().reduce(self.rows);
         let deviation = x.clone().deviation(self.rows);

@@ -52,10 +52,12 @@ impl OfLayer {
     pub fn new(model: &ModelConfig, layer: u64, shared: Rc<SharedKeys>) -> Self {
         let hybrid = model.hybrid.as_ref();
         let is_sparse = model.altup().is_some_and(|altup| altup.sparse_layers.contains(layer));
-        let reads = |layer: u64| hybrid.is_some_and(|hybrid| hybrid.kv_shared_layers.contains(layer));
+        let reads =
+            |layer: u64| hybrid.is_some_and(|hybrid| hybrid.kv_shared_layers.contains(layer));
         let slides = model.sliding_layers.contains(layer);
         let later = layer.saturating_add(1)..model.num_hidden_layers;
-        let mut of_sort = later.clone().filter(|later| model.sliding_layers.contains(*later) == slides);
+        let mut of_sort =
+            later.clone().filter(|later| model.sliding_layers.contains(*later) == slides);
         let leaves_keys = !reads(layer) && later.clone().any(reads) && of_sort.all(reads);
         Self { is_sparse, leaves_keys, slides, shared }
     }
@@ -68,7 +70,12 @@ impl OfLayer {
         let tape = key.tape();
         let saved = led_here.into_iter().flat_map(|between| tape.hold_recorded(between)).collect();
         let left = Left { keys: [key.kept(), value.kept()], saved };
-        let before = self.shared.0.borrow_mut().get_mut(usize::from(self.slides)).and_then(|place| place.replace(left));
+        let before = self
+            .shared
+            .0
+            .borrow_mut()
+            .get_mut(usize::from(self.slides))
+            .and_then(|place| place.replace(left));
         if let Some(before) = before {
             before.let_go(tape);
         }

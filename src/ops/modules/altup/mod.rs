@@ -49,7 +49,8 @@ impl Forms {
         let (with, tape) = (build.with, build.tape);
         let (b, s, h, n) = (with.b(), with.s(), with.h(), inputs(altup));
         Self {
-            streams: [n, Dim("further streams", n.1.saturating_sub(1))].map(|count| tape.form([count, b, s, h])),
+            streams: [n, Dim("further streams", n.1.saturating_sub(1))]
+                .map(|count| tape.form([count, b, s, h])),
             one: build.shapes.hidden,
             mixed: tape.form([b, s, h, n]),
             square: tape.form([b, s, n, n]),
@@ -107,7 +108,11 @@ impl Mixing {
         let all = streams.clone().view(self.forms.mixed);
         let mixed = all.mixed(coefficients.clone(), self.forms.mixed);
         let sum = mixed.add_to_part(self.forms.streams[0], streams);
-        sum.clone().view(self.forms.streams[0]).copy().cast(streams.dtype()).named("predicted streams")
+        sum.clone()
+            .view(self.forms.streams[0])
+            .copy()
+            .cast(streams.dtype())
+            .named("predicted streams")
     }
 
     /// `correct`: every stream takes its share of what the block has changed in one.
@@ -118,7 +123,8 @@ impl Mixing {
         let mut innovation = activated.clone().sub(predictions.clone().slice(self.forms.one));
         innovation = innovation.clone().repeat(self.forms.streams[0]).named("change of the stream");
         let weight = tape.read(self.corrections).clamp(2);
-        let factors = routed.clone().linear_by(&weight.clone().for_product(), self.forms.routed).plus();
+        let factors =
+            routed.clone().linear_by(&weight.clone().for_product(), self.forms.routed).plus();
         let factors = factors.view(self.forms.factors);
         let corrected = innovation.clone().mul(factors.clone()).named("corrected streams");
         corrected.add_in_place(predictions)
@@ -168,8 +174,14 @@ impl OwnInput {
         build.tape.at("Input of the layer", sources::PYTORCH_AUTOGRAD);
         let narrow = build.tape.form([with.b(), with.s(), width]);
         let gate = build.linear(("layer input gate weight", None), (width, h), narrow);
-        let projection = build.linear(("layer input projection weight", None), (h, width), build.shapes.hidden);
-        Self { gate, projection, norm: Norm::new(build, h, build.shapes.rows), act: Activation::new(build) }
+        let projection =
+            build.linear(("layer input projection weight", None), (h, width), build.shapes.hidden);
+        Self {
+            gate,
+            projection,
+            norm: Norm::new(build, h, build.shapes.rows),
+            act: Activation::new(build),
+        }
     }
 
     /// The summand of all streams but the first.
@@ -197,7 +209,8 @@ pub(super) struct Alternating {
 }
 
 /// Names of the four norms.
-const NORMS: [&str; 4] = ["Input norm", "Post-attention norm", "Pre-feed-forward norm", "Post-feed-forward norm"];
+const NORMS: [&str; 4] =
+    ["Input norm", "Post-attention norm", "Pre-feed-forward norm", "Post-feed-forward norm"];
 
 /// `x` after the norm of that number.
 fn normed<'t>(norms: &[Norm; 4], number: usize, x: &Var<'t>) -> Var<'t> {
@@ -238,7 +251,12 @@ impl Alternating {
 }
 
 impl Block for Alternating {
-    fn run<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    fn run<'t>(
+        &self,
+        tape: &'t Tape,
+        hidden: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>) {
         let predictions = self.mixing.predict(hidden);
         let active = predictions.clone().slice(self.mixing.forms.one);
         let normed = self.norm(0, &active);
@@ -247,7 +265,11 @@ impl Block for Alternating {
         let (attention, _weights) = self.attention.run(tape, (&normed, led_here), tables);
         let attention = self.norm(1, &{ attention });
         let gated = active.clone().add(attention.clone()).named("attention residual");
-        let both = gated.clone().add(low_rank.clone()).apply(SCALE).named("attention and low-rank residual");
+        let both = gated
+            .clone()
+            .add(low_rank.clone())
+            .apply(SCALE)
+            .named("attention and low-rank residual");
         let normed_again = self.norm(2, &both);
         let fed = self.feed.run(&normed_again, tables);
         let fed_normed = self.norm(3, &fed);

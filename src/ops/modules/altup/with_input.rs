@@ -28,15 +28,21 @@ struct Beside {
 }
 
 /// Names of the norms around experts.
-const AROUND: [&str; 3] = ["Norm behind the layer beside", "Norm behind experts", "Norm before experts"];
+const AROUND: [&str; 3] =
+    ["Norm behind the layer beside", "Norm behind experts", "Norm before experts"];
 
 impl Beside {
     fn new(build: &Build<'_>, moe: &Moe) -> Self {
         let (with, tape) = (build.with, build.tape);
         let count = Dim("num_experts", moe.num_experts);
         tape.at("Router", sources::PYTORCH_AUTOGRAD);
-        let (scale, of_each) = (build.vector("router scale", with.h()), build.vector("scale of each expert", count));
-        let scores = build.linear(("router weight", None), (count, with.h()), tape.form([with.b(), with.s(), count]));
+        let (scale, of_each) =
+            (build.vector("router scale", with.h()), build.vector("scale of each expert", count));
+        let scores = build.linear(
+            ("router weight", None),
+            (count, with.h()),
+            tape.form([with.b(), with.s(), count]),
+        );
         let norm = Norm::unscaled(build, build.shapes.rows);
         let experts = Experts::new(build, moe);
         let norms = AROUND.map(|name| {
@@ -48,7 +54,9 @@ impl Beside {
     }
 
     fn norm<'t>(&self, number: usize, x: &Var<'t>) -> Var<'t> {
-        let (Some(norm), Some(name)) = (self.norms.get(number), AROUND.get(number)) else { return x.clone() };
+        let (Some(norm), Some(name)) = (self.norms.get(number), AROUND.get(number)) else {
+            return x.clone();
+        };
         x.tape().at(name, sources::PYTORCH_AUTOGRAD);
         norm.run(x)
     }
@@ -104,12 +112,23 @@ impl WithInput {
         });
         build.tape.buffer("factor of the layer", build.shapes.scalar, build.with.made_in);
         let own_input = model.altup().map(|altup| OwnInput::new(build, altup));
-        Self { attention, mlp, norms, own_input, beside: model.moe_at(layer).map(|moe| Beside::new(build, moe)) }
+        Self {
+            attention,
+            mlp,
+            norms,
+            own_input,
+            beside: model.moe_at(layer).map(|moe| Beside::new(build, moe)),
+        }
     }
 }
 
 impl Block for WithInput {
-    fn run<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    fn run<'t>(
+        &self,
+        tape: &'t Tape,
+        hidden: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>) {
         let input = normed(&self.norms, 0, hidden);
         let led_here = tape.recorded();
         let (attention, _weights) = self.attention.run(tape, (&input, led_here), tables);

@@ -61,7 +61,8 @@ fn of_groups(build: &Build<'_>, sizes: &Compressed, columns: u64) -> ([Dim; 3], 
 impl Attention {
     pub fn new(build: &Build<'_>, sizes: &Compressed, compresses: Compresses) -> Self {
         let (with, tape) = (build.with, build.tape);
-        let (b, s, heads, d, one) = (with.b(), with.s(), with.own_heads(), with.head_dim(), Dim("one", 1));
+        let (b, s, heads, d, one) =
+            (with.b(), with.s(), with.own_heads(), with.head_dim(), Dim("one", 1));
         let columns = Dim("columns of all heads", heads.1.saturating_mul(d.1));
         let rank = Dim("q_lora_rank", sizes.q_lora_rank);
         let ([groups, of_rank, of_one], tokens) = of_groups(build, sizes, columns.1);
@@ -78,7 +79,9 @@ impl Attention {
         let grouped = build.parameter("grouped output weight", [all, of_one]);
         let output = build.linear(("output weight", None), (with.h(), all), build.shapes.hidden);
         let rate = sizes.rate(compresses).filter(|_| compresses != Compresses::Nothing);
-        let met = with.context_length.saturating_add(rate.map_or(0, |rate| with.context_length / rate.max(1)));
+        let met = with
+            .context_length
+            .saturating_add(rate.map_or(0, |rate| with.context_length / rate.max(1)));
         let compressor = rate.map(|rate| Compressor::new(build, sizes, (compresses, rate)));
         let keys = Dim("tokens and compressed keys", met);
         let repeated = tape.form([b, heads, keys, d]);
@@ -106,19 +109,29 @@ impl Attention {
                 sines: tape.form([s, super::super::half(build.model().rotary_dim.unwrap_or(d.1))]),
                 groups: [tape.form([b, s, groups, of_one]), tape.form([groups, tokens, of_one])],
                 weight: tape.form([groups, of_rank, of_one]),
-                made: [tape.form([groups, tokens, of_rank]), tape.form([b, s, groups, of_rank]), rows(all)],
+                made: [
+                    tape.form([groups, tokens, of_rank]),
+                    tape.form([b, s, groups, of_rank]),
+                    rows(all),
+                ],
             },
         }
     }
 
     /// The attention's contribution, and the probabilities that it returns.
-    pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    pub fn run<'t>(
+        &self,
+        tape: &'t Tape,
+        x: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>) {
         let none = || tape.constant("no positions", self.forms.sines, x.dtype());
         let rotary = tables.rotary.clone().unwrap_or_else(|| (none(), none()));
         let [turn_query, turn_key, _] = &self.turns;
         tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
         let narrow = self.norms[0].run(&self.query[0].run(x)).named("narrow queries");
-        let queries = self.query[1].run(&narrow).named("queries").heads(self.forms.queries, self.several);
+        let queries =
+            self.query[1].run(&narrow).named("queries").heads(self.forms.queries, self.several);
         let queries = unscaled(&{ queries }, self.forms.rows);
         tape.at("Rotary positions", sources::PYTORCH_AUTOGRAD);
         let queries = turn_query.run(&{ queries }, &rotary).named("queries");
@@ -128,10 +141,15 @@ impl Attention {
         let mut key = turn_key.run(&{ key }, &rotary).named("keys");
         let mut own = tables.clone();
         let compressor = self.compressor.as_ref();
-        let compressed = compressor.and_then(|compressor| compressor.run((x, &narrow), tables.mask.as_ref()));
+        let compressed =
+            compressor.and_then(|compressor| compressor.run((x, &narrow), tables.mask.as_ref()));
         if let Some((keys, bias)) = &compressed {
             key = key.cat(keys.clone(), self.forms.joined).named("tokens and compressed keys");
-            own.mask = tables.mask.clone().zip(bias.clone()).map(|(mask, bias)| mask.cat(bias, self.forms.mask));
+            own.mask = tables
+                .mask
+                .clone()
+                .zip(bias.clone())
+                .map(|(mask, bias)| mask.cat(bias, self.forms.mask));
         } else if compressor.is_some() {
             key = key.copy().named("keys");
         }
@@ -143,7 +161,12 @@ impl Attention {
     }
 
     /// The output turned back, and projected by groups of heads.
-    fn projected<'t>(&self, tape: &'t Tape, output: &Var<'t>, (cos, sin): &(Var<'t>, Var<'t>)) -> Var<'t> {
+    fn projected<'t>(
+        &self,
+        tape: &'t Tape,
+        output: &Var<'t>,
+        (cos, sin): &(Var<'t>, Var<'t>),
+    ) -> Var<'t> {
         tape.at("Rotary positions", sources::PYTORCH_AUTOGRAD);
         let heads = output.clone().heads(self.forms.queries, self.several);
         let back = (cos.clone(), sin.clone().apply(SCALE));

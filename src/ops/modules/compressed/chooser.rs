@@ -82,14 +82,20 @@ impl Chooser {
         let key = unread_linear(build, "index key weight", (columns, with.h()));
         let gate = unread_linear(build, "index gate weight", (columns, with.h()));
         let norm = Norm::new(build, width, tape.form([b, keys])).alone();
-        let query = unread_linear(build, "index query weight", (of_heads, Dim("q_lora_rank", sizes.q_lora_rank)));
+        let query = unread_linear(
+            build,
+            "index query weight",
+            (of_heads, Dim("q_lora_rank", sizes.q_lora_rank)),
+        );
         let weights = unread_linear(build, "index head weight", (heads, with.h()));
         for param in [bias, key, gate, query, weights].into_iter().chain(norm.parameters()) {
             tape.idle(param);
         }
         Positions::register(build);
-        let (twice, all) =
-            (Dim("tokens of two keys", tokens.1.saturating_mul(2)), Dim("batch · seq_length", b.1.saturating_mul(s.1)));
+        let (twice, all) = (
+            Dim("tokens of two keys", tokens.1.saturating_mul(2)),
+            Dim("batch · seq_length", b.1.saturating_mul(s.1)),
+        );
         let met: f64 = [b.1, s.1, heads.1, keys.1].map(to_f64).into_iter().product();
         Self {
             key,
@@ -97,7 +103,10 @@ impl Chooser {
             norm,
             query,
             weights,
-            turns: [Turn::new(build, [b, one, keys, width], [b, keys]), Turn::new(build, [b, heads, s, width], [s])],
+            turns: [
+                Turn::new(build, [b, one, keys, width], [b, keys]),
+                Turn::new(build, [b, heads, s, width], [s]),
+            ],
             positions: [Positions::new(build, [b, keys]), Positions::new(build, [one, s])],
             several_keys: keys.1 > 0,
             batched: b.1 > 1,
@@ -150,7 +159,8 @@ impl Chooser {
     /// Compressed keys of the indexer's own, with what is held beside them to its end.
     fn keys<'t>(&self, x: &Var<'t>, held: &mut Vec<Var<'t>>) -> Var<'t> {
         let (tape, forms) = (x.tape(), &self.forms);
-        let (key, gate) = (Self::project(x, self.key, forms.columns), Self::project(x, self.gate, forms.columns));
+        let (key, gate) =
+            (Self::project(x, self.key, forms.columns), Self::project(x, self.gate, forms.columns));
         let format = if self.autocast { FP32 } else { gate.dtype() };
         let windows = tape.constant("index gates of windows", forms.windows, format);
         let both = tape.constant("index keys of two windows", forms.both, key.dtype());
@@ -158,13 +168,19 @@ impl Chooser {
         let wide = (format != FP32).then(|| tape.constant("gates in fp32", forms.both, FP32));
         let probabilities = tape.constant("probabilities", forms.both, FP32);
         drop(wide);
-        let narrow = (key.dtype() != FP32).then(|| tape.constant("probabilities of keys", forms.both, key.dtype()));
+        let narrow = (key.dtype() != FP32)
+            .then(|| tape.constant("probabilities of keys", forms.both, key.dtype()));
         let product = tape.constant("weighed index keys", forms.both, key.dtype());
         let pooled = tape.constant("index keys before their norm", forms.pooled, key.dtype());
         drop(product);
-        held.extend([Some(probabilities), narrow].into_iter().flatten().filter_map(|saved| tape.beside(saved)));
-        let saved =
-            ["norm input in fp32", "unscaled norm output"].map(|name| tape.beside(tape.constant(name, forms.pooled, FP32)));
+        held.extend(
+            [Some(probabilities), narrow]
+                .into_iter()
+                .flatten()
+                .filter_map(|saved| tape.beside(saved)),
+        );
+        let saved = ["norm input in fp32", "unscaled norm output"]
+            .map(|name| tape.beside(tape.constant(name, forms.pooled, FP32)));
         held.extend(saved.into_iter().flatten());
         held.extend(tape.beside(tape.constant("norm statistics", forms.rows, FP32)));
         let normed = self.norm.run(&{ pooled }).detached().named("index keys");
@@ -178,15 +194,21 @@ impl Chooser {
     /// The scores of every head, in fp32.
     fn scores<'t>(&self, queries: &Var<'t>, keys: &Var<'t>, held: &mut Vec<Var<'t>>) -> Var<'t> {
         let (tape, forms) = (keys.tape(), &self.forms);
-        let wide = |x: &Var<'t>, form: Form| (x.dtype() != FP32).then(|| tape.constant("cast copy", form, FP32));
+        let wide = |x: &Var<'t>, form: Form| {
+            (x.dtype() != FP32).then(|| tape.constant("cast copy", form, FP32))
+        };
         let (queries, keys) = (wide(queries, forms.heads), wide(keys, forms.pooled));
         let format = tape.multiplies_in(FP32);
         let cast = |form: Form| (format != FP32).then(|| tape.constant("cast copy", form, format));
         let again = [cast(forms.heads), cast(forms.pooled)];
-        let copies = self.batched.then(|| tape.constant("index keys of every query", forms.copies, format));
+        let copies =
+            self.batched.then(|| tape.constant("index keys of every query", forms.copies, format));
         let product = tape.constant("index scores", forms.scores, format);
         let relu = tape.constant("index scores above 0", forms.scores, format);
-        let saved = [queries, copies.or(keys), Some(relu)].into_iter().flatten().filter_map(|saved| tape.beside(saved));
+        let saved = [queries, copies.or(keys), Some(relu)]
+            .into_iter()
+            .flatten()
+            .filter_map(|saved| tape.beside(saved));
         held.extend(saved);
         drop((again, product));
         tape.constant("index scores of every head", forms.scores, format)
@@ -195,9 +217,15 @@ impl Chooser {
     fn best<'t>(&self, x: &Var<'t>, narrow: &Var<'t>) -> Var<'t> {
         let (tape, forms) = (x.tape(), &self.forms);
         let mut held = Vec::new();
-        let keys = if self.several_keys { self.keys(x, &mut held) } else { tape.constant("index keys", forms.keys, x.dtype()) };
+        let keys = if self.several_keys {
+            self.keys(x, &mut held)
+        } else {
+            tape.constant("index keys", forms.keys, x.dtype())
+        };
         let tables = self.positions[1].tables(tape, x.dtype());
-        let made = Self::project(narrow, self.query, forms.query).named("index queries").heads(forms.heads, true);
+        let made = Self::project(narrow, self.query, forms.query)
+            .named("index queries")
+            .heads(forms.heads, true);
         let queries = self.turned(1, &{ made }, &tables).named("index queries");
         let mut of_scores = Vec::new();
         let scores = self.scores(&queries, &keys, &mut of_scores);
@@ -210,7 +238,10 @@ impl Chooser {
         let sums = tape.constant("index scores", forms.sums, FP32);
         drop(product);
         of_scores.extend([scores, weights].into_iter().filter_map(|saved| tape.beside(saved)));
-        held.extend([thresholds(tape, forms.numbers[1]), tape.constant("numbers of keys", forms.numbers[0], DType::Int64)]);
+        held.extend([
+            thresholds(tape, forms.numbers[1]),
+            tape.constant("numbers of keys", forms.numbers[0], DType::Int64),
+        ]);
         held.push(tape.constant("keys out of sight", forms.flags, DType::Mask));
         let masked = tape.constant("index scores", forms.sums, FP32);
         drop(sums);

@@ -90,7 +90,10 @@ impl Forms {
             complete: tape.form([b, complete, columns]),
             windows: tape.form([b, keys, tokens, columns]),
             own: tape.form([b, keys, tokens, width]),
-            earlier: [tape.form([b, earlier, tokens, columns]), tape.form([b, earlier, tokens, width])],
+            earlier: [
+                tape.form([b, earlier, tokens, columns]),
+                tape.form([b, earlier, tokens, width]),
+            ],
             both: tape.form([b, keys, twice, width]),
             pooled: tape.form([b, keys, width]),
             keys: tape.form([b, Dim("one", 1), keys, width]),
@@ -111,21 +114,28 @@ impl Forms {
 
     /// The sum of each window's keys by a softmax of their gates.
     fn pooled<'t>(&self, keys: &Var<'t>, gates: &Var<'t>) -> Var<'t> {
-        let weights = gates.clone().cast_as(FP32, "gates in fp32").apply(SOFTMAX).cast(keys.dtype());
+        let weights =
+            gates.clone().cast_as(FP32, "gates in fp32").apply(SOFTMAX).cast(keys.dtype());
         keys.clone().mul(weights).sum(self.pooled)
     }
 }
 
 impl Compressor {
     /// The compressor of a layer that compresses in this way; `rank`: the width of narrow queries.
-    pub fn new(build: &Build<'_>, sizes: &Compressed, (compresses, rate): (Compresses, u64)) -> Self {
+    pub fn new(
+        build: &Build<'_>,
+        sizes: &Compressed,
+        (compresses, rate): (Compresses, u64),
+    ) -> Self {
         let (with, tape) = (build.with, build.tape);
         let overlaps = compresses == Compresses::AndChooses;
         let windows = Windows::new(build, rate, with.head_dim().1, overlaps);
         let Windows { b, keys, tokens, width, columns } = windows;
         tape.at(COMPRESSED_KEYS, sources::PYTORCH_AUTOGRAD);
         let bias = build.parameter("bias of positions", [tokens, columns]);
-        let project = |name| build.linear((name, None), (columns, with.h()), tape.form([b, with.s(), columns]));
+        let project = |name| {
+            build.linear((name, None), (columns, with.h()), tape.form([b, with.s(), columns]))
+        };
         let (key, gate) = (project("compressed key weight"), project("compressed gate weight"));
         let norm = Norm::new(build, width, tape.form([b, keys]));
         Positions::register(build);
@@ -158,10 +168,17 @@ impl Compressor {
     }
 
     /// Compressed keys, and what each query sees of them as it is added to the scores; without a complete window, nothing.
-    pub fn run<'t>(&self, (x, narrow): (&Var<'t>, &Var<'t>), mask: Option<&Var<'t>>) -> Option<(Var<'t>, Option<Var<'t>>)> {
+    pub fn run<'t>(
+        &self,
+        (x, narrow): (&Var<'t>, &Var<'t>),
+        mask: Option<&Var<'t>>,
+    ) -> Option<(Var<'t>, Option<Var<'t>>)> {
         let tape = x.tape();
         tape.at(COMPRESSED_KEYS, sources::PYTORCH_AUTOGRAD);
-        let (key, gate) = (self.key.run(x).named("keys to compress"), self.gate.run(x).named("gates to compress by"));
+        let (key, gate) = (
+            self.key.run(x).named("keys to compress"),
+            self.gate.run(x).named("gates to compress by"),
+        );
         if self.is_empty {
             return None;
         }
@@ -171,7 +188,8 @@ impl Compressor {
         let mut held = Vec::new();
         let pooled = if self.forms.overlaps {
             let zeros = |name, like: &Var<'t>| tape.constant(name, self.forms.both, like.dtype());
-            let (both, of_gates) = (zeros("keys of two windows", &keys), zeros("gates of two windows", &gates));
+            let (both, of_gates) =
+                (zeros("keys of two windows", &keys), zeros("gates of two windows", &gates));
             let both = self.forms.laid_out(both, &keys);
             let of_gates = self.forms.laid_out(of_gates, &gates);
             let pooled = self.forms.pooled(&both, &of_gates);
@@ -183,7 +201,8 @@ impl Compressor {
         let compressed = self.norm.run(&{ pooled }).named("compressed keys");
         held.push(self.positions.numbers(tape));
         let tables = self.positions.tables(tape, compressed.dtype());
-        let compressed = self.turn.run(&{ compressed }.view(self.forms.keys), &tables).named("compressed keys");
+        let compressed =
+            self.turn.run(&{ compressed }.view(self.forms.keys), &tables).named("compressed keys");
         let bias = self.biases((x, narrow), (compressed.dtype(), mask.map(Var::dtype)), &mut held);
         Some((compressed, bias))
     }

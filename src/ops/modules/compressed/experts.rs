@@ -59,14 +59,19 @@ impl Experts {
         tape.at("Router", sources::PYTORCH_AUTOGRAD);
         let flat = x.clone().view(x.form());
         let update = self.wrapped.map(|wrapped| wrapped.update(tape, self.router));
-        let weight = update.as_ref().map_or_else(|| tape.weight(self.router), |update| update.weight(tape));
+        let weight =
+            update.as_ref().map_or_else(|| tape.weight(self.router), |update| update.weight(tape));
         let logits = flat.linear_by(&{ weight }, self.all).named("router logits");
         tape.multiplied(x.form(), self.all);
         let scores = logits.clone().apply(SOFTPLUS).apply(ROOT).named("router scores");
         let experts = if self.hashed {
             tape.constant("experts of tokens", self.chosen, DType::Int64)
         } else {
-            let format = if self.correction.bits() > scores.dtype().bits() { self.correction } else { scores.dtype() };
+            let format = if self.correction.bits() > scores.dtype().bits() {
+                self.correction
+            } else {
+                scores.dtype()
+            };
             let choice = tape.constant("scores to choose by", self.all, format);
             choice.topk(self.chosen).1
         };

@@ -53,13 +53,19 @@ impl InStreams {
 }
 
 impl Block for InStreams {
-    fn run<'t>(&self, tape: &'t Tape, streams: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    fn run<'t>(
+        &self,
+        tape: &'t Tape,
+        streams: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>) {
         let [of_attention, of_experts] = &self.mixing;
         let weights = of_attention.weigh(streams);
         tape.at("Input norm", sources::PYTORCH_AUTOGRAD);
         let normed = self.norms[0].run(&weights.collapsed);
         let (attended, _probabilities) = self.attention.run(tape, &{ normed }, tables);
-        let streams = of_attention.spread(&weights, &attended, streams).named("streams behind attention");
+        let streams =
+            of_attention.spread(&weights, &attended, streams).named("streams behind attention");
         drop(weights);
         let weights = of_experts.weigh(&streams);
         tape.at("Post-attention norm", sources::PYTORCH_AUTOGRAD);

@@ -108,7 +108,8 @@ impl Mixing {
         let one = Dim("one", 1);
         tape.at("Streams", sources::PYTORCH_AUTOGRAD);
         Self {
-            weight: build.parameter("weight of the streams' weights", [weights, columns(build, sizes)]),
+            weight: build
+                .parameter("weight of the streams' weights", [weights, columns(build, sizes)]),
             base: build.vector("bias of the streams' weights", weights),
             scale: build.vector("scales of the streams' weights", Dim("kinds of weights", 3)),
             autocast: with.autocast,
@@ -127,19 +128,24 @@ impl Mixing {
         let tape = streams.tape();
         tape.at("Streams", sources::PYTORCH_AUTOGRAD);
         let normed = self.forms.normed(streams);
-        let made = normed.linear_by(&wide(streams, self.weight, self.autocast), self.all).named("weights of streams");
+        let made = normed
+            .linear_by(&wide(streams, self.weight, self.autocast), self.all)
+            .named("weights of streams");
         tape.multiplied(self.forms.flat, self.all);
         let (each, [row, square, matrix]) = (self.forms.each, self.of_base);
         let parts = made.parts_of(&[each, each, self.pairs[0]]);
         let biases = tape.read(self.base).parts_of(&[row, row, square]);
         let scales = tape.read(self.scale).parts_alike(self.number, 3);
         let scaled = |at: usize| {
-            let (part, bias, scale) = (parts.get(at)?.clone(), biases.get(at)?.clone(), scales.get(at)?);
-            let (part, bias) = if at == 2 { (part.view(self.pairs[1]), bias.view(matrix)) } else { (part, bias) };
+            let (part, bias, scale) =
+                (parts.get(at)?.clone(), biases.get(at)?.clone(), scales.get(at)?);
+            let (part, bias) =
+                if at == 2 { (part.view(self.pairs[1]), bias.view(matrix)) } else { (part, bias) };
             Some(part.by_number(scale).add(bias))
         };
         let (into, spread, mixed) = (scaled(0), scaled(1), scaled(2));
-        let [into, spread, mixed] = [into, spread, mixed].map(|made| made.unwrap_or_else(|| streams.clone()));
+        let [into, spread, mixed] =
+            [into, spread, mixed].map(|made| made.unwrap_or_else(|| streams.clone()));
         let into = into.apply(SIGMOID).plus();
         let spread = spread.apply(SIGMOID).apply(SCALE).named("weights of the output");
         let mixed = self.balanced(mixed.apply(SOFTMAX).plus());
@@ -159,12 +165,21 @@ impl Mixing {
     }
 
     /// The streams behind a half of a block: its output by their weights, and what they become of each other.
-    pub fn spread<'t>(&self, weights: &Weights<'t>, output: &Var<'t>, streams: &Var<'t>) -> Var<'t> {
+    pub fn spread<'t>(
+        &self,
+        weights: &Weights<'t>,
+        output: &Var<'t>,
+        streams: &Var<'t>,
+    ) -> Var<'t> {
         streams.tape().at("Streams", sources::PYTORCH_AUTOGRAD);
         let format = streams.dtype();
         let by = weights.spread.clone().cast(format).view(self.forms.factors);
         let spread = by.outer(output.clone().view(self.forms.spread), self.forms.streams);
-        let mixed = weights.mixed.clone().cast(format).matrices_of_columns(streams.clone(), self.forms.streams);
+        let mixed = weights
+            .mixed
+            .clone()
+            .cast(format)
+            .matrices_of_columns(streams.clone(), self.forms.streams);
         spread.add(mixed)
     }
 }
@@ -205,7 +220,8 @@ impl Streams {
         let tape = streams.tape();
         tape.at("Streams", sources::PYTORCH_AUTOGRAD);
         let normed = self.forms.normed(streams);
-        let made = { normed }.linear_by(&wide(streams, self.weight, self.autocast), self.forms.each);
+        let made =
+            { normed }.linear_by(&wide(streams, self.weight, self.autocast), self.forms.each);
         tape.multiplied(self.forms.flat, self.forms.each);
         let scale = tape.read(self.scale).cast_as(FP32, "scale in fp32");
         let scaled = made.clone().mul(scale);

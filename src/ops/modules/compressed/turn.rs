@@ -18,7 +18,11 @@ pub(super) struct Turn {
 
 impl Turn {
     /// Of heads `[b, a, s, d]`, whose tables have rows of that shape.
-    pub fn new<const N: usize>(build: &Build<'_>, [b, heads, tokens, width]: [Dim; 4], rows: [Dim; N]) -> Self {
+    pub fn new<const N: usize>(
+        build: &Build<'_>,
+        [b, heads, tokens, width]: [Dim; 4],
+        rows: [Dim; N],
+    ) -> Self {
         let tape = build.tape;
         let turned = build.model().rotary_dim.unwrap_or(build.model().head_dim).min(width.1);
         let form = |name, columns| tape.form([b, heads, tokens, Dim(name, columns)]);
@@ -40,7 +44,8 @@ impl Turn {
         let (rest, turned) = (part(self.rest), part(self.turned));
         let first = turned.clone().cast(FP32).mul(cos);
         let [even, odd] = [(); 2].map(|()| turned.clone().slice(self.half).ordered(turned.order()));
-        let crossed = Var::stacked(&[odd.apply(SCALE), even], self.turned).unwrap_or_else(|| turned.clone());
+        let crossed =
+            Var::stacked(&[odd.apply(SCALE), even], self.turned).unwrap_or_else(|| turned.clone());
         let second = { crossed }.cast(FP32).mul(sin);
         let turned = first.add(second).cast(x.dtype());
         rest.cat(turned, x.form())
@@ -60,13 +65,19 @@ impl Positions {
     pub fn new(build: &Build<'_>, [b, positions]: [Dim; 2]) -> Self {
         let turned = build.model().rotary_dim.unwrap_or(build.model().head_dim);
         let tape = build.tape;
-        Self { numbers: tape.form([positions]), wide: tape.form([b, positions]), table: tape.form([b, positions, half(turned)]) }
+        Self {
+            numbers: tape.form([positions]),
+            wide: tape.form([b, positions]),
+            table: tape.form([b, positions, half(turned)]),
+        }
     }
 
     /// Frequencies that a module for tables of its own registers: of two kinds of layers, twice.
     pub fn register(build: &Build<'_>) {
         let turned = build.model().rotary_dim.unwrap_or(build.model().head_dim);
-        (0..4).for_each(|_| build.tape.buffer("rotary frequencies", build.tape.form([half(turned)]), FP32));
+        (0..4).for_each(|_| {
+            build.tape.buffer("rotary frequencies", build.tape.form([half(turned)]), FP32)
+        });
     }
 
     /// The numbers of compressed keys' positions, which are held.
@@ -87,7 +98,10 @@ impl Positions {
         drop(wide);
         let cos = tape.constant("cosines", self.table, FP32).apply(SCALE);
         let sin = tape.constant("sines", self.table, FP32).apply(SCALE);
-        let tables = (cos.clone().cast_as(format, "rotary cosines"), sin.clone().cast_as(format, "rotary sines"));
+        let tables = (
+            cos.clone().cast_as(format, "rotary cosines"),
+            sin.clone().cast_as(format, "rotary sines"),
+        );
         drop((cos, sin, angles));
         tables
     }

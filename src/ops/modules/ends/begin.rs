@@ -10,9 +10,24 @@ use crate::units::DType;
 impl<'t> Embedded<'t> {
     /// The start of a text alone: its first block's input, its tables, the tensors that `forward`
     /// holds with its residual streams, and its tokens.
-    fn new(hidden: Var<'t>, tables: [Tables<'t>; 2], (held, streams): (Vec<Var<'t>>, Vec<Var<'t>>), ids: &Var<'t>) -> Self {
+    fn new(
+        hidden: Var<'t>,
+        tables: [Tables<'t>; 2],
+        (held, streams): (Vec<Var<'t>>, Vec<Var<'t>>),
+        ids: &Var<'t>,
+    ) -> Self {
         let images = Vec::new();
-        Self { hidden, tables, held, ids: ids.clone(), streams, moved: None, images, fed: None, unread: (0, 0) }
+        Self {
+            hidden,
+            tables,
+            held,
+            ids: ids.clone(),
+            streams,
+            moved: None,
+            images,
+            fed: None,
+            unread: (0, 0),
+        }
     }
 
     /// Takes the output of a block, with the tokens of images that it is fed behind it.
@@ -54,14 +69,19 @@ impl Ends {
         let masks = self.eager && !self.bidirectional && counts;
         let mut mask = masks.then(|| self.causal_mask(tape, dtype, self.slides));
         if beside && alibi.is_some() && mask.is_some() {
-            held.push(tape.constant("tokens that are no padding", self.shapes.tokens, DType::Int64));
+            held.push(tape.constant(
+                "tokens that are no padding",
+                self.shapes.tokens,
+                DType::Int64,
+            ));
             mask = Some(tape.constant("linear biases and causal mask", self.shapes.scores, dtype));
         }
         if searches && !self.bidirectional && self.kinds_of_masks > 1 {
             self.looks_for_packed_texts(tape);
         }
         let of_tokens = self.others.filter(|_| self.own.encodes && self.bidirectional);
-        let [whole, windows] = of_tokens.map_or([None, None], |others| (others.masks)(self, tape, dtype));
+        let [whole, windows] =
+            of_tokens.map_or([None, None], |others| (others.masks)(self, tape, dtype));
         mask = mask.or(whole);
         let sliding = if self.own.encodes && self.bidirectional {
             windows
@@ -98,12 +118,22 @@ impl Ends {
         };
         let whole_rotary = whole.rotary.clone();
         let unread_rotary = self.forms.streams.and(whole_rotary.clone());
-        let sliding = Tables { mask: sliding, rotary: again.or(whole_rotary), unread_rotary, ..whole.clone() };
+        let sliding = Tables {
+            mask: sliding,
+            rotary: again.or(whole_rotary),
+            unread_rotary,
+            ..whole.clone()
+        };
         Embedded::new(hidden, [whole, sliding], (held, streams), ids)
     }
 
     /// Embedded tokens, scaled where the model does so, and the format of the embedding; of a later stage what it receives.
-    pub(super) fn embedded_tokens<'t>(&self, tape: &'t Tape, ids: &Var<'t>, form: Form) -> (Var<'t>, DType) {
+    pub(super) fn embedded_tokens<'t>(
+        &self,
+        tape: &'t Tape,
+        ids: &Var<'t>,
+        form: Form,
+    ) -> (Var<'t>, DType) {
         let mut embedded = if self.first {
             let tokens = tape.embedding(ids.clone(), self.embedding, form);
             if self.wanting && self.scale.is_none() { tokens.wanting() } else { tokens }
@@ -114,7 +144,8 @@ impl Ends {
         if self.first && self.modules.embedding_scale != EmbeddingScale::None {
             // Gemma's factor is a buffer, which the product saves in the embedding's format.
             let cast = self.scale.is_some_and(|format| format != embedded.dtype());
-            let factor = cast.then(|| tape.constant("embedding scale", self.shapes.scalar, embedded.dtype()));
+            let factor = cast
+                .then(|| tape.constant("embedding scale", self.shapes.scalar, embedded.dtype()));
             embedded = match factor {
                 Some(factor) => embedded.mul(factor),
                 None => embedded.apply(SCALE),

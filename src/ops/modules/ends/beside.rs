@@ -42,23 +42,30 @@ impl Beside {
     pub fn new(build: &Build<'_>) -> Option<Self> {
         let (with, tape) = (build.with, build.tape);
         let model = build.model();
-        let own = model.encoder.map(|encoder| encoder.own).or_else(|| model.source.map(|source| source.own))?;
+        let own = model
+            .encoder
+            .map(|encoder| encoder.own)
+            .or_else(|| model.source.map(|source| source.own))?;
         let h = embedding_width(build);
         match build.model().family.modules().encoder.embedding {
             EmbeddedParts::Tokens | EmbeddedParts::Frames => None,
-            EmbeddedParts::WithDroppedTokens => {
-                (own[0] > 0).then(|| Self::Dropped { of_sequences: tape.form([with.b(), Dim("one", 1)]) })
-            }
+            EmbeddedParts::WithDroppedTokens => (own[0] > 0)
+                .then(|| Self::Dropped { of_sequences: tape.form([with.b(), Dim("one", 1)]) }),
             EmbeddedParts::InPage => {
                 let rows = Dim("max_2d_position_embeddings", own[0]);
-                let names = ["column embedding", "row embedding", "height embedding", "width embedding"];
+                let names =
+                    ["column embedding", "row embedding", "height embedding", "width embedding"];
                 Some(Self::Page(names.map(|name| build.parameter(name, [rows, h]))))
             }
             EmbeddedParts::WithSoundAndShape => {
                 let [rows, widths] = [[own[0], own[2]], [own[1], own[3]]];
-                let [sound, shape] = [Dim("pronunciation_embed_dim", widths[0]), Dim("shape_embed_dim", widths[1])];
+                let [sound, shape] =
+                    [Dim("pronunciation_embed_dim", widths[0]), Dim("shape_embed_dim", widths[1])];
                 let tables = [
-                    build.parameter("sound embedding", [Dim("pronunciation_vocab_size", rows[0]), sound]),
+                    build.parameter(
+                        "sound embedding",
+                        [Dim("pronunciation_vocab_size", rows[0]), sound],
+                    ),
                     build.parameter("shape embedding", [Dim("shape_vocab_size", rows[1]), shape]),
                 ];
                 let row = |width: Dim| tape.form([with.b(), with.s(), width]);
@@ -72,15 +79,24 @@ impl Beside {
             EmbeddedParts::WithEmbeddedDistances => {
                 tape.at("Relative positions", sources::PYTORCH_AUTOGRAD);
                 let rows = Dim("embedded distances", own[0]);
-                let table = (own[0] > 0).then(|| build.parameter("embedding of distances", [rows, with.h()]));
+                let table = (own[0] > 0)
+                    .then(|| build.parameter("embedding of distances", [rows, with.h()]));
                 let norm = (own[4] > 0).then(|| Norm::new(build, with.h(), tape.form([rows])));
                 let (s, keys) = (with.s(), Dim("keys", with.s().1));
-                Some(Self::Embedded { table, norm, square: tape.form([s, keys]), places: build.shapes.rows })
+                Some(Self::Embedded {
+                    table,
+                    norm,
+                    square: tape.form([s, keys]),
+                    places: build.shapes.rows,
+                })
             }
             EmbeddedParts::WithBiases => {
                 tape.at("Relative positions", sources::PYTORCH_AUTOGRAD);
                 let (s, heads) = (with.s(), with.own_heads());
-                let table = build.parameter("embedding of distances", [Dim("relative_attention_num_buckets", own[0]), heads]);
+                let table = build.parameter(
+                    "embedding of distances",
+                    [Dim("relative_attention_num_buckets", own[0]), heads],
+                );
                 let keys = Dim("keys", s.1);
                 let pairs = [tape.form([s, keys]), tape.form([s, keys, heads])];
                 Some(Self::Biases { table, pairs, heads: tape.form([heads, s, keys]) })
@@ -88,10 +104,18 @@ impl Beside {
             EmbeddedParts::WithDistances => {
                 tape.at("Relative positions", sources::PYTORCH_AUTOGRAD);
                 let (s, heads) = (with.s(), with.own_heads());
-                let table = build.parameter("embedding of distances", [Dim("relative_attention_num_buckets", own[0]), heads]);
+                let table = build.parameter(
+                    "embedding of distances",
+                    [Dim("relative_attention_num_buckets", own[0]), heads],
+                );
                 let keys = Dim("keys", s.1);
                 let places = tape.form([s, keys]);
-                Some(Self::Distances { table, places, one: tape.form([s, keys, heads]), each: build.shapes.scores })
+                Some(Self::Distances {
+                    table,
+                    places,
+                    one: tape.form([s, keys, heads]),
+                    each: build.shapes.scores,
+                })
             }
         }
     }
@@ -100,7 +124,9 @@ impl Beside {
 impl Ends {
     /// Tokens joined with their sound and shape.
     pub(super) fn with_sound_and_shape<'t>(&self, tape: &'t Tape, tokens: Var<'t>) -> Var<'t> {
-        let Some(Beside::SoundAndShape(SoundAndShape { tables, into, embedded, joined })) = &self.own.beside else {
+        let Some(Beside::SoundAndShape(SoundAndShape { tables, into, embedded, joined })) =
+            &self.own.beside
+        else {
             return tokens;
         };
         let copy = tokens.clone().copy();
@@ -118,8 +144,12 @@ impl Ends {
 
     /// Places in a page, added to embedded tokens.
     pub(super) fn with_places_in_page<'t>(&self, tape: &'t Tape, hidden: Var<'t>) -> Var<'t> {
-        let Some(Beside::Page([columns, rows, heights, widths])) = self.own.beside else { return hidden };
-        let embedded = |table: Param, ids: Var<'t>| tape.embedding(ids, table, self.shapes.hidden).named("embedded places");
+        let Some(Beside::Page([columns, rows, heights, widths])) = self.own.beside else {
+            return hidden;
+        };
+        let embedded = |table: Param, ids: Var<'t>| {
+            tape.embedding(ids, table, self.shapes.hidden).named("embedded places")
+        };
         let boxes = tape.constant("boxes of tokens", tape.form(self.forms.boxes), DType::Int64);
         let edge = || boxes.clone().slice(self.shapes.tokens);
         let length = || tape.constant("lengths of boxes", self.shapes.tokens, DType::Int64);
@@ -139,9 +169,13 @@ impl Ends {
         if let Some(Beside::Biases { table, pairs: [places, pairs], heads }) = self.own.beside {
             tape.at("Relative positions", sources::PYTORCH_AUTOGRAD);
             let buckets = tape.constant("buckets of distances", places, DType::Int64);
-            return Some(tape.embedding(buckets, table, pairs).named("biases of distances").view(heads));
+            return Some(
+                tape.embedding(buckets, table, pairs).named("biases of distances").view(heads),
+            );
         }
-        let Some(Beside::Distances { table, places, one, each }) = self.own.beside else { return None };
+        let Some(Beside::Distances { table, places, one, each }) = self.own.beside else {
+            return None;
+        };
         tape.at("Relative positions", sources::PYTORCH_AUTOGRAD);
         let buckets = tape.constant("buckets of distances", places, DType::Int64);
         let values = tape.embedding(buckets, table, one).named("biases of distances");
@@ -157,8 +191,13 @@ impl Ends {
     }
 
     /// Embedded distances, and distances.
-    pub(super) fn embedded_distances<'t>(&self, tape: &'t Tape) -> Option<(Option<Var<'t>>, Var<'t>)> {
-        let Some(Beside::Embedded { table, norm, square, .. }) = self.own.beside else { return None };
+    pub(super) fn embedded_distances<'t>(
+        &self,
+        tape: &'t Tape,
+    ) -> Option<(Option<Var<'t>>, Var<'t>)> {
+        let Some(Beside::Embedded { table, norm, square, .. }) = self.own.beside else {
+            return None;
+        };
         tape.at("Relative positions", sources::PYTORCH_AUTOGRAD);
         let distances = tape.constant("distances", square, DType::Int64);
         let embedded = table.map(|table| {

@@ -34,7 +34,13 @@ impl Ends {
     /// The model returns the normed hidden states; FSDP gives the weights of norm and head back then and gathers them anew for all chunks
     /// (`_force_complete_incomplete_states`, `unshard`). Gradients of the head add up whole, and are reduced with those of the last
     /// chunk; that of the norm, a few kB, is counted with them.
-    pub(super) fn by_chunks<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, head: &Linear, around: &dyn AroundLoss) -> Var<'t> {
+    pub(super) fn by_chunks<'t>(
+        &self,
+        tape: &'t Tape,
+        hidden: &Var<'t>,
+        head: &Linear,
+        around: &dyn AroundLoss,
+    ) -> Var<'t> {
         around.returns();
         around.gives_head_back();
         tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
@@ -55,7 +61,8 @@ impl Ends {
         around.reduces_head();
         around.gives_head_back();
         tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
-        let cast = (hidden.dtype() != FP32).then(|| tape.constant("gradient of head input", hidden.form(), hidden.dtype()));
+        let cast = (hidden.dtype() != FP32)
+            .then(|| tape.constant("gradient of head input", hidden.form(), hidden.dtype()));
         let gradient = cast.unwrap_or_else(|| sum.clone());
         drop((sum, logits, labels, inputs));
         let chunk = self.parts.first().map_or(head.form, |part| part.logits);
@@ -103,12 +110,18 @@ impl Ends {
 }
 
 /// The sum of whole gradients in that format (`to_accumulated_grad_if_needed`): each is cast and added.
-fn added<'t>(tape: &'t Tape, before: Option<Var<'t>>, gradient: Var<'t>, format: Option<DType>) -> Option<Var<'t>> {
+fn added<'t>(
+    tape: &'t Tape,
+    before: Option<Var<'t>>,
+    gradient: Var<'t>,
+    format: Option<DType>,
+) -> Option<Var<'t>> {
     let format = format?;
     let cast = if gradient.dtype() == format {
         gradient
     } else {
-        let cast = tape.constant("gradient of head weight, to be added up", gradient.form(), format);
+        let cast =
+            tape.constant("gradient of head weight, to be added up", gradient.form(), format);
         drop(gradient);
         cast
     };

@@ -20,7 +20,12 @@ pub(super) fn token_embedding(build: &Build<'_>, width: Dim) -> Param {
 }
 
 /// The encoder beside the decoder, and a table of words that nobody reads.
-pub(super) fn beside(build: &Build<'_>, first: bool, width: Dim, embedding: Param) -> Option<Box<OfSource>> {
+pub(super) fn beside(
+    build: &Build<'_>,
+    first: bool,
+    width: Dim,
+    embedding: Param,
+) -> Option<Box<OfSource>> {
     OfSource::declare_idle(build, width);
     let source = if first { OfSource::new(build, embedding) } else { None };
     build.tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
@@ -39,7 +44,9 @@ pub(super) fn of_windows(model: &ModelConfig) -> (u8, [bool; 2]) {
     let modules = model.family.modules();
     let some = model.sliding_layers != LayerSet::None;
     let kinds = if modules.mask_for_each_kind && some { 2 } else { 1 };
-    let any = |sliding| (0..model.num_hidden_layers).any(|layer| model.sliding_layers.contains(layer) == sliding);
+    let any = |sliding| {
+        (0..model.num_hidden_layers).any(|layer| model.sliding_layers.contains(layer) == sliding)
+    };
     (
         kinds,
         [
@@ -56,7 +63,9 @@ pub(super) fn learned_positions(build: &Build<'_>, width: Dim) -> Option<Param> 
     if model.family.modules().freezes_positions {
         tape.freeze(true);
     }
-    let table = learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), width]));
+    let table = learned.then(|| {
+        build.parameter("position embedding", [Dim("position_rows", model.position_rows), width])
+    });
     tape.freeze(build.with.tuning.freezes_embedding());
     table
 }
@@ -76,7 +85,8 @@ impl Embeddings {
         build.tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let holds = first || (last && build.model().tie_word_embeddings);
         let frozen = build.tape.freeze(build.with.tuning.freezes_embedding());
-        let embedding = shared.unwrap_or_else(|| if holds { token_embedding(build, own) } else { 0 });
+        let embedding =
+            shared.unwrap_or_else(|| if holds { token_embedding(build, own) } else { 0 });
         let others = rare::other_ends(build.model());
         let source = others.and_then(|others| (others.beside)(build, first, own, embedding));
         let positions = if first { learned_positions(build, places) } else { None };
@@ -89,5 +99,7 @@ impl Embeddings {
 /// True if a frozen embedding's output wants a gradient, so that checkpointed blocks have one to hand on.
 pub(super) fn wants_gradient(build: &Build<'_>) -> bool {
     let with = build.with;
-    with.tuning.freezes_embedding() && with.recompute == Recompute::Full && !build.kernels().is_own_model
+    with.tuning.freezes_embedding()
+        && with.recompute == Recompute::Full
+        && !build.kernels().is_own_model
 }

@@ -3,7 +3,9 @@
 
 use super::Ends;
 use super::beside::Beside;
-use crate::config::{AddedParts, AttentionKernel, HeadWidth, HiddenAct, PositionBuffers, PositionIds, TokenMask};
+use crate::config::{
+    AddedParts, AttentionKernel, HeadWidth, HiddenAct, PositionBuffers, PositionIds, TokenMask,
+};
 use crate::ops::modules::mlp::Activation;
 use crate::ops::modules::norm::Norm;
 use crate::ops::modules::{Build, Linear};
@@ -32,8 +34,13 @@ impl Transform {
         build.tape.at("Layer before the output head", sources::PYTORCH_AUTOGRAD);
         let (h, own) = (build.with.h(), build.model().family.modules().encoder);
         let width = head_width(build);
-        let dense = build.linear(("dense weight", own.head_bias.then_some("dense bias")), (width, h), form);
-        let act = if own.head_takes_gelu { Activation::of(HiddenAct::Gelu) } else { Activation::new(build) };
+        let dense =
+            build.linear(("dense weight", own.head_bias.then_some("dense bias")), (width, h), form);
+        let act = if own.head_takes_gelu {
+            Activation::of(HiddenAct::Gelu)
+        } else {
+            Activation::new(build)
+        };
         Self { dense, act, norm: Norm::new(build, width, rows) }
     }
 
@@ -113,7 +120,9 @@ pub(super) fn head_width(build: &Build<'_>) -> Dim {
     match build.model().family.modules().encoder.head_width {
         HeadWidth::OfHidden => build.with.h(),
         HeadWidth::OfEmbedding => embedding_width(build),
-        HeadWidth::Own => Dim("output_embedding_size", build.model().encoder.map_or(0, |encoder| encoder.own[0])),
+        HeadWidth::Own => {
+            Dim("output_embedding_size", build.model().encoder.map_or(0, |encoder| encoder.own[0]))
+        }
     }
 }
 
@@ -123,7 +132,8 @@ fn widening(build: &Build<'_>) -> Option<Linear> {
     let always = model.encoder.is_some() && model.family.modules().encoder.always_widens;
     build.tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
     let names = ("weight into the model's width", Some("bias into the model's width"));
-    (always || has_own_width(build)).then(|| build.linear(names, (build.with.h(), embedding_width(build)), build.shapes.hidden))
+    (always || has_own_width(build))
+        .then(|| build.linear(names, (build.with.h(), embedding_width(build)), build.shapes.hidden))
 }
 
 /// The table of token types.
@@ -138,12 +148,14 @@ impl TokenTypes {
     /// Declares the table, where the model has one.
     pub fn new(build: &Build<'_>) -> Option<Self> {
         let (model, tape) = (build.model(), build.tape);
-        let rows = Dim("type_vocab_size", model.encoder.map_or(0, |encoder| encoder.type_vocab_size));
+        let rows =
+            Dim("type_vocab_size", model.encoder.map_or(0, |encoder| encoder.type_vocab_size));
         let modules = model.family.modules();
         let embedded = tape.form([build.with.b(), build.with.s(), embedding_width(build)]);
         (rows.1 > 0).then(|| Self {
             table: build.parameter("token type embedding", [rows, embedding_width(build)]),
-            types: if modules.encoder.makes_types || modules.position_ids == PositionIds::FromTokens {
+            types: if modules.encoder.makes_types || modules.position_ids == PositionIds::FromTokens
+            {
                 [build.shapes.tokens, embedded]
             } else {
                 [tape.form([build.with.s()]), embedded]
@@ -161,27 +173,44 @@ impl TokenTypes {
 impl Ends {
     /// The buffers of all positions there are, and of as many token types, that encoders register.
     pub(super) fn buffers_of_positions<'t>(&self, tape: &'t Tape) -> Vec<Var<'t>> {
-        let kept = if self.own.encodes { self.modules.encoder.buffers } else { PositionBuffers::None };
+        let kept =
+            if self.own.encodes { self.modules.encoder.buffers } else { PositionBuffers::None };
         let types = kept == PositionBuffers::OfPositionsAndTypes && self.own.token_types.is_some();
         let names = [(kept != PositionBuffers::None, "position ids"), (types, "token types")];
         let there = names.into_iter().filter(|(there, _)| *there);
-        there.map(|(_, name)| tape.constant(name, tape.form(self.forms.all_positions), DType::Int64)).collect()
+        there
+            .map(|(_, name)| tape.constant(name, tape.form(self.forms.all_positions), DType::Int64))
+            .collect()
     }
 
     /// Embedded tokens with their types added; `held` are the tensors that the model's `forward`
     /// holds.
-    pub(super) fn with_types<'t>(&self, tape: &'t Tape, hidden: Var<'t>, held: &mut Vec<Var<'t>>) -> Var<'t> {
+    pub(super) fn with_types<'t>(
+        &self,
+        tape: &'t Tape,
+        hidden: Var<'t>,
+        held: &mut Vec<Var<'t>>,
+    ) -> Var<'t> {
         let Some(types) = self.own.token_types else { return hidden };
         let types = types.run(tape);
         let in_place = self.modules.encoder.added == AddedParts::AllInPlace;
-        let hidden = if in_place { hidden.add_in_place(&types) } else { hidden.add(types).named("embedded tokens") };
+        let hidden = if in_place {
+            hidden.add_in_place(&types)
+        } else {
+            hidden.add(types).named("embedded tokens")
+        };
         held.clear();
         hidden
     }
 
     /// Embedded tokens with their positions added; `held` are the tensors that the model's
     /// `forward` holds.
-    pub(super) fn with_places<'t>(&self, hidden: Var<'t>, places: Var<'t>, held: &mut Vec<Var<'t>>) -> Var<'t> {
+    pub(super) fn with_places<'t>(
+        &self,
+        hidden: Var<'t>,
+        places: Var<'t>,
+        held: &mut Vec<Var<'t>>,
+    ) -> Var<'t> {
         held.push(places.clone());
         if self.modules.encoder.added == AddedParts::Anew {
             hidden.add(places).named("embedded tokens")
@@ -192,7 +221,12 @@ impl Ends {
 
     /// Embedded tokens in the model's width. The embedding is a module of its own, and frees its
     /// tensors when it returns.
-    pub(super) fn of_the_models_width<'t>(&self, tape: &'t Tape, hidden: Var<'t>, held: &mut Vec<Var<'t>>) -> Var<'t> {
+    pub(super) fn of_the_models_width<'t>(
+        &self,
+        tape: &'t Tape,
+        hidden: Var<'t>,
+        held: &mut Vec<Var<'t>>,
+    ) -> Var<'t> {
         if self.own.encodes && self.modules.encoder.embeds_in_module {
             held.clear();
         }
@@ -219,7 +253,11 @@ impl Ends {
 
     /// The format of masks: that of the embedding module's output, of which the dense layer into the model's width is a part in some.
     pub(super) fn format_of_masks(&self, embedded: DType, hidden: &Var<'_>) -> DType {
-        if self.own.encodes && !self.modules.encoder.always_widens { hidden.dtype() } else { embedded }
+        if self.own.encodes && !self.modules.encoder.always_widens {
+            hidden.dtype()
+        } else {
+            embedded
+        }
     }
 
     /// The mask that an encoder adds to scores of layers that see everything, and of sliding ones.
@@ -240,23 +278,35 @@ impl Ends {
                 let mask = tape.constant("mask of tokens", self.shapes.tokens, dtype);
                 [Some(mask.clone()), Some(mask)]
             }
-            TokenMask::None | TokenMask::Ones => [None, self.own.windows.then(|| made("mask of windows"))],
+            TokenMask::None | TokenMask::Ones => {
+                [None, self.own.windows.then(|| made("mask of windows"))]
+            }
         }
     }
 
     /// Numbers of the positions: those of a buffer take no memory of their own.
     pub(super) fn positions<'t>(&self, tape: &'t Tape) -> Var<'t> {
         match self.modules.position_ids {
-            PositionIds::FromMask | PositionIds::FromTokens => Self::position_ids(tape, self.shapes.tokens),
-            PositionIds::Buffer => tape.constant("position ids", tape.form(self.forms.nothing), DType::Int64),
-            PositionIds::Counted | PositionIds::BesideMask | PositionIds::Nowhere | PositionIds::Untold => {
-                Self::position_ids(tape, self.forms.positions)
+            PositionIds::FromMask | PositionIds::FromTokens => {
+                Self::position_ids(tape, self.shapes.tokens)
             }
+            PositionIds::Buffer => {
+                tape.constant("position ids", tape.form(self.forms.nothing), DType::Int64)
+            }
+            PositionIds::Counted
+            | PositionIds::BesideMask
+            | PositionIds::Nowhere
+            | PositionIds::Untold => Self::position_ids(tape, self.forms.positions),
         }
     }
 
     /// `CrossEntropyLoss` over all tokens: in the format of logits, or in fp32 under autocast, and without a shift. The labels are given.
-    pub(super) fn of_all_tokens<'t>(&self, tape: &'t Tape, (hidden, labels): (Var<'t>, Var<'t>), head: &Linear) -> Var<'t> {
+    pub(super) fn of_all_tokens<'t>(
+        &self,
+        tape: &'t Tape,
+        (hidden, labels): (Var<'t>, Var<'t>),
+        head: &Linear,
+    ) -> Var<'t> {
         let logits = self.logits(&hidden, head);
         let given = if self.modules.encoder.loss_in_fp32 {
             logits.clone().cast_as(DType::Fp32, "logits in fp32")

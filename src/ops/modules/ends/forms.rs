@@ -65,29 +65,50 @@ impl Forms {
         let (with, model, tape) = (build.with, build.model(), build.tape);
         let (s, b) = (with.s(), with.b());
         let tokens = with.seq_length.saturating_mul(with.micro_batch_size);
-        let width = model.mla.map_or(model.rotary_dim.unwrap_or(model.head_dim), |mla| mla.qk_rope_head_dim);
+        let width = model
+            .mla
+            .map_or(model.rotary_dim.unwrap_or(model.head_dim), |mla| mla.qk_rope_head_dim);
         let heads = with.own_heads();
-        let chunk = build.loss().chunk_tokens(tokens, model.hidden_size, with.vocab_part().1).unwrap_or(tokens);
+        let chunk = build
+            .loss()
+            .chunk_tokens(tokens, model.hidden_size, with.vocab_part().1)
+            .unwrap_or(tokens);
         let tables = model.family.modules().rotary_tables;
         let by_halves = tables == RotaryTables::Halves;
         // Layers that see the whole text have tables as wide as their heads, where these are rotated to their end.
-        let whole = model.hybrid.as_ref().and_then(|hybrid| hybrid.other_heads.as_ref()).map(|other| other.head_dim);
-        let whole = whole.filter(|_| model.family.modules().block == BlockLayout::SandwichWithInput).unwrap_or(width);
+        let whole = model
+            .hybrid
+            .as_ref()
+            .and_then(|hybrid| hybrid.other_heads.as_ref())
+            .map(|other| other.head_dim);
+        let whole = whole
+            .filter(|_| model.family.modules().block == BlockLayout::SandwichWithInput)
+            .unwrap_or(width);
         let of_grids = tables == RotaryTables::OfGrids;
         let own = of_grids || tables == RotaryTables::OfSequences;
-        let of_sequences = |width| if own { tape.form([b, s, width]) } else { tape.form([s, width]) };
+        let of_sequences =
+            |width| if own { tape.form([b, s, width]) } else { tape.form([s, width]) };
         let shorter = Dim("seq_length - 1", with.seq_length.saturating_sub(1).max(1));
         let rotary = |width: u64| {
             let columns = Dim("rotated width", if by_halves { width / 2 } else { width });
-            let halves = if of_grids { tape.form([s, half(width)]) } else { of_sequences(half(width)) };
+            let halves =
+                if of_grids { tape.form([s, half(width)]) } else { of_sequences(half(width)) };
             [of_sequences(columns), halves, tape.form([half(width)])]
         };
-        let sliding = if model.family.modules().other_heads_rotate_whole { model.head_dim } else { width };
+        let sliding =
+            if model.family.modules().other_heads_rotate_whole { model.head_dim } else { width };
         let tables_of_whole = rotary(whole);
         Self {
             positions: tape.form([s]),
-            numbers: if tables == RotaryTables::OfSequences { tape.form([b, s]) } else { tape.form([s]) },
-            all_positions: [Dim("position_rows", model.position_rows.max(model.max_position_embeddings))],
+            numbers: if tables == RotaryTables::OfSequences {
+                tape.form([b, s])
+            } else {
+                tape.form([s])
+            },
+            all_positions: [Dim(
+                "position_rows",
+                model.position_rows.max(model.max_position_embeddings),
+            )],
             nothing: [Dim("nothing", 0)],
             rotary: tables_of_whole,
             sliding_rotary: if sliding == whole { tables_of_whole } else { rotary(sliding) },
@@ -96,7 +117,11 @@ impl Forms {
             complex: tables == RotaryTables::Complex || factors(build).is_some(),
             factors: {
                 let all = build.kernels().rotation == RotationKernel::PairsInFp32;
-                let rows = if all { Dim("max_position_embeddings", model.max_position_embeddings) } else { s };
+                let rows = if all {
+                    Dim("max_position_embeddings", model.max_position_embeddings)
+                } else {
+                    s
+                };
                 [rows, Dim("rotated width", width)]
             },
             mask: [b, Dim("queries", s.1), Dim("keys", keys(with).1)],
@@ -110,10 +135,16 @@ impl Forms {
             sequences: tape.form([b]),
             boxes: [b, s, Dim("edges", 4)],
             of_source: [heads, s, Dim("source_length", with.source_length)],
-            sines: [Dim("rows of sines", model.max_position_embeddings.saturating_add(2)), with.h()],
+            sines: [
+                Dim("rows of sines", model.max_position_embeddings.saturating_add(2)),
+                with.h(),
+            ],
             words: [Dim("one", 1), with.vocab_part()],
             pooled: [b, with.h()],
-            streams: model.compressed.as_ref().map(|sizes| [b, s, Dim("hc_mult", sizes.hc_mult), with.h()]),
+            streams: model
+                .compressed
+                .as_ref()
+                .map(|sizes| [b, s, Dim("hc_mult", sizes.hc_mult), with.h()]),
             embedded: has_own_width(build).then(|| tape.form([b, s, embedding_width(build)])),
         }
     }

@@ -36,7 +36,11 @@ pub(super) fn own(build: &Build<'_>, bias: Option<&'static str>) -> Linear {
     let (with, tape) = (build.with, build.tape);
     // torchtitan's recipes leave the head out of those in float8 (`filter_fqns`).
     let build = Build { with: &Lowering { float8: Float8::OFF, ..*with }, ..*build };
-    let width = if build.model().encoder.is_some() { encoder::head_width(&build) } else { own_width(&build) };
+    let width = if build.model().encoder.is_some() {
+        encoder::head_width(&build)
+    } else {
+        own_width(&build)
+    };
     let dims = (with.vocab_part(), width);
     let learns = with.tuning.copies_head();
     if learns {

@@ -9,7 +9,12 @@ use crate::units::DType;
 impl Ends {
     /// The last block's output through the final norm; the tensors that the model's `forward` held
     /// are freed.
-    pub(super) fn last_norm<'t>(&self, tape: &'t Tape, embedded: Embedded<'t>, outputs: Option<Var<'t>>) -> Var<'t> {
+    pub(super) fn last_norm<'t>(
+        &self,
+        tape: &'t Tape,
+        embedded: Embedded<'t>,
+        outputs: Option<Var<'t>>,
+    ) -> Var<'t> {
         let Embedded { mut hidden, tables, held, streams: before, fed, unread, .. } = embedded;
         if let Some(streams) = &self.streams {
             hidden = streams.joined(hidden, before);
@@ -47,7 +52,8 @@ impl Ends {
         }
         if self.modules.adds_buffer_to_logits && self.source.is_some() {
             let tape = hidden.tape();
-            let made = || tape.constant("bias of logits", tape.form(self.forms.words), self.made_in);
+            let made =
+                || tape.constant("bias of logits", tape.form(self.forms.words), self.made_in);
             let bias = self.logits_buffer.get().map_or_else(made, |kept| tape.held(kept));
             logits = logits.add(bias).named("logits");
         }
@@ -66,7 +72,13 @@ impl Ends {
     }
 
     /// `ForCausalLMLoss`: logits in fp32, shifted labels, cross-entropy.
-    pub(super) fn full<'t>(&self, tape: &'t Tape, hidden: Var<'t>, head: &Linear, around: &dyn AroundLoss) -> Var<'t> {
+    pub(super) fn full<'t>(
+        &self,
+        tape: &'t Tape,
+        hidden: Var<'t>,
+        head: &Linear,
+        around: &dyn AroundLoss,
+    ) -> Var<'t> {
         let logits = self.logits(&hidden, head);
         let _held = if self.loss_behind {
             drop(hidden);
@@ -82,7 +94,11 @@ impl Ends {
         let wide = logits.clone().cast_as(FP32, "logits in fp32");
         let padded = tape.constant("padded labels", self.forms.padded, DType::Int64);
         // Dropping the first label of a single sequence leaves a view of the padded ones; of several, a copy.
-        let labels = if self.batched { tape.constant("labels", self.shapes.tokens, DType::Int64) } else { padded.clone() };
+        let labels = if self.batched {
+            tape.constant("labels", self.shapes.tokens, DType::Int64)
+        } else {
+            padded.clone()
+        };
         let log_probabilities = wide.clone().apply(LOG_SOFTMAX);
         let loss = tape.nll_loss(log_probabilities, labels, self.shapes.scalar);
         drop((padded, wide, logits));
@@ -91,7 +107,12 @@ impl Ends {
 
     /// `ForCausalLMLoss` of transformers 4.46 (`loss/loss_utils.py`): logits in fp32, without each
     /// sequence's last token; of one sequence that is a view, of several a copy.
-    pub(super) fn shifted<'t>(&self, tape: &'t Tape, (hidden, ids): (&Var<'t>, &Var<'t>), head: &Linear) -> Var<'t> {
+    pub(super) fn shifted<'t>(
+        &self,
+        tape: &'t Tape,
+        (hidden, ids): (&Var<'t>, &Var<'t>),
+        head: &Linear,
+    ) -> Var<'t> {
         let logits = self.logits(hidden, head);
         let wide = logits.clone().cast_as(FP32, "logits in fp32");
         let shorter = wide.clone().slice(tape.form(self.forms.shifted.0));
@@ -110,14 +131,26 @@ impl Ends {
     /// Liger's fused linear cross-entropy (0.8.5, `fused_linear_cross_entropy_forward`): gradients of both operands are made in forward,
     /// chunk by chunk, over the logits of each. Where autocast casts, every product casts its operands anew. Without gradients the
     /// place of the input's gradient is made all the same, that of the weight's is not.
-    pub(super) fn in_even_chunks<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, head: &Linear) -> Var<'t> {
+    pub(super) fn in_even_chunks<'t>(
+        &self,
+        tape: &'t Tape,
+        hidden: &Var<'t>,
+        head: &Linear,
+    ) -> Var<'t> {
         let padded = tape.constant("padded labels", self.forms.padded, DType::Int64);
-        let labels = if self.batched { tape.constant("labels", self.shapes.tokens, DType::Int64) } else { padded.clone() };
+        let labels = if self.batched {
+            tape.constant("labels", self.shapes.tokens, DType::Int64)
+        } else {
+            padded.clone()
+        };
         drop(padded);
         let weight = tape.read(head.weight);
         let of_weight = hidden.wants_gradient() && weight.wants_gradient();
-        let gradients = [(true, hidden, "gradient of head input"), (of_weight, &weight, "gradient of head weight")]
-            .map(|(is_made, of, name)| is_made.then(|| tape.constant(name, of.form(), of.dtype())));
+        let gradients = [
+            (true, hidden, "gradient of head input"),
+            (of_weight, &weight, "gradient of head weight"),
+        ]
+        .map(|(is_made, of, name)| is_made.then(|| tape.constant(name, of.form(), of.dtype())));
         let losses = tape.constant("loss of each token", self.shapes.tokens, FP32);
         let counted = tape.constant("tokens that count", self.shapes.tokens, DType::Mask);
         let format = tape.multiplies_in(hidden.dtype());
@@ -126,25 +159,40 @@ impl Ends {
             tape.multiplies_into();
         } else {
             let cast = |form, name| tape.constant(name, form, format);
-            let operands = (cast(tape.form(self.forms.chunk_input), "head input of a chunk"), cast(weight.form(), "cast weight"));
+            let operands = (
+                cast(tape.form(self.forms.chunk_input), "head input of a chunk"),
+                cast(weight.form(), "cast weight"),
+            );
             let logits = cast(self.forms.chunk, "logits of a chunk");
             tape.multiplies_into();
             drop(operands);
             let again = cast(weight.form(), "cast weight");
-            let gradient = cast(tape.form(self.forms.chunk_input), "gradient of head input of a chunk");
+            let gradient =
+                cast(tape.form(self.forms.chunk_input), "gradient of head input of a chunk");
             tape.multiplies_into();
             drop((again, gradient, logits));
         }
         drop((counted, losses, labels));
-        tape.prepared([hidden, &weight], gradients, (self.shapes.scalar, self.forms.chunk, head.form))
+        tape.prepared(
+            [hidden, &weight],
+            gradients,
+            (self.shapes.scalar, self.forms.chunk, head.form),
+        )
     }
 
     /// Cross-entropy as one compiled graph: logits are read in place, and the largest value and the
     /// sum of every row are kept.
-    pub(super) fn compiled_loss<'t>(&self, tape: &'t Tape, logits: &Var<'t>, labels: Var<'t>) -> Var<'t> {
+    pub(super) fn compiled_loss<'t>(
+        &self,
+        tape: &'t Tape,
+        logits: &Var<'t>,
+        labels: Var<'t>,
+    ) -> Var<'t> {
         tape.compiled(true, logits, |logits| {
-            let log_probabilities = logits.clone().cast_as(FP32, "logits in fp32").apply(LOG_SOFTMAX);
-            log_probabilities.saving_rows(self.shapes.rows, ["largest logits", "sums of exponentials"]);
+            let log_probabilities =
+                logits.clone().cast_as(FP32, "logits in fp32").apply(LOG_SOFTMAX);
+            log_probabilities
+                .saving_rows(self.shapes.rows, ["largest logits", "sums of exponentials"]);
             tape.nll_loss(log_probabilities, labels, self.shapes.scalar)
         })
     }
@@ -154,7 +202,13 @@ impl Ends {
         let weight = tape.read(head.weight);
         drop(tape.constant("chunk of logits", self.forms.chunk, FP32));
         let gradients = [(hidden, "gradient of head input"), (&weight, "gradient of head weight")]
-            .map(|(of, name)| of.wants_gradient().then(|| tape.constant(name, of.form(), of.dtype())));
-        tape.prepared([hidden, &weight], gradients, (self.shapes.scalar, self.forms.chunk, head.form))
+            .map(|(of, name)| {
+                of.wants_gradient().then(|| tape.constant(name, of.form(), of.dtype()))
+            });
+        tape.prepared(
+            [hidden, &weight],
+            gradients,
+            (self.shapes.scalar, self.forms.chunk, head.form),
+        )
     }
 }

@@ -86,7 +86,10 @@ fn finish(ends: &mut Ends, build: &Build<'_>) {
         // The pooler reads one token of a sequence, and no text is predicted from it, so no
         // gradient reaches it.
         build.tape.at("Pooler", sources::ARITHMETIC);
-        let pooler = [build.parameter("pooler weight", [with.h(), with.h()]), build.vector("pooler bias", with.h())];
+        let pooler = [
+            build.parameter("pooler weight", [with.h(), with.h()]),
+            build.vector("pooler bias", with.h()),
+        ];
         for parameter in pooler {
             build.tape.idle(parameter);
         }
@@ -105,7 +108,12 @@ fn tokens<'t>(ends: &Ends, tape: &'t Tape, embedded: Var<'t>) -> Var<'t> {
     ends.without_masked(tape, embedded)
 }
 
-fn behind_norm<'t>(ends: &Ends, tape: &'t Tape, hidden: Var<'t>, held: &mut Vec<Var<'t>>) -> Var<'t> {
+fn behind_norm<'t>(
+    ends: &Ends,
+    tape: &'t Tape,
+    hidden: Var<'t>,
+    held: &mut Vec<Var<'t>>,
+) -> Var<'t> {
     let hidden = ends.masked_tokens(tape, hidden);
     let hidden = ends.of_the_models_width(tape, hidden, held);
     match ends.forms.streams {

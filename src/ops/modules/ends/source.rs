@@ -36,14 +36,21 @@ impl OfSource {
         build.tape.at("Norm behind the encoder", sources::PYTORCH_AUTOGRAD);
         ends.final_norm = model.final_norm.then(|| Norm::new(&build, with.h(), build.shapes.rows));
         crate::ops::modules::further::declare(&build, false);
-        Some(Box::new(Self { ends, layers: source.layers, ids: build.shapes.tokens, kept: Cell::default() }))
+        Some(Box::new(Self {
+            ends,
+            layers: source.layers,
+            ids: build.shapes.tokens,
+            kept: Cell::default(),
+        }))
     }
 
     /// Declares a table of words that nobody reads, where the model has one.
     pub fn declare_idle(build: &Build<'_>, width: Dim) {
         let rows = build.model().source.map_or(0, |source| source.idle_vocab_size);
         if rows > 0 {
-            build.tape.idle(build.parameter("unread token embedding", [Dim("vocab_size", rows), width]));
+            build
+                .tape
+                .idle(build.parameter("unread token embedding", [Dim("vocab_size", rows), width]));
         }
     }
 
@@ -71,7 +78,12 @@ impl Ends {
     }
 
     /// All that the model's `forward` has when the first block begins, which is the encoder's where there is one.
-    pub fn embed<'t>(&self, tape: &'t Tape, ids: &Var<'t>, around: AroundBlocks<'_>) -> Embedded<'t> {
+    pub fn embed<'t>(
+        &self,
+        tape: &'t Tape,
+        ids: &Var<'t>,
+        around: AroundBlocks<'_>,
+    ) -> Embedded<'t> {
         let Some(source) = &self.source else { return self.embedded(tape, ids, around) };
         // The decoder's input is the labels moved by one, and made first.
         let moved = tape.constant("tokens moved by one", self.shapes.tokens, DType::Int64);
@@ -86,7 +98,12 @@ impl Ends {
     }
 
     /// The decoder's embedded tokens, with the encoder's last states; `ids` are the labels.
-    pub fn turned<'t>(&self, tape: &'t Tape, mut embedded: Embedded<'t>, ids: &Var<'t>) -> Embedded<'t> {
+    pub fn turned<'t>(
+        &self,
+        tape: &'t Tape,
+        mut embedded: Embedded<'t>,
+        ids: &Var<'t>,
+    ) -> Embedded<'t> {
         let Some(source) = &self.source else { return embedded };
         let moved = embedded.moved.take();
         let states = source.ends.last_norm(tape, embedded, None).named("states of the encoder");

@@ -10,7 +10,8 @@ use crate::units::DType;
 impl Ends {
     /// Numbers of the positions: counted, then moved on by those that a cache holds.
     pub(super) fn position_ids(tape: &Tape, form: Form) -> Var<'_> {
-        let counted = tape.is_cuda().then(|| tape.constant("positions counted", form, DType::Int64));
+        let counted =
+            tape.is_cuda().then(|| tape.constant("positions counted", form, DType::Int64));
         let ids = tape.constant("position ids", form, DType::Int64);
         drop(counted);
         ids
@@ -22,7 +23,8 @@ impl Ends {
         if !tape.is_cuda() || self.prompt.is_some() || self.prefix.is_some() {
             return;
         }
-        let [sequences, padded, tokens] = [self.forms.sequences, self.forms.padded, self.shapes.tokens];
+        let [sequences, padded, tokens] =
+            [self.forms.sequences, self.forms.padded, self.shapes.tokens];
         let numbers = |form| tape.constant("differences of positions", form, DType::Int64);
         let flags = |form| tape.constant("where a text begins", form, DType::Mask);
         let _first = numbers(sequences);
@@ -64,7 +66,12 @@ impl Ends {
     }
 
     /// Cosines and sines of those shapes.
-    pub(super) fn rotary<'t>(&self, tape: &'t Tape, dtype: DType, [whole, half, _]: [Form; 3]) -> (Var<'t>, Var<'t>) {
+    pub(super) fn rotary<'t>(
+        &self,
+        tape: &'t Tape,
+        dtype: DType,
+        [whole, half, _]: [Form; 3],
+    ) -> (Var<'t>, Var<'t>) {
         if self.factors.is_some() {
             let kept = self.last_factors.get().map(|kept| tape.held(kept));
             let factors = kept.unwrap_or_else(|| tape.constant("rotary factors", whole, FP32));
@@ -87,7 +94,10 @@ impl Ends {
         let doubled = if by_halves { angles.clone() } else { tape.constant("angles", whole, FP32) };
         let cos = tape.constant("cosines", whole, FP32).apply(SCALE);
         let sin = tape.constant("sines", whole, FP32).apply(SCALE);
-        let tables = (cos.clone().cast_as(dtype, "rotary cosines"), sin.clone().cast_as(dtype, "rotary sines"));
+        let tables = (
+            cos.clone().cast_as(dtype, "rotary cosines"),
+            sin.clone().cast_as(dtype, "rotary sines"),
+        );
         drop((angles, doubled));
         tables
     }
@@ -108,7 +118,12 @@ impl Ends {
     }
 
     /// Embedded positions, where they are learned.
-    pub(super) fn places<'t>(&self, tape: &'t Tape, ids: Option<&Var<'t>>, held: &mut Vec<Var<'t>>) -> Option<Var<'t>> {
+    pub(super) fn places<'t>(
+        &self,
+        tape: &'t Tape,
+        ids: Option<&Var<'t>>,
+        held: &mut Vec<Var<'t>>,
+    ) -> Option<Var<'t>> {
         if self.modules.keeps_sines {
             let places = tape.constant("embedded positions", self.shapes.hidden, self.received);
             held.push(places.clone());
@@ -121,9 +136,10 @@ impl Ends {
         let embedded = self.forms.embedded.unwrap_or(self.shapes.hidden);
         let of_all = tape.form_like(self.forms.positions, embedded);
         let places = match self.modules.position_ids {
-            PositionIds::Counted | PositionIds::Buffer | PositionIds::Nowhere | PositionIds::Untold => {
-                tape.embedding(ids.clone(), table, of_all)
-            }
+            PositionIds::Counted
+            | PositionIds::Buffer
+            | PositionIds::Nowhere
+            | PositionIds::Untold => tape.embedding(ids.clone(), table, of_all),
             PositionIds::FromTokens => tape.embedding(ids.clone(), table, embedded),
             PositionIds::FromMask => {
                 held.push(mask());
@@ -149,7 +165,12 @@ impl Ends {
             drop(counted);
             moved
         };
-        let beside = [numbers(self.forms.sequences), numbers(scalar), moved(self.forms.positions), moved(self.forms.keys)];
+        let beside = [
+            numbers(self.forms.sequences),
+            numbers(scalar),
+            moved(self.forms.positions),
+            moved(self.forms.keys),
+        ];
         let visible = if slides {
             let all = flags(scalar);
             let first = numbers(self.forms.positions);

@@ -52,7 +52,10 @@ impl OfTask {
         let classes = || build.linear(("weight of classes", bias), (labels, width), form);
         let predicts = task.kind != TaskKind::States;
         if let (false, Some(Before::Dense(dense, _))) = (predicts, &before) {
-            [Some(dense.weight), dense.bias].into_iter().flatten().for_each(|parameter| tape.idle(parameter));
+            [Some(dense.weight), dense.bias]
+                .into_iter()
+                .flatten()
+                .for_each(|parameter| tape.idle(parameter));
         }
         Self {
             kind: task.kind,
@@ -72,8 +75,11 @@ impl OfTask {
     /// all that is asked.
     pub fn run<'t>(&self, tape: &'t Tape, hidden: Var<'t>, ids: &Var<'t>) -> Var<'t> {
         let Some(classes) = &self.classes else { return hidden.reduce(self.scalar) };
-        let input =
-            if self.kind == TaskKind::Sequence && self.encodes { hidden.clone().slice(self.first) } else { hidden.clone() };
+        let input = if self.kind == TaskKind::Sequence && self.encodes {
+            hidden.clone().slice(self.first)
+        } else {
+            hidden.clone()
+        };
         let input = match &self.before {
             Some(before) => before.run(tape, input),
             None => input,
@@ -82,7 +88,9 @@ impl OfTask {
         let logits = classes.run(&input).named("logits");
         drop(input);
         let loss = match self.kind {
-            TaskKind::Sequence if self.encodes => self.of_labels(tape, logits.clone().for_loss(), ids.clone()),
+            TaskKind::Sequence if self.encodes => {
+                self.of_labels(tape, logits.clone().for_loss(), ids.clone())
+            }
             TaskKind::Sequence => self.of_last_tokens(tape, &logits, ids),
             TaskKind::States | TaskKind::Token => self.of_tokens(tape, &logits, ids),
             TaskKind::Span => self.of_spans(tape, &logits),
@@ -107,7 +115,11 @@ impl OfTask {
 
     /// A class for each token; a decoder's loss is in fp32.
     fn of_tokens<'t>(&self, tape: &'t Tape, logits: &Var<'t>, ids: &Var<'t>) -> Var<'t> {
-        let given = if self.encodes { logits.clone().for_loss() } else { logits.clone().cast_as(FP32, "logits in fp32") };
+        let given = if self.encodes {
+            logits.clone().for_loss()
+        } else {
+            logits.clone().cast_as(FP32, "logits in fp32")
+        };
         self.of_labels(tape, given, ids.clone())
     }
 
@@ -124,14 +136,20 @@ impl OfTask {
 
 impl Before {
     /// Declares its parameters, over the first tokens or over all.
-    fn new(build: &Build<'_>, before: BeforeClasses, of_texts: Option<Form>, first: Form) -> Option<Self> {
+    fn new(
+        build: &Build<'_>,
+        before: BeforeClasses,
+        of_texts: Option<Form>,
+        first: Form,
+    ) -> Option<Self> {
         let h = build.with.h();
         build.tape.at("Layer before the classes", sources::PYTORCH_AUTOGRAD);
         match before {
             BeforeClasses::Nothing | BeforeClasses::Unknown => None,
-            BeforeClasses::Dense(function) => {
-                Some(Self::Dense(build.linear(("dense weight", Some("dense bias")), (h, h), first), function))
-            }
+            BeforeClasses::Dense(function) => Some(Self::Dense(
+                build.linear(("dense weight", Some("dense bias")), (h, h), first),
+                function,
+            )),
             BeforeClasses::Transform => Some(Self::Transform(match of_texts {
                 Some(form) => Transform::over(build, form, build.tape.form([build.with.b()])),
                 None => Transform::new(build),

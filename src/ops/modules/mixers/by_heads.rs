@@ -58,7 +58,8 @@ struct Forms {
 impl Forms {
     fn new(build: &Build<'_>, mixer: &Mixer, sizes: &Sizes) -> Self {
         let (b, s, tape) = (build.with.b(), build.with.s(), build.tape);
-        let padded = Dim("tokens and padding", s.1.saturating_add(sizes.kernel.1).saturating_sub(1));
+        let padded =
+            Dim("tokens and padding", s.1.saturating_add(sizes.kernel.1).saturating_sub(1));
         let both = sizes.all_columns(mixer.kind);
         let n = heads(mixer);
         let p = width(mixer);
@@ -70,7 +71,12 @@ impl Forms {
             rows: tape.form([b, s, inner]),
             heads: [tape.form([b, n, p, s]), tape.form([n, b, p, s])],
             parts: [rank, state, state].map(|width| tape.form([n, b, s, width])),
-            head: [tape.form([b, p, s]), tape.form([p, state]), tape.form([b, s, state]), tape.form([p])],
+            head: [
+                tape.form([b, p, s]),
+                tape.form([p, state]),
+                tape.form([b, s, state]),
+                tape.form([p]),
+            ],
             several: [b.1 > 1, n.1 > 1],
         }
     }
@@ -83,7 +89,10 @@ impl Forms {
 
 /// Heads among which the channels are shared out.
 const fn heads(mixer: &Mixer) -> Dim {
-    Dim("heads of the state's channels", if mixer.num_key_heads == 0 { 1 } else { mixer.num_key_heads })
+    Dim(
+        "heads of the state's channels",
+        if mixer.num_key_heads == 0 { 1 } else { mixer.num_key_heads },
+    )
 }
 
 /// Channels of one of them.
@@ -95,7 +104,11 @@ impl Weight {
     fn new(build: &Build<'_>, name: &'static str, [n, columns, input]: [Dim; 3]) -> Self {
         let (b, s, tape) = (build.with.b(), build.with.s(), build.tape);
         let matrix = build.parameter(name, [n, columns, input]);
-        Self { matrix, of_sequences: tape.form([n, b, columns, input]), output: tape.form([n, b, columns, s]) }
+        Self {
+            matrix,
+            of_sequences: tape.form([n, b, columns, input]),
+            output: tape.form([n, b, columns, s]),
+        }
     }
 
     /// The product with columns of every token; the weight is copied for each sequence where there are several heads as well.
@@ -129,21 +142,37 @@ impl ByHeads {
         // Made of numbers in fp32, and kept so.
         let decay = build.in_format(FP32).parameter("decay", [n, p, state]);
         let skip = build.parameter("skip", [n, p]);
-        let convolution =
-            (build.parameter("convolution", [inner, sizes.kernel]), Some(build.vector("convolution's bias", inner)));
+        let convolution = (
+            build.parameter("convolution", [inner, sizes.kernel]),
+            Some(build.vector("convolution's bias", inner)),
+        );
         tape.at("Projection into the state", source);
         let both = sizes.all_columns(MixerKind::Zamba);
         let made = tape.form([build.with.b(), build.with.s(), both]);
         let input = build.linear(("columns into the state", None), (both, sizes.hidden), made);
         let scan = TokenScan::new(build, p, mixer);
         tape.at("Projection out of the state", source);
-        let output = build.linear(("state output weight", None), (sizes.hidden, inner), build.shapes.hidden);
+        let output =
+            build.linear(("state output weight", None), (sizes.hidden, inner), build.shapes.hidden);
         let vectors = [step, skip];
-        Self { input, convolution, decay, narrow, wide, vectors, scan, output, forms, heads: n.1, source }
+        Self {
+            input,
+            convolution,
+            decay,
+            narrow,
+            wide,
+            vectors,
+            scan,
+            output,
+            forms,
+            heads: n.1,
+            source,
+        }
     }
 
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
-        let Forms { joined, values, padded, rows, heads: [in_rows, by_heads], parts, .. } = self.forms;
+        let Forms { joined, values, padded, rows, heads: [in_rows, by_heads], parts, .. } =
+            self.forms;
         let several = self.forms.several;
         tape.at("Projection into the state", self.source);
         let joined = self.input.run(x).named("values and gate").heads(joined, several[0]);
@@ -153,7 +182,10 @@ impl ByHeads {
         let columns = columns.copy();
         let gate = of_heads(gate);
         let columns = of_heads(convolved(&{ columns }, self.convolution, padded));
-        let narrow = self.narrow.run(&columns, several, self.forms.copies()).named("steps, inputs and readouts");
+        let narrow = self
+            .narrow
+            .run(&columns, several, self.forms.copies())
+            .named("steps, inputs and readouts");
         let [steps, input, readout] = narrow.clone().split(parts);
         let steps = self.wide.run(&{ steps }, several, false);
         let bias = tape.read(self.vectors[0]).cast(FP32);

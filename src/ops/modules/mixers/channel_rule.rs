@@ -102,7 +102,11 @@ impl ChannelRule {
             mask: tape.form([size, seen]),
             all,
             pass: Pass::new(build, sizes, together),
-            last_pass: Pass::new(build, sizes, count.saturating_sub((passes - 1).saturating_mul(together))),
+            last_pass: Pass::new(
+                build,
+                sizes,
+                count.saturating_sub((passes - 1).saturating_mul(together)),
+            ),
             passes,
             several: n.1 > 1,
         }
@@ -118,16 +122,34 @@ impl ChannelRule {
         value = value.in_parts(self.chunks);
         let decay = { decay }.apply(RUNNING_SUM).named("decays of a chunk");
         let [mut mask, strict] = [self.later(tape), self.later(tape)];
-        let pairwise = decay.clone().less(decay.clone(), self.wide).masked(&strict).apply(EXP).named("pairwise decays");
+        let pairwise = decay
+            .clone()
+            .less(decay.clone(), self.wide)
+            .masked(&strict)
+            .apply(EXP)
+            .named("pairwise decays");
         let system = k_beta.clone().outer(key.clone(), self.wide).named("pairwise products");
-        let system = system.mul(pairwise.clone()).sum(self.pairs).masked(&mask).apply(SCALE).named("system of a chunk");
+        let system = system
+            .mul(pairwise.clone())
+            .sum(self.pairs)
+            .masked(&mask)
+            .apply(SCALE)
+            .named("system of a chunk");
         let system = self.solved(tape, system);
-        drop(std::mem::replace(&mut value, system.clone().matrices(v_beta.clone(), self.chunks, false).named("new values")));
-        let read = system.clone().matrices(k_beta.clone().mul(decay.clone().apply(EXP)), self.chunks, false);
+        drop(std::mem::replace(
+            &mut value,
+            system.clone().matrices(v_beta.clone(), self.chunks, false).named("new values"),
+        ));
+        let read = system.clone().matrices(
+            k_beta.clone().mul(decay.clone().apply(EXP)),
+            self.chunks,
+            false,
+        );
         let state = tape.constant("state", self.pass.state, value.dtype());
         let core = tape.constant("output of the state", self.chunks, value.dtype());
         mask = self.later(tape);
-        let core = self.scan(tape, [&query, &key, &value, &decay, &read, &pairwise], &mask, (state, core));
+        let core =
+            self.scan(tape, [&query, &key, &value, &decay, &read, &pairwise], &mask, (state, core));
         let core = core.in_parts(self.padded).part(self.heads);
         core.swap(self.rows, self.several).contiguous().cast_as(format, "output of the state")
     }
@@ -145,7 +167,9 @@ impl ChannelRule {
             let turned = x.clone().swap(self.heads, self.several).copy().ordered(Order::Plain);
             turned.cast_as(FP32, "heads in fp32")
         };
-        let first = |x: &Var<'t>, form| x.clone().swap(form, self.several).contiguous().cast_as(FP32, "heads in fp32");
+        let first = |x: &Var<'t>, form| {
+            x.clone().swap(form, self.several).contiguous().cast_as(FP32, "heads in fp32")
+        };
         let all = [columns(query), columns(key), columns(value), first(beta, self.numbers)];
         let mut decay = first(decay, self.heads);
         let [mut query, mut key, mut value, mut beta] = all;
@@ -161,7 +185,8 @@ impl ChannelRule {
 
     /// `l2norm`: by the root and a quotient.
     fn unit<'t>(&self, x: &Var<'t>) -> Var<'t> {
-        let length = x.clone().mul(x.clone()).sum(self.norm_rows).plus().apply(ROOT).named("lengths");
+        let length =
+            x.clone().mul(x.clone()).sum(self.norm_rows).plus().apply(ROOT).named("lengths");
         x.clone().divided_by(&length)
     }
 
@@ -197,10 +222,15 @@ impl ChannelRule {
         for number in 1..=self.passes {
             let pass = if number == self.passes { &self.last_pass } else { &self.pass };
             let [q, k, v, decays] = [query, key, values, decay].map(|x| part(x, pass.rows));
-            let seen = q.clone().mul(decays.clone().apply(EXP)).matrices(state.clone(), pass.rows, false);
+            let seen =
+                q.clone().mul(decays.clone().apply(EXP)).matrices(state.clone(), pass.rows, false);
             drop(across.replace(seen.clone()));
             let scores = q.clone().outer(k.clone(), pass.wide).named("pairwise products");
-            let scores = scores.mul(part(pairwise, pass.wide)).sum(pass.pairs).masked(mask).named("scores of a chunk");
+            let scores = scores
+                .mul(part(pairwise, pass.wide))
+                .sum(pass.pairs)
+                .masked(mask)
+                .named("scores of a chunk");
             let old = part(read, pass.rows).matrices(state.clone(), pass.rows, false);
             drop(known.replace(old.clone()));
             let new = v.less(old, pass.rows);
@@ -210,8 +240,13 @@ impl ChannelRule {
                 break;
             }
             let kept = state.clone().mul(part(&decays, pass.end).apply(EXP));
-            let faded = k.clone().mul(part(&decays, pass.end).less(decays.clone(), pass.rows).apply(EXP));
-            state = kept.add(faded.matrices_of_columns(new.clone(), pass.state).named("update of the state")).named("state");
+            let faded =
+                k.clone().mul(part(&decays, pass.end).less(decays.clone(), pass.rows).apply(EXP));
+            state = kept
+                .add(
+                    faded.matrices_of_columns(new.clone(), pass.state).named("update of the state"),
+                )
+                .named("state");
         }
         core
     }

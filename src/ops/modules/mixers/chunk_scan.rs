@@ -112,14 +112,22 @@ impl ChunkScan {
     }
 
     /// The scan's output `[b, s, h, p]` in fp32.
-    pub fn run<'t>(&self, tape: &'t Tape, [values, steps, decay, input, readout]: Operands<'_, 't>) -> Var<'t> {
+    pub fn run<'t>(
+        &self,
+        tape: &'t Tape,
+        [values, steps, decay, input, readout]: Operands<'_, 't>,
+    ) -> Var<'t> {
         let steps = steps.clone().add(tape.read(self.step).cast(steps.dtype()));
         let steps = { steps }.apply(SOFTPLUS);
         let steps = { steps }.clamp(2).named("steps");
         let values = values.clone().cast_as(FP32, "values in fp32").ordered(Order::Plain);
-        let of_heads = |x: &Var<'t>| x.clone().cast_as(FP32, "groups in fp32").repeat(self.inputs.rows);
+        let of_heads =
+            |x: &Var<'t>| x.clone().cast_as(FP32, "groups in fp32").repeat(self.inputs.rows);
         let (input, readout) = (of_heads(input), of_heads(readout));
-        let skipped = tape.read(self.skip).mul(values.clone().padded(self.values.padded)).named("skipped values");
+        let skipped = tape
+            .read(self.skip)
+            .mul(values.clone().padded(self.values.padded))
+            .named("skipped values");
         let values = values.mul(steps.clone().cast_as(FP32, "steps in fp32"));
         let decays = decay.clone().mul(steps.clone().cast_as(FP32, "steps in fp32"));
         let (values, decays, input, readout) = self.chunks((values, decays), (input, readout));
@@ -134,15 +142,21 @@ impl ChunkScan {
         let mask = scores.clone().mul(within.clone()).named("scores of a chunk");
         // Values lie by heads and columns, as the convolution left them, and padding keeps that order.
         let copies_values = self.copies_chunks();
-        let diagonal = mask.clone().matrices(matrix(&values, self.values.matrices, copies_values), self.values.matrices, false);
+        let diagonal = mask.clone().matrices(
+            matrix(&values, self.values.matrices, copies_values),
+            self.values.matrices,
+            false,
+        );
         let diagonal = diagonal.heads(self.values.chunks, copies);
         let rest = {
             let last = sums.clone().slice(self.numbers.ends);
             last.less(sums.clone(), self.numbers.chunks).apply(EXP).named("decays to the end")
         };
         let faded = input.clone().mul(rest.clone()).named("faded inputs");
-        let states = matrix(&faded, self.inputs.matrices, copies)
-            .matrices_of_columns(matrix(&values, self.values.matrices, copies_values), self.states[0]);
+        let states = matrix(&faded, self.inputs.matrices, copies).matrices_of_columns(
+            matrix(&values, self.values.matrices, copies_values),
+            self.states[0],
+        );
         let (starts, _held) = self.between(tape, states, &sums);
         let out = sums.clone().apply(EXP).named("decays from the start");
         let seen = matrix(&readout, self.inputs.matrices, copies).matrices(
@@ -183,13 +197,19 @@ impl ChunkScan {
 
     /// The state at the start of each chunk, and the tensors that keep their names until the scan
     /// is done.
-    fn between<'t>(&self, tape: &'t Tape, states: Var<'t>, sums: &Var<'t>) -> (Var<'t>, Vec<Var<'t>>) {
+    fn between<'t>(
+        &self,
+        tape: &'t Tape,
+        states: Var<'t>,
+        sums: &Var<'t>,
+    ) -> (Var<'t>, Vec<Var<'t>>) {
         let [_, first, own, all, by_heads] = self.states;
         let states = states.heads(own, self.copies_chunks());
         let before = tape.constant("state before the first chunk", first, states.dtype());
         let states = before.clone().cat(states, all).named("states of chunks");
         let ends = sums.clone().slice(self.numbers.ends).padded(self.numbers.more_ends);
-        let decays = segments(tape, &{ ends }, self.pairs_of_chunks).apply(EXP).named("decays of chunks");
+        let decays =
+            segments(tape, &{ ends }, self.pairs_of_chunks).apply(EXP).named("decays of chunks");
         let turned = states.clone().swap(by_heads, self.heads);
         let turned = if self.batch && self.heads { turned.copy() } else { turned };
         let new = decays.clone().matrices(turned.ordered(Order::Plain), by_heads, false);

@@ -65,7 +65,8 @@ impl Forms {
     fn new(build: &Build<'_>, sizes: &Sizes, mixer: &Mixer) -> Self {
         let (b, s, tape) = (build.with.b(), build.with.s(), build.tape);
         let columns = Dim("columns of the convolution", mixer.conv_dim());
-        let padding = Dim("tokens and padding", s.1.saturating_add(sizes.kernel.1).saturating_sub(1));
+        let padding =
+            Dim("tokens and padding", s.1.saturating_add(sizes.kernel.1).saturating_sub(1));
         let (keys, heads) = (Dim("heads of the state's keys", mixer.num_key_heads), sizes.heads);
         let group = mixer.num_heads / mixer.num_key_heads.max(1);
         let of_group = Dim("columns of a key head", group.saturating_mul(mixer.head_dim));
@@ -77,7 +78,8 @@ impl Forms {
             heads: [tape.form([b, s, keys, sizes.state]), tape.form([b, s, heads, sizes.head])],
             numbers: tape.form([b, s, heads]),
             rows: tape.form([b, s, heads, sizes.head]),
-            by_key_head: [sizes.state, of_group, Dim("heads of a key head", group)].map(|width| tape.form([b, s, keys, width])),
+            by_key_head: [sizes.state, of_group, Dim("heads of a key head", group)]
+                .map(|width| tape.form([b, s, keys, width])),
             several: [b.1 > 1, heads.1 > 1, keys.1 > 1],
             shares: heads.1 > keys.1,
             copies: heads.1 > 1 || (b.1 > 1 && (s.1 % 64 > 0 || s.1 <= 64)),
@@ -93,7 +95,8 @@ impl Delta {
         let step = build.vector("step's bias", sizes.heads);
         let projections = build.model().family.modules().state_projections;
         // Made in fp32 where every projection is a matrix of its own (`olmo_hybrid`).
-        let own = if projections == StateProjections::OneEach { build.in_format(FP32) } else { *build };
+        let own =
+            if projections == StateProjections::OneEach { build.in_format(FP32) } else { *build };
         let decay = own.vector("decay", sizes.heads);
         let all = Dim("columns of the convolution", mixer.conv_dim());
         let convolution = build.parameter("convolution", [all, sizes.kernel]);
@@ -106,20 +109,27 @@ impl Delta {
         let rows = build.tape.form([build.with.b(), build.with.s(), sizes.heads, Dim("row", 1)]);
         let norm = GatedNorm::new(build, sizes.head, rows);
         build.tape.at("Projection out of the state", source);
-        let output = build.linear(("state output weight", None), (sizes.hidden, sizes.inner), build.shapes.hidden);
-        let inputs = early.unwrap_or_else(|| Inputs::apart(build, &sizes, (all, forms.mixed), source));
+        let output = build.linear(
+            ("state output weight", None),
+            (sizes.hidden, sizes.inner),
+            build.shapes.hidden,
+        );
+        let inputs =
+            early.unwrap_or_else(|| Inputs::apart(build, &sizes, (all, forms.mixed), source));
         let rule = DeltaRule::new(build, &sizes, forms.shares);
         Self { step, decay, convolution, inputs, norm, output, rule, forms, source }
     }
 
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
         tape.at("Projection into the state", self.source);
-        let Projected { mixed, gate, strength, decay, parts, held: _held } = self.inputs.run(x, &self.forms);
+        let Projected { mixed, gate, strength, decay, parts, held: _held } =
+            self.inputs.run(x, &self.forms);
         tape.at("State", self.source);
         let convolved = convolved(&mixed, (self.convolution, None), self.forms.padded);
         drop(mixed);
         // A slice of all tokens is one all the same.
-        let convolved = if self.has_one_each() { convolved.slice(self.forms.turned) } else { convolved };
+        let convolved =
+            if self.has_one_each() { convolved.slice(self.forms.turned) } else { convolved };
         let mixed = convolved.swap(self.forms.mixed, true);
         let [keys, values] = self.forms.columns;
         let [query, key, value] = mixed.clone().split([keys, keys, values]);
@@ -136,7 +146,8 @@ impl Delta {
         let steps = decay.cast(FP32).add(tape.read(self.step)).apply(SOFTPLUS);
         let decays = rate.mul(steps).named("decays");
         let core = self.rule.run(tape, [&query, &key, &value, &decays, &beta]);
-        let core = if core.dtype() == DType::Fp32 && self.forms.copies { core.copy() } else { core };
+        let core =
+            if core.dtype() == DType::Fp32 && self.forms.copies { core.copy() } else { core };
         let core = core.ordered(Order::Plain);
         let gate = gate.unwrap_or_else(|| self.late_gate(x));
         let gate = if self.copies_gate() { gate.copy() } else { gate };
@@ -179,7 +190,13 @@ impl Delta {
 /// `causal_conv1d_fn` with its activation, of columns by tokens.
 pub(super) fn convolved<'t>(x: &Var<'t>, weight: (Param, Option<Param>), padded: Form) -> Var<'t> {
     let (written, format, form) = (x.tape().read(weight.0).dtype(), x.dtype(), x.form());
-    x.clone().cast(written).convolved(weight, padded).slice(form).apply(SILU).cast(format).named("convolved columns")
+    x.clone()
+        .cast(written)
+        .convolved(weight, padded)
+        .slice(form)
+        .apply(SILU)
+        .cast(format)
+        .named("convolved columns")
 }
 
 /// Hidden states, projected; `parts` keep their names until the convolution is done, `held` to the end.
@@ -217,20 +234,25 @@ impl Inputs {
             linear("state key weight", sizes.keys),
             linear("state value weight", sizes.inner),
         ];
-        let narrow = ["state decay weight", "state strength weight"].map(|name| linear(name, sizes.heads));
+        let narrow =
+            ["state decay weight", "state strength weight"].map(|name| linear(name, sizes.heads));
         let [decay, strength] = narrow;
         Self::OneEach(wide, [decay, strength, linear("state gate weight", sizes.inner)])
     }
 
     fn by_key_head(build: &Build<'_>, sizes: &Sizes, all: Dim, source: Source) -> Self {
         build.tape.at("Projection into the state", source);
-        let columns = Dim("columns of all but the narrow ones", all.1.saturating_add(sizes.inner.1));
+        let columns =
+            Dim("columns of all but the narrow ones", all.1.saturating_add(sizes.inner.1));
         let narrow = Dim("narrow columns", sizes.heads.1.saturating_mul(2));
         let linear = |name, width| {
             let form = build.tape.form([build.with.b(), build.with.s(), width]);
             build.linear((name, None), (width, sizes.hidden), form)
         };
-        Self::ByKeyHead([linear("query, key, value and gate weight", columns), linear("strength and decay weight", narrow)])
+        Self::ByKeyHead([
+            linear("query, key, value and gate weight", columns),
+            linear("strength and decay weight", narrow),
+        ])
     }
 
     fn run<'t>(&self, x: &Var<'t>, forms: &Forms) -> Projected<'t> {
@@ -245,12 +267,27 @@ impl Inputs {
                 };
                 let strength = Some(numbers(strength));
                 let decay = Some(numbers(decay));
-                Projected { mixed, gate: Some(gate), strength, decay, parts: Vec::new(), held: Vec::new() }
+                Projected {
+                    mixed,
+                    gate: Some(gate),
+                    strength,
+                    decay,
+                    parts: Vec::new(),
+                    held: Vec::new(),
+                }
             }
             Self::OneEach([query, key, value], _) => {
                 let parts = [query, key, value].map(|linear| linear.run(x));
-                let mixed = Var::joined([&parts[0], &parts[1], &parts[2]], forms.mixed).swap(forms.turned, true);
-                Projected { mixed, gate: None, strength: None, decay: None, parts: Vec::new(), held: Vec::new() }
+                let mixed = Var::joined([&parts[0], &parts[1], &parts[2]], forms.mixed)
+                    .swap(forms.turned, true);
+                Projected {
+                    mixed,
+                    gate: None,
+                    strength: None,
+                    decay: None,
+                    parts: Vec::new(),
+                    held: Vec::new(),
+                }
             }
             Self::ByKeyHead([wide, narrow]) => {
                 let (wide, narrow) = (wide.run(x), narrow.run(x));
@@ -258,7 +295,9 @@ impl Inputs {
                 let [query, key, value, gate] = wide.clone().split([keys, keys, values, values]);
                 let [strength, decay] = narrow.clone().split([numbers; 2]);
                 // Columns of several key heads are put behind each other by a copy.
-                let together = |x: Var<'t>, form, copied: bool| if copied { x.copy().in_parts(form) } else { x.in_parts(form) };
+                let together = |x: Var<'t>, form, copied: bool| {
+                    if copied { x.copy().in_parts(form) } else { x.in_parts(form) }
+                };
                 let shared = key_heads && forms.shares;
                 let value = together(value, forms.rows, shared);
                 let gate = together(gate, forms.rows, shared);
@@ -268,9 +307,17 @@ impl Inputs {
                 let query = together(query, of_keys, key_heads);
                 let key = together(key, of_keys, key_heads);
                 let value = together(value, of_values, key_heads && !shared);
-                let mixed = Var::joined([&query, &key, &value], forms.mixed).swap(forms.turned, true);
+                let mixed =
+                    Var::joined([&query, &key, &value], forms.mixed).swap(forms.turned, true);
                 let (gate, strength, decay) = (Some(gate), Some(strength), Some(decay));
-                Projected { mixed, gate, strength, decay, parts: vec![query, key, value], held: vec![wide, narrow] }
+                Projected {
+                    mixed,
+                    gate,
+                    strength,
+                    decay,
+                    parts: vec![query, key, value],
+                    held: vec![wide, narrow],
+                }
             }
         }
     }

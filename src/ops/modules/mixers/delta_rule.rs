@@ -62,7 +62,11 @@ impl Pass {
             keys: tape.form([b, n, tokens, sizes.state]),
             values: tape.form([b, n, tokens, sizes.head]),
             pairs: tape.form([b, n, tokens, Dim("tokens that each sees", CHUNK)]),
-            end: if chunks == 1 { tape.form([b, n]) } else { tape.form([b, n, Dim("chunks of a pass", chunks)]) },
+            end: if chunks == 1 {
+                tape.form([b, n])
+            } else {
+                tape.form([b, n, Dim("chunks of a pass", chunks)])
+            },
             state: tape.form([b, n, states, sizes.head]),
         }
     }
@@ -119,7 +123,11 @@ impl DeltaRule {
             pairs: tape.form([of_all, c, size, Dim("tokens that each sees", CHUNK)]),
             mask: tape.form([size, Dim("tokens that each sees", CHUNK)]),
             pass: Pass::new(build, sizes, together),
-            last_pass: Pass::new(build, sizes, count.saturating_sub((passes - 1).saturating_mul(together))),
+            last_pass: Pass::new(
+                build,
+                sizes,
+                count.saturating_sub((passes - 1).saturating_mul(together)),
+            ),
             passes,
             count,
             pads: padded.1 > s.1,
@@ -158,20 +166,29 @@ impl DeltaRule {
         let decayed = k_beta.clone().mul(sums.clone().apply(EXP)).named("decayed keys");
         let columns = self.count > 1;
         let values = system.clone().solved(v_beta.clone(), columns).named("new values");
-        let read = system.clone().solved(decayed.clone(), columns).named("keys that read the state");
+        let read =
+            system.clone().solved(decayed.clone(), columns).named("keys that read the state");
         let state = tape.constant("state", self.pass.state, FP32);
         let core = tape.constant("output of the state", self.values.chunks, FP32);
         let query = query.clone().mul(sums.clone().apply(EXP));
         let (key, ends) = self.decayed_to_the_end(tape, &key, &sums);
-        let core = self.scan(tape, (&query, &key, &values), (&read, &inside, &ends), (state, core), format);
+        let core = self.scan(
+            tape,
+            (&query, &key, &values),
+            (&read, &inside, &ends),
+            (state, core),
+            format,
+        );
         self.in_rows(core, format)
     }
 
     /// All in fp32, heads first, keys and queries of length 1, padded to whole chunks.
     fn prepared<'t>(&self, [query, key, value, decay, beta]: Operands<'_, 't>) -> [Var<'t>; 5] {
-        let own = |x: &Var<'t>| if self.shares { x.clone().repeat(self.keys.rows) } else { x.clone() };
+        let own =
+            |x: &Var<'t>| if self.shares { x.clone().repeat(self.keys.rows) } else { x.clone() };
         let (query, key) = (own(query), own(key));
-        let first = |x: &Var<'t>, form| x.clone().swap(form, self.heads).cast_as(FP32, "heads in fp32");
+        let first =
+            |x: &Var<'t>, form| x.clone().swap(form, self.heads).cast_as(FP32, "heads in fp32");
         let all = [
             first(&query, self.keys.heads),
             first(&key, self.keys.heads),
@@ -185,7 +202,11 @@ impl DeltaRule {
         key = self.unit(&key);
         query = query.clone().apply(SCALE);
         let pad = |x: &Var<'t>, form| x.clone().padded(form).ordered(Order::Plain);
-        let padded = [pad(&query, self.keys.padded), pad(&key, self.keys.padded), pad(&value, self.values.padded)];
+        let padded = [
+            pad(&query, self.keys.padded),
+            pad(&key, self.keys.padded),
+            pad(&value, self.values.padded),
+        ];
         drop((query, key, value));
         let [query, key, value] = padded;
         let numbers = [pad(&beta, self.numbers.padded), pad(&decay, self.numbers.padded)];
@@ -196,13 +217,24 @@ impl DeltaRule {
 
     /// `l2norm`.
     fn unit<'t>(&self, x: &Var<'t>) -> Var<'t> {
-        let length = x.clone().mul(x.clone()).sum(self.norm_rows).plus().apply(RSQRT).named("inverse lengths");
+        let length = x
+            .clone()
+            .mul(x.clone())
+            .sum(self.norm_rows)
+            .plus()
+            .apply(RSQRT)
+            .named("inverse lengths");
         x.clone().mul(length.clone())
     }
 
     /// Keys, decayed from their token to the end of the chunk, and each chunk's whole decay. No gradient comes back to them through a
     /// single chunk, so that none of its graph is left.
-    fn decayed_to_the_end<'t>(&self, tape: &'t Tape, key: &Var<'t>, sums: &Var<'t>) -> (Var<'t>, Var<'t>) {
+    fn decayed_to_the_end<'t>(
+        &self,
+        tape: &'t Tape,
+        key: &Var<'t>,
+        sums: &Var<'t>,
+    ) -> (Var<'t>, Var<'t>) {
         if self.count == 1 {
             let exponentials = {
                 let _rest = tape.constant("rest of the decay", self.numbers.chunks, FP32);
@@ -219,7 +251,11 @@ impl DeltaRule {
 
     /// True if a product copies the matrices of all chunks.
     const fn copies_chunks(&self, format: DType) -> bool {
-        let several = if self.shares { self.count > 1 || self.batch } else { self.count > 1 && (self.heads || self.batch) };
+        let several = if self.shares {
+            self.count > 1 || self.batch
+        } else {
+            self.count > 1 && (self.heads || self.batch)
+        };
         self.lies_otherwise(format) && several
     }
 
@@ -266,7 +302,9 @@ impl DeltaRule {
             let keys = part(key, pass.keys);
             let new = new.for_product();
             let keys = copied_if(copies, keys.for_product());
-            state = kept.add(keys.matrices(new, pass.state, false).named("update of the state")).named("state");
+            state = kept
+                .add(keys.matrices(new, pass.state, false).named("update of the state"))
+                .named("state");
         }
         core
     }

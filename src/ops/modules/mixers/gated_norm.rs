@@ -21,7 +21,8 @@ impl GatedNorm {
         let wide = x.clone().cast_as(FP32, "norm input in fp32");
         let variance = wide.clone().apply(POWER).reduce(self.rows);
         let normed = wide.mul(variance.clone().plus().apply(RSQRT).named("norm statistics"));
-        let scaled = x.tape().read(self.weight).mul(normed.clone().cast_as(format, "unscaled norm output"));
+        let scaled =
+            x.tape().read(self.weight).mul(normed.clone().cast_as(format, "unscaled norm output"));
         drop(normed);
         let gated = scaled.clone().mul(gate.clone().cast_as(FP32, "gate in fp32").apply(SILU));
         drop(scaled);

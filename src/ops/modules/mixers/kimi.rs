@@ -57,7 +57,8 @@ impl Kimi {
         let (sizes, source, tape) = (Sizes::of(build.with, mixer), source(mixer.kind), build.tape);
         let (b, s) = (build.with.b(), build.with.s());
         let all = Dim("columns of the convolution", mixer.conv_dim());
-        let padding = Dim("tokens and padding", s.1.saturating_add(sizes.kernel.1).saturating_sub(1));
+        let padding =
+            Dim("tokens and padding", s.1.saturating_add(sizes.kernel.1).saturating_sub(1));
         let forms = Forms {
             mixed: tape.form([b, s, all]),
             turned: tape.form([b, all, s]),
@@ -66,7 +67,9 @@ impl Kimi {
             heads: tape.form([b, s, sizes.heads, sizes.head]),
             rows: tape.form([b, s, sizes.heads, Dim("row", 1)]),
         };
-        let linear = |name, width: Dim, input: Dim| build.linear((name, None), (width, input), tape.form([b, s, width]));
+        let linear = |name, width: Dim, input: Dim| {
+            build.linear((name, None), (width, input), tape.form([b, s, width]))
+        };
         tape.at("Projection into the state", source);
         let wide = ["state query weight", "state key weight", "state value weight"];
         let wide = wide.map(|name| linear(name, sizes.inner, sizes.hidden));
@@ -89,9 +92,27 @@ impl Kimi {
         tape.at("State", source);
         let scale = build.vector("scale", sizes.head);
         tape.at("Projection out of the state", source);
-        let output = build.linear(("state output weight", None), (sizes.hidden, sizes.inner), build.shapes.hidden);
+        let output = build.linear(
+            ("state output weight", None),
+            (sizes.hidden, sizes.inner),
+            build.shapes.hidden,
+        );
         let rule = ChannelRule::new(build, &sizes);
-        Self { wide, convolution, decays, gate, whole, step, decay, strength, scale, output, rule, forms, source }
+        Self {
+            wide,
+            convolution,
+            decays,
+            gate,
+            whole,
+            step,
+            decay,
+            strength,
+            scale,
+            output,
+            rule,
+            forms,
+            source,
+        }
     }
 
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
@@ -122,7 +143,8 @@ impl Kimi {
     fn forgotten<'t>(&self, x: &Var<'t>) -> Var<'t> {
         let tape = x.tape();
         let made = through(&self.decays, x);
-        let steps = made.clone().cast(FP32).add(tape.read(self.step).cast(FP32)).view(self.forms.heads);
+        let steps =
+            made.clone().cast(FP32).add(tape.read(self.step).cast(FP32)).view(self.forms.heads);
         let decay = tape.read(self.decay).cast(FP32);
         let rate = decay.clone().apply(EXP);
         let large = tape.constant("large steps", steps.form(), DType::Mask);

@@ -56,7 +56,10 @@ impl Block {
     fn new(build: &Build<'_>, sizes: &Sizes, tokens: u64) -> Self {
         let (b, h, d, tape) = (build.with.b(), sizes.heads, sizes.head, build.tape);
         let own = Dim("tokens of a block", tokens);
-        Self { tokens: tape.form([b, h, own, d]), scores: tape.form([b, h, own, Dim("tokens that each sees", tokens)]) }
+        Self {
+            tokens: tape.form([b, h, own, d]),
+            scores: tape.form([b, h, own, Dim("tokens that each sees", tokens)]),
+        }
     }
 }
 
@@ -80,7 +83,8 @@ impl Lightning {
         let blocks = s.1.div_ceil(length).max(1);
         tape.at("State", source);
         let decays_in = build.with.made_in;
-        let (of_block, seen, one) = (Dim("tokens of a block", length), Dim("tokens that each sees", length), Dim("one", 1));
+        let (of_block, seen, one) =
+            (Dim("tokens of a block", length), Dim("tokens that each sees", length), Dim("one", 1));
         let decay = tape.form([h, one, one]);
         let of_tokens = tape.form([h, of_block, one]);
         let norm = Norm::new(build, sizes.inner, build.shapes.rows);
@@ -90,9 +94,17 @@ impl Lightning {
         }
         tape.at("Projection into the state", source);
         let columns = three("columns into the state", sizes.inner);
-        let input = build.linear(("columns into the state", None), (columns, sizes.hidden), tape.form([b, s, columns]));
+        let input = build.linear(
+            ("columns into the state", None),
+            (columns, sizes.hidden),
+            tape.form([b, s, columns]),
+        );
         tape.at("Projection out of the state", source);
-        let output = build.linear(("state output weight", None), (sizes.hidden, sizes.inner), build.shapes.hidden);
+        let output = build.linear(
+            ("state output weight", None),
+            (sizes.hidden, sizes.inner),
+            build.shapes.hidden,
+        );
         let merged = tape.form([b, s, sizes.inner]);
         let gate = build.linear(("state gate weight", None), (sizes.inner, sizes.hidden), merged);
         let forms = Forms {
@@ -111,7 +123,11 @@ impl Lightning {
             decays_in,
             forms,
             block: Block::new(build, &sizes, length),
-            last_block: Block::new(build, &sizes, s.1.saturating_sub((blocks - 1).saturating_mul(length)).max(1)),
+            last_block: Block::new(
+                build,
+                &sizes,
+                s.1.saturating_sub((blocks - 1).saturating_mul(length)).max(1),
+            ),
             blocks,
             several: [h.1 > 1, b.1 > 1],
             source,
@@ -121,7 +137,8 @@ impl Lightning {
     /// Its output; the block holds the last state until its own end, with the graph that made it.
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, held: &mut Vec<Var<'t>>) -> Var<'t> {
         tape.at("Projection into the state", self.source);
-        let joined = self.input.run(x).apply(SILU).named("queries, keys and values").view(self.forms.joined);
+        let joined =
+            self.input.run(x).apply(SILU).named("queries, keys and values").view(self.forms.joined);
         tape.at("State", self.source);
         let rows = joined.clone().split([self.forms.rows; 3]);
         let heads = rows.map(|rows| rows.swap(self.forms.heads, self.several[0]));
@@ -149,21 +166,34 @@ impl Lightning {
             done = done.saturating_add(blocks);
             let last = done == self.blocks;
             let block = if last { &self.last_block } else { &self.block };
-            let [query, key, value] = [query, key, value].map(|of_all| of_all.clone().part(block.tokens));
+            let [query, key, value] =
+                [query, key, value].map(|of_all| of_all.clone().part(block.tokens));
             names.decay = Some(self.decay(tape));
             let scores = self.product((&query, false), (&key, false), (block.scores, true), blocks);
             names.scores = Some(scores.clone());
             let scores = { scores }.times_buffer(self.decays_in);
-            names.within = Some(self.product(({ &scores }, true), (&value, false), (block.tokens, false), blocks));
+            names.within = Some(self.product(
+                ({ &scores }, true),
+                (&value, false),
+                (block.tokens, false),
+                blocks,
+            ));
             drop(scores);
             let faded = query.clone().times_buffer(self.decays_in);
-            names.before = Some(self.product((&faded, true), (&state, true), (block.tokens, false), blocks));
+            names.before =
+                Some(self.product((&faded, true), (&state, true), (block.tokens, false), blocks));
             drop(faded);
-            let (Some(before), Some(within)) = (names.before.clone(), names.within.clone()) else { continue };
+            let (Some(before), Some(within)) = (names.before.clone(), names.within.clone()) else {
+                continue;
+            };
             let output = before.add(within);
             names.output = Some(output.clone());
             if blocks > 1 {
-                further.push(tape.constant("outputs of several blocks", more(tape, blocks, block.tokens), output.dtype()));
+                further.push(tape.constant(
+                    "outputs of several blocks",
+                    more(tape, blocks, block.tokens),
+                    output.dtype(),
+                ));
             }
             outputs.push(output);
             let (key, value) = if last { (key.detached(), value.detached()) } else { (key, value) };
@@ -177,7 +207,11 @@ impl Lightning {
             }
             let kept = before.mul(decay);
             if blocks > 1 {
-                kept.saves(&tape.constant("decays of several blocks", more(tape, blocks, self.forms.decay), self.decays_in));
+                kept.saves(&tape.constant(
+                    "decays of several blocks",
+                    more(tape, blocks, self.forms.decay),
+                    self.decays_in,
+                ));
             }
             state = kept.add(update).named("state");
         }
@@ -210,7 +244,11 @@ impl Lightning {
         for (own, other, kept) in [(a, b, a_is_own || copies), (b, a, b_is_own || copies)] {
             if blocks > 1 && kept && other.wants_gradient() {
                 let format = a.tape().multiplies_in(own.dtype());
-                made.saves(&a.tape().constant("operands of several blocks", more(a.tape(), blocks, own.form()), format));
+                made.saves(&a.tape().constant(
+                    "operands of several blocks",
+                    more(a.tape(), blocks, own.form()),
+                    format,
+                ));
             }
         }
         count_more(a.tape(), (form, a.form()), blocks);
@@ -236,11 +274,18 @@ impl Lightning {
             return made;
         }
         if blocks > 1 {
-            tape.count_product(more(tape, blocks, self.forms.state), tape.last_dim(self.block.scores).1);
+            tape.count_product(
+                more(tape, blocks, self.forms.state),
+                tape.last_dim(self.block.scores).1,
+            );
         }
         for (kept, own) in [(key, true), (value, copies)] {
             if blocks > 1 && own {
-                made.saves(&tape.constant("operands of several blocks", more(tape, blocks, kept.form()), kept.dtype()));
+                made.saves(&tape.constant(
+                    "operands of several blocks",
+                    more(tape, blocks, kept.form()),
+                    kept.dtype(),
+                ));
             }
         }
         made

@@ -50,7 +50,8 @@ impl Mamba {
         let (sizes, source, tape) = (Sizes::of(build.with, mixer), source(mixer.kind), build.tape);
         let (b, s) = (build.with.b(), build.with.s());
         let (inner, state, rank) = (sizes.inner, sizes.state, sizes.rank);
-        let padded = Dim("tokens and padding", s.1.saturating_add(sizes.kernel.1).saturating_sub(1));
+        let padded =
+            Dim("tokens and padding", s.1.saturating_add(sizes.kernel.1).saturating_sub(1));
         let both = sizes.all_columns(mixer.kind);
         let forms = Forms {
             joined: tape.form([b, both, s]),
@@ -62,21 +63,37 @@ impl Mamba {
         tape.at("State", source);
         let decay = build.parameter("decay", [inner, state]);
         let skip = build.vector("skip", inner);
-        let convolution =
-            (build.parameter("convolution", [inner, sizes.kernel]), Some(build.vector("convolution's bias", inner)));
+        let convolution = (
+            build.parameter("convolution", [inner, sizes.kernel]),
+            Some(build.vector("convolution's bias", inner)),
+        );
         tape.at("Projection into the state", source);
-        let input = build.linear(("columns into the state", None), (both, sizes.hidden), tape.form([b, s, both]));
+        let input = build.linear(
+            ("columns into the state", None),
+            (both, sizes.hidden),
+            tape.form([b, s, both]),
+        );
         tape.at("State", source);
         let columns = Dim("narrow columns", rank.1.saturating_add(state.1.saturating_mul(2)));
-        let narrow = build.linear(("step, input and readout weight", None), (columns, inner), tape.form([b, s, columns]));
+        let narrow = build.linear(
+            ("step, input and readout weight", None),
+            (columns, inner),
+            tape.form([b, s, columns]),
+        );
         let wide = unread_linear(build, "wide step weight", (inner, rank));
         let step = build.vector("step's bias", inner);
         let rows = tape.form([b, s, Dim("row", 1)]);
         let norms = match mixer.kind {
-            MixerKind::Jamba => Some([rank, state, state].map(|width| Norm::new(build, width, rows))),
+            MixerKind::Jamba => {
+                Some([rank, state, state].map(|width| Norm::new(build, width, rows)))
+            }
             MixerKind::FalconMamba => {
                 for width in [inner, state, state] {
-                    tape.buffer("ones of a norm without a scale", tape.form([width]), build.with.made_in);
+                    tape.buffer(
+                        "ones of a norm without a scale",
+                        tape.form([width]),
+                        build.with.made_in,
+                    );
                 }
                 Some([rows; 3].map(|rows| Norm::unscaled(build, rows)))
             }
@@ -84,7 +101,8 @@ impl Mamba {
         };
         let scan = TokenScan::new(build, inner, mixer);
         tape.at("Projection out of the state", source);
-        let output = build.linear(("state output weight", None), (sizes.hidden, inner), build.shapes.hidden);
+        let output =
+            build.linear(("state output weight", None), (sizes.hidden, inner), build.shapes.hidden);
         Self {
             input,
             convolution,
@@ -103,12 +121,16 @@ impl Mamba {
 
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
         tape.at("Projection into the state", self.source);
-        let joined = self.input.run(x).named("values and gate").heads(self.forms.joined, self.several);
+        let joined =
+            self.input.run(x).named("values and gate").heads(self.forms.joined, self.several);
         tape.at("State", self.source);
         let decay = tape.read(self.decay).cast(FP32).apply(EXP).apply(SCALE).named("decay");
         let [values, gate] = joined.clone().split([self.forms.values; 2]);
         let values = { convolved(&{ values }, self.convolution, self.forms.padded) };
-        let narrow = self.narrow.run(&values.clone().merge(self.forms.rows, self.several)).named("steps, inputs and readouts");
+        let narrow = self
+            .narrow
+            .run(&values.clone().merge(self.forms.rows, self.several))
+            .named("steps, inputs and readouts");
         let parts = { narrow }.split(self.forms.parts);
         let [steps, input, readout] = match &self.norms {
             Some([steps, input, readout]) => {
@@ -126,7 +148,8 @@ impl Mamba {
             self.scan.run(tape, [&values, &steps, &decay, &input, &readout, &gate], vectors)
         };
         tape.at("Projection out of the state", self.source);
-        let rows = scanned.clone().cast_as(x.dtype(), "state output").merge(self.forms.rows, self.several);
+        let rows =
+            scanned.clone().cast_as(x.dtype(), "state output").merge(self.forms.rows, self.several);
         self.output.run(&rows)
     }
 }

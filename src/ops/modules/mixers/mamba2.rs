@@ -51,14 +51,18 @@ impl Forms {
     fn new(build: &Build<'_>, sizes: &Sizes, mixer: &Mixer) -> Self {
         let (b, s, tape) = (build.with.b(), build.with.s(), build.tape);
         let columns = Dim("columns of the convolution", mixer.conv_dim());
-        let padding = Dim("tokens and padding", s.1.saturating_add(sizes.kernel.1).saturating_sub(1));
+        let padding =
+            Dim("tokens and padding", s.1.saturating_add(sizes.kernel.1).saturating_sub(1));
         let groups = Dim("groups of the state", mixer.num_key_heads);
         Self {
             parts: [sizes.inner, columns, sizes.heads].map(|width| tape.form([b, s, width])),
             turned: tape.form([b, columns, s]),
             padded: tape.form([b, columns, padding]),
             columns: [sizes.inner, sizes.keys].map(|width| tape.form([b, s, width])),
-            heads: [tape.form([b, s, sizes.heads, sizes.head]), tape.form([b, s, groups, sizes.state])],
+            heads: [
+                tape.form([b, s, sizes.heads, sizes.head]),
+                tape.form([b, s, groups, sizes.state]),
+            ],
         }
     }
 }
@@ -68,9 +72,13 @@ impl Mamba2 {
         let (sizes, source, tape) = (Sizes::of(build.with, mixer), source(mixer.kind), build.tape);
         let forms = Forms::new(build, &sizes, mixer);
         tape.at("State", source);
-        let [step, decay, skip] = ["step's bias", "decay", "skip"].map(|name| build.vector(name, sizes.heads));
+        let [step, decay, skip] =
+            ["step's bias", "decay", "skip"].map(|name| build.vector(name, sizes.heads));
         let all = Dim("columns of the convolution", mixer.conv_dim());
-        let convolution = (build.parameter("convolution", [all, sizes.kernel]), Some(build.vector("convolution's bias", all)));
+        let convolution = (
+            build.parameter("convolution", [all, sizes.kernel]),
+            Some(build.vector("convolution's bias", all)),
+        );
         tape.at("Projection into the state", source);
         let columns = sizes.all_columns(MixerKind::Mamba2);
         let made = tape.form([build.with.b(), build.with.s(), columns]);
@@ -82,7 +90,11 @@ impl Mamba2 {
         let rows = |last| tape.form([build.with.b(), build.with.s(), groups, last]);
         let behind = Behind { scale, groups: rows(width), rows: rows(Dim("row", 1)) };
         tape.at("Projection out of the state", source);
-        let output = build.linear(("state output weight", None), (sizes.hidden, sizes.inner), build.shapes.hidden);
+        let output = build.linear(
+            ("state output weight", None),
+            (sizes.hidden, sizes.inner),
+            build.shapes.hidden,
+        );
         let scan = ChunkScan::new(build, &sizes, mixer, [step, skip]);
         let scaled = build.model().family.modules().scales_branches;
         let factors = scaled.then_some(build.with.made_in);
@@ -95,20 +107,26 @@ impl Mamba2 {
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
         tape.at("Projection into the state", self.source);
         let scaled = self.factors.map(|_| x.clone().apply(SCALE).named("scaled input"));
-        let mut projected = self.input.run(scaled.as_ref().unwrap_or(x)).named("columns into the state");
+        let mut projected =
+            self.input.run(scaled.as_ref().unwrap_or(x)).named("columns into the state");
         if let Some(format) = self.factors {
             projected = { projected }.times_buffer(format).named("scaled columns");
         }
         tape.at("State", self.source);
         let decay = tape.read(self.decay).cast(FP32).apply(EXP).apply(SCALE).named("decay");
         let [gate, columns, steps] = projected.clone().split(self.forms.parts);
-        let columns = convolved(&columns.swap(self.forms.turned, true), self.convolution, self.forms.padded);
+        let columns =
+            convolved(&columns.swap(self.forms.turned, true), self.convolution, self.forms.padded);
         let columns = columns.swap(self.forms.parts[1], true);
         let [of_values, of_groups] = self.forms.columns;
         let [values, input, readout] = columns.clone().split([of_values, of_groups, of_groups]);
         let [heads, groups] = self.forms.heads;
         let scanned = {
-            let (values, input, readout) = (values.clone().view(heads), input.clone().view(groups), readout.clone().view(groups));
+            let (values, input, readout) = (
+                values.clone().view(heads),
+                input.clone().view(groups),
+                readout.clone().view(groups),
+            );
             self.scan.run(tape, [&values, &steps, &decay, &input, &readout])
         };
         let scanned = scanned.in_parts(of_values);
@@ -123,12 +141,18 @@ impl Behind {
     fn run<'t>(&self, x: &Var<'t>, gate: &Var<'t>) -> Var<'t> {
         let format = x.dtype();
         let Some(scale) = self.scale else { return x.clone().mul(gate.clone().apply(SILU)) };
-        let gated = x.clone().mul(gate.clone().cast_as(FP32, "gate in fp32").apply(SILU)).named("gated values");
+        let gated = x
+            .clone()
+            .mul(gate.clone().cast_as(FP32, "gate in fp32").apply(SILU))
+            .named("gated values");
         let groups = gated.clone().view(self.groups);
         let variance = groups.clone().apply(POWER).reduce(self.rows);
         let normed = groups.mul(variance.clone().plus().apply(RSQRT).named("norm statistics"));
         drop(gated);
         let form = x.form();
-        x.tape().read(scale).mul(normed.clone().in_parts(form).cast_as(format, "unscaled norm output")).named("norm output")
+        x.tape()
+            .read(scale)
+            .mul(normed.clone().in_parts(form).cast_as(format, "unscaled norm output"))
+            .named("norm output")
     }
 }

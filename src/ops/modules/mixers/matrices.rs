@@ -46,16 +46,26 @@ pub(super) struct Matrices {
 
 impl Matrices {
     pub fn new(build: &Build<'_>, sizes: &Sizes, mixer: &Mixer) -> Self {
-        let (sequences, tokens, own, tape) = (build.with.b(), build.with.s(), sizes.heads, build.tape);
+        let (sequences, tokens, own, tape) =
+            (build.with.b(), build.with.s(), sizes.heads, build.tape);
         let length = mixer.chunk_size.clamp(1, tokens.1.max(1));
         let chunks = tokens.1.div_ceil(length).max(1);
-        let (size, more) = (Dim("tokens of a chunk", length), Dim("chunks and one", chunks.saturating_add(1)));
+        let (size, more) =
+            (Dim("tokens of a chunk", length), Dim("chunks and one", chunks.saturating_add(1)));
         let heads = Dim("heads of all sequences", sequences.1.saturating_mul(own.1));
         let all = Dim("heads of all chunks", heads.1.saturating_mul(chunks));
         let (width, head, one) = (sizes.state, sizes.head, Dim("one", 1));
         let states = |count: &[Dim]| match *count {
-            [] => [tape.form([sequences, own, width, head]), tape.form([sequences, own, width]), tape.form([sequences, own])],
-            [count, ..] => [tape.form([heads, count, width, head]), tape.form([heads, count, width]), tape.form([heads, count])],
+            [] => [
+                tape.form([sequences, own, width, head]),
+                tape.form([sequences, own, width]),
+                tape.form([sequences, own]),
+            ],
+            [count, ..] => [
+                tape.form([heads, count, width, head]),
+                tape.form([heads, count, width]),
+                tape.form([heads, count]),
+            ],
         };
         let count = Dim("chunks", chunks);
         Self {
@@ -74,9 +84,16 @@ impl Matrices {
                 tape.form([sequences, own, count]),
             ],
             starts: [tape.form([all, width, head]), tape.form([all, width, one])],
-            pairs: [tape.form([all, size, Dim("tokens that each sees", length)]), tape.form([size, size])],
+            pairs: [
+                tape.form([all, size, Dim("tokens that each sees", length)]),
+                tape.form([size, size]),
+            ],
             number: tape.form([one]),
-            copies: [own.1 > 1 && (sequences.1 > 1 || chunks > 1), own.1 > 1 && sequences.1 > 1, chunks > 1 && heads.1 > 1],
+            copies: [
+                own.1 > 1 && (sequences.1 > 1 || chunks > 1),
+                own.1 > 1 && sequences.1 > 1,
+                chunks > 1 && heads.1 > 1,
+            ],
         }
     }
 
@@ -103,7 +120,11 @@ impl Matrices {
     }
 
     /// The states at the start of each chunk, and behind the last.
-    fn between<'t>(&self, tape: &'t Tape, [key, value, input, sums]: [&Var<'t>; 4]) -> [Var<'t>; 3] {
+    fn between<'t>(
+        &self,
+        tape: &'t Tape,
+        [key, value, input, sums]: [&Var<'t>; 4],
+    ) -> [Var<'t>; 3] {
         let format = key.dtype();
         let zeros = |forms: [Form; 3]| forms.map(|form| tape.constant("states", form, format));
         let mut all = zeros(self.states.all);
@@ -114,7 +135,12 @@ impl Matrices {
             let [matrices, keys, largest] = all;
             [matrices.fill(&now[0]), keys.fill(&now[1]), largest.fill(&now[2])]
         };
-        let gates = sums.clone().slice(ends).less(sums.clone(), numbers).add(input.clone()).named("gates to the end");
+        let gates = sums
+            .clone()
+            .slice(ends)
+            .less(sums.clone(), numbers)
+            .add(input.clone())
+            .named("gates to the end");
         let last = sums.clone().slice(ends);
         let (largest, places) = gates.clone().topk(ends);
         drop(places);
@@ -123,17 +149,26 @@ impl Matrices {
             let [matrix, keys, before] = now;
             let (peak, decay) = (largest.clone().slice(one), last.clone().slice(one));
             let top = decay.clone().add(before.clone()).maximum(&peak);
-            let gate = gates.clone().slice(own).less(top.clone(), own).apply(EXP).named("gates of a chunk");
+            let gate = gates
+                .clone()
+                .slice(own)
+                .less(top.clone(), own)
+                .apply(EXP)
+                .named("gates of a chunk");
             let written = key.clone().slice(self.one[0]).mul(gate.clone()).named("gated keys");
             let stays = decay.add(before).sub(top.clone()).apply(EXP).named("decay of a chunk");
             let copied = |x: &Var<'t>| if self.copies[1] { x.clone().copy() } else { x.clone() };
             let faded = stays.clone().outer(matrix.clone(), self.states.one[0]);
-            let product = copied(&written).matrices_of_columns(copied(&value.clone().slice(self.one[1])), self.states.one[0]);
+            let product = copied(&written)
+                .matrices_of_columns(copied(&value.clone().slice(self.one[1])), self.states.one[0]);
             let next = faded.add(product.view(self.states.one[0])).named("matrices of heads");
             if count > 1 {
                 self.keeps_more(tape, &next, count, format);
             }
-            let sum = stays.clone().outer(keys.clone(), self.states.one[1]).add(written.clone().total(self.states.one[1]));
+            let sum = stays
+                .clone()
+                .outer(keys.clone(), self.states.one[1])
+                .add(written.clone().total(self.states.one[1]));
             now = [next, sum.named("sums of keys"), top.named("largest exponents")];
         }
         store(all, &now)
@@ -145,7 +180,10 @@ impl Matrices {
         let elements = |form| tape.elements(form);
         let values = if self.copies[1] { elements(self.one[1]) } else { 0 };
         let states = elements(self.states.one[0]).saturating_add(elements(self.states.one[1]));
-        let each = states.saturating_add(elements(self.one[0])).saturating_add(values).saturating_add(elements(self.one[2]));
+        let each = states
+            .saturating_add(elements(self.one[0]))
+            .saturating_add(values)
+            .saturating_add(elements(self.one[2]));
         let each = each.saturating_add(elements(self.one[3]).saturating_mul(2));
         let all = tape.form([Dim("columns of further chunks", each.saturating_mul(count - 1))]);
         next.saves(&tape.constant("states of several chunks", all, format));
@@ -155,12 +193,23 @@ impl Matrices {
     }
 
     /// Each chunk by its own tokens, and by the state at its start.
-    fn within<'t>(&self, tape: &'t Tape, [query, key, value, input, sums]: Operands<'_, 't>, states: &[Var<'t>; 3]) -> Var<'t> {
+    fn within<'t>(
+        &self,
+        tape: &'t Tape,
+        [query, key, value, input, sums]: Operands<'_, 't>,
+        states: &[Var<'t>; 3],
+    ) -> Var<'t> {
         let [keys_form, values_form, numbers, ends] = self.each;
         let [pairs, square] = self.pairs;
-        let starts = |at: usize| states.get(at).map(|all| all.clone().slice(self.states.starts[at]));
-        let [matrix, of_keys, largest] = [0, 1, 2].map(|at| starts(at).unwrap_or_else(|| query.clone()));
-        let (query, key, value) = (query.clone().view(keys_form), key.clone().view(keys_form), value.clone().view(values_form));
+        let starts =
+            |at: usize| states.get(at).map(|all| all.clone().slice(self.states.starts[at]));
+        let [matrix, of_keys, largest] =
+            [0, 1, 2].map(|at| starts(at).unwrap_or_else(|| query.clone()));
+        let (query, key, value) = (
+            query.clone().view(keys_form),
+            key.clone().view(keys_form),
+            value.clone().view(values_form),
+        );
         let ones = tape.constant("ones", square, DType::Mask);
         let earlier = tape.constant("earlier tokens", square, DType::Mask);
         drop(ones);
@@ -178,19 +227,27 @@ impl Matrices {
         let weights = stable.clone().apply(EXP).named("decays of pairs");
         let copied = |x: &Var<'t>, copies: bool| if copies { x.clone().copy() } else { x.clone() };
         let copies = self.copies[0];
-        let scores = copied(&query, copies).matrices(copied(&key, copies), pairs, true).apply(SCALE).named("scores of a chunk");
+        let scores = copied(&query, copies)
+            .matrices(copied(&key, copies), pairs, true)
+            .apply(SCALE)
+            .named("scores of a chunk");
         let mixed = scores.clone().mul(weights.clone()).named("weighed scores");
         let from_start = before.clone().sub(top.clone()).apply(EXP).named("decays from the start");
         let gated = query.clone().mul(from_start.clone()).apply(SCALE).named("gated queries");
         let [of_matrix, of_sums] = self.starts;
         let across = {
             let matrix = matrix.view(of_matrix);
-            copied(&gated, copies).matrices(copied(&matrix, self.copies[2]), values_form, false).view(values_form)
+            copied(&gated, copies)
+                .matrices(copied(&matrix, self.copies[2]), values_form, false)
+                .view(values_form)
         };
-        let seen = across.add(mixed.clone().matrices(copied(&value, copies), values_form, false).view(values_form));
+        let seen = across.add(
+            mixed.clone().matrices(copied(&value, copies), values_form, false).view(values_form),
+        );
         let sum = {
             let of_keys = of_keys.view(of_sums);
-            let across = copied(&gated, copies).matrices(copied(&of_keys, self.copies[2]), numbers, false);
+            let across =
+                copied(&gated, copies).matrices(copied(&of_keys, self.copies[2]), numbers, false);
             across.add(mixed.clone().total(numbers)).named("denominator")
         };
         let least = top.clone().apply(SCALE).apply(EXP);

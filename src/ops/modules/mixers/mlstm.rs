@@ -62,13 +62,27 @@ impl Mlstm {
             linear("state value weight", sizes.inner, forms.columns),
             linear("state gate weight", sizes.inner, forms.columns),
         ];
-        let narrow =
-            [gate(("input gate weight", Some("input gate bias"))), gate(("forget gate weight", Some("forget gate bias")))];
+        let narrow = [
+            gate(("input gate weight", Some("input gate bias"))),
+            gate(("forget gate weight", Some("forget gate bias"))),
+        ];
         tape.at("State", source);
         let scale = build.vector("scale", sizes.inner);
         tape.at("Projection out of the state", source);
-        let output = build.linear(("state output weight", None), (sizes.hidden, sizes.inner), build.shapes.hidden);
-        Self { wide, narrow, scale, output, rule: Matrices::new(build, &sizes, mixer), forms, source }
+        let output = build.linear(
+            ("state output weight", None),
+            (sizes.hidden, sizes.inner),
+            build.shapes.hidden,
+        );
+        Self {
+            wide,
+            narrow,
+            scale,
+            output,
+            rule: Matrices::new(build, &sizes, mixer),
+            forms,
+            source,
+        }
     }
 
     /// The layer's output; the block returns the states with it, which are `held`.
@@ -87,7 +101,12 @@ impl Mlstm {
         let seen = self.rule.run(tape, [&query, &key, &value, &input, &forget], held);
         let rows = seen.swap(self.forms.rows, self.forms.heads);
         let normed = self.normed(tape, &rows);
-        let gated = gate.clone().apply(SIGMOID).named("gate").mul(normed.clone()).named("gated state output");
+        let gated = gate
+            .clone()
+            .apply(SIGMOID)
+            .named("gate")
+            .mul(normed.clone())
+            .named("gated state output");
         tape.at("Projection out of the state", self.source);
         self.output.run(&gated)
     }
@@ -97,7 +116,12 @@ impl Mlstm {
         let wide = x.clone().cast_as(FP32, "norm input in fp32");
         let mean = wide.clone().reduce(self.forms.statistics);
         let centred = wide.clone().sub(mean).named("centred norm input");
-        let statistics = wide.clone().variance(self.forms.statistics).plus().apply(RSQRT).named("norm statistics");
+        let statistics = wide
+            .clone()
+            .variance(self.forms.statistics)
+            .plus()
+            .apply(RSQRT)
+            .named("norm statistics");
         let normed = centred.clone().mul(statistics).cast_as(x.dtype(), "unscaled norm output");
         drop((wide, centred));
         let normed = if self.forms.heads { normed.copy() } else { normed };

@@ -78,11 +78,17 @@ impl Mixing {
             _ if !build.with.training => counted(),
             MixerKind::Lfm2 => Self::ShortConv(ShortConv::new(build, mixer)),
             MixerKind::Qwen3Next => Self::Delta(Box::new(Delta::new(build, mixer))),
-            MixerKind::Mamba2 | MixerKind::FalconH1 => Self::Mamba2(Box::new(Mamba2::new(build, mixer))),
-            MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba => Self::Mamba(Box::new(Mamba::new(build, mixer))),
+            MixerKind::Mamba2 | MixerKind::FalconH1 => {
+                Self::Mamba2(Box::new(Mamba2::new(build, mixer)))
+            }
+            MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba => {
+                Self::Mamba(Box::new(Mamba::new(build, mixer)))
+            }
             MixerKind::Minimax => Self::Lightning(Box::new(Lightning::new(build, mixer))),
             MixerKind::Zamba => Self::ByHeads(Box::new(ByHeads::new(build, mixer))),
-            MixerKind::KimiLinear | MixerKind::KimiWhole => Self::Kimi(Box::new(Kimi::new(build, mixer))),
+            MixerKind::KimiLinear | MixerKind::KimiWhole => {
+                Self::Kimi(Box::new(Kimi::new(build, mixer)))
+            }
             MixerKind::RgLru => Self::RgLru(Box::new(RgLru::new(build, mixer))),
             // Trained, its sums stand in a block of their own.
             MixerKind::Rwkv => counted(),

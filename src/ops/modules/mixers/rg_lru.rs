@@ -56,7 +56,8 @@ impl RgLru {
     pub fn new(build: &Build<'_>, mixer: &Mixer) -> Self {
         let (sizes, source, tape) = (Sizes::of(build.with, mixer), source(mixer.kind), build.tape);
         let (b, s) = (build.with.b(), build.with.s());
-        let padded = Dim("tokens and padding", s.1.saturating_add(sizes.kernel.1).saturating_sub(1));
+        let padded =
+            Dim("tokens and padding", s.1.saturating_add(sizes.kernel.1).saturating_sub(1));
         let forms = Forms {
             turned: tape.form([b, sizes.inner, s]),
             padded: tape.form([b, sizes.inner, padded]),
@@ -73,16 +74,36 @@ impl RgLru {
         let gate = into(("state gate weight", Some("gate bias")));
         let input = into(("state input weight", Some("input bias")));
         tape.at("Projection out of the state", source);
-        let output = build.linear(("state output weight", None), (sizes.hidden, sizes.inner), build.shapes.hidden);
+        let output = build.linear(
+            ("state output weight", None),
+            (sizes.hidden, sizes.inner),
+            build.shapes.hidden,
+        );
         let bias = build.vector("output bias", sizes.hidden);
         tape.at("State", source);
         let convolution = build.parameter("convolution of values", [sizes.inner, sizes.kernel]);
         let convolution = (convolution, Some(build.vector("convolution's bias", sizes.inner)));
         let decay = build.vector("decay", sizes.inner);
-        let of_gate = |weight, bias| (build.parameter(weight, [sizes.inner, sizes.head]), build.vector(bias, sizes.inner));
-        let gates = [of_gate("input gate weight", "input gate bias"), of_gate("recurrent gate weight", "recurrent gate bias")];
+        let of_gate = |weight, bias| {
+            (build.parameter(weight, [sizes.inner, sizes.head]), build.vector(bias, sizes.inner))
+        };
+        let gates = [
+            of_gate("input gate weight", "input gate bias"),
+            of_gate("recurrent gate weight", "recurrent gate bias"),
+        ];
         let act = Activation::of(build.model().hidden_act);
-        Self { gate, input, act, convolution, decay, gates, output: (output, bias), forms, tokens: s.1, source }
+        Self {
+            gate,
+            input,
+            act,
+            convolution,
+            decay,
+            gates,
+            output: (output, bias),
+            forms,
+            tokens: s.1,
+            source,
+        }
     }
 
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, held: &mut Vec<Var<'t>>) -> Var<'t> {
@@ -114,9 +135,11 @@ impl RgLru {
     fn recurrence<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
         let _begins = tape.constant("first tokens", self.forms.begins, DType::Mask);
         let others = || tape.constant("tokens that are not first", self.forms.begins, DType::Mask);
-        let rows = if self.forms.several { x.clone().copy().named("values in order") } else { x.clone() };
+        let rows =
+            if self.forms.several { x.clone().copy().named("values in order") } else { x.clone() };
         let seen = rows.view(self.forms.by_heads).swap(self.forms.matrices, self.forms.heads);
-        let product = |(weight, bias)| seen.clone().biased_matrices((weight, bias), self.forms.matrices);
+        let product =
+            |(weight, bias)| seen.clone().biased_matrices((weight, bias), self.forms.matrices);
         let first = product(self.gates[0]);
         let input_gate = self.opened(&first).named("input gate");
         let second = product(self.gates[1]);
@@ -150,7 +173,8 @@ impl RgLru {
         let mut outputs = tape.constant("outputs of all tokens", self.forms.rows, format);
         for tokens in turns(self.tokens) {
             let casts = decay.dtype() != FP32;
-            let faded = decay.clone().slice(self.forms.state).cast_as(FP32, "decay in fp32").mul(state);
+            let faded =
+                decay.clone().slice(self.forms.state).cast_as(FP32, "decay in fp32").mul(state);
             if tokens > 1 {
                 let further = more(tape, tokens, self.forms.state);
                 faded.saves(&tape.constant("states of several tokens", further, FP32));
@@ -158,7 +182,11 @@ impl RgLru {
                     faded.saves(&tape.constant("decays of several tokens", further, FP32));
                 }
             }
-            state = faded.add(written.clone().slice(self.forms.state).cast_as(FP32, "written values in fp32")).named("state");
+            state = faded
+                .add(
+                    written.clone().slice(self.forms.state).cast_as(FP32, "written values in fp32"),
+                )
+                .named("state");
             outputs = outputs.fill(&state.clone().cast(format));
         }
         if tape.recorded() == 0 {

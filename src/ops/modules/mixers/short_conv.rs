@@ -34,8 +34,13 @@ impl ShortConv {
         let made = build.tape.form([b, s, columns]);
         let input = build.linear(("columns into the state", None), (columns, sizes.hidden), made);
         build.tape.at("Projection out of the state", source);
-        let output = build.linear(("state output weight", None), (sizes.hidden, sizes.inner), build.shapes.hidden);
-        let padded = Dim("tokens and padding", s.1.saturating_add(sizes.kernel.1).saturating_sub(1));
+        let output = build.linear(
+            ("state output weight", None),
+            (sizes.hidden, sizes.inner),
+            build.shapes.hidden,
+        );
+        let padded =
+            Dim("tokens and padding", s.1.saturating_add(sizes.kernel.1).saturating_sub(1));
         Self {
             weight,
             input,
@@ -56,7 +61,8 @@ impl ShortConv {
         let [before, behind, values] = joined.clone().split([self.third; 3]);
         let gated = before.clone().mul(values.clone()).named("gated values");
         let (written, format) = (tape.read(self.weight).dtype(), gated.dtype());
-        let convolved = gated.clone().cast(written).convolved((self.weight, None), self.padded).cast(format);
+        let convolved =
+            gated.clone().cast(written).convolved((self.weight, None), self.padded).cast(format);
         drop(gated);
         let convolved = convolved.slice(self.third);
         let output = behind.clone().mul(convolved.clone()).named("gated convolution");

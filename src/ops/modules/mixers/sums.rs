@@ -56,13 +56,19 @@ impl Sums {
         let (b, s) = (build.with.b(), build.with.s());
         let rows = tape.form([b, s, sizes.inner]);
         tape.at("State", source);
-        let (decay, first) = (build.vector("decay", sizes.inner), build.vector("first decay", sizes.inner));
+        let (decay, first) =
+            (build.vector("decay", sizes.inner), build.vector("first decay", sizes.inner));
         let mixes = ["key's mix", "value's mix", "gate's mix"].map(|name| Mix::new(build, name));
         tape.at("Projection into the state", source);
         let names = ["state key weight", "state value weight", "state gate weight"];
-        let projections = names.map(|name| build.linear((name, None), (sizes.inner, sizes.hidden), rows));
+        let projections =
+            names.map(|name| build.linear((name, None), (sizes.inner, sizes.hidden), rows));
         tape.at("Projection out of the state", source);
-        let output = build.linear(("state output weight", None), (sizes.hidden, sizes.inner), build.shapes.hidden);
+        let output = build.linear(
+            ("state output weight", None),
+            (sizes.hidden, sizes.inner),
+            build.shapes.hidden,
+        );
         let state = tape.form([b, sizes.inner]);
         Self { decay, first, mixes, projections, output, rows, state, tokens: s.1, source }
     }
@@ -101,7 +107,11 @@ impl Sums {
             let top = largest.clone().maximum(&own());
             let old = largest.clone().sub(top.clone()).apply(EXP);
             let new = own().sub(top.clone()).apply(EXP);
-            let seen = old.clone().mul(numerator.clone()).add(new.clone().mul(value.clone())).named("numerator");
+            let seen = old
+                .clone()
+                .mul(numerator.clone())
+                .add(new.clone().mul(value.clone()))
+                .named("numerator");
             let weight = old.clone().mul(denominator.clone()).add(new.clone()).named("denominator");
             outputs = outputs.fill(&seen.clone().over(&weight).cast(format));
             if tokens > 1 {
@@ -115,8 +125,13 @@ impl Sums {
             let top = faded().maximum(&key);
             let old = faded().sub(top.clone()).apply(EXP);
             let new = key.clone().sub(top.clone()).apply(EXP);
-            numerator = old.clone().mul(numerator.clone()).add(new.clone().mul(value)).named("sum of values");
-            denominator = old.clone().mul(denominator.clone()).add(new.clone()).named("sum of keys");
+            numerator = old
+                .clone()
+                .mul(numerator.clone())
+                .add(new.clone().mul(value))
+                .named("sum of values");
+            denominator =
+                old.clone().mul(denominator.clone()).add(new.clone()).named("sum of keys");
             largest = top.named("largest key");
         }
         // Nobody reads the sums behind the last token.

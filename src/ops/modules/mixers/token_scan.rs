@@ -56,22 +56,40 @@ impl TokenScan {
         let format = values.dtype();
         let steps = { steps.clone().add(bias.clone().cast(steps.dtype())) };
         let steps = { steps }.apply(SOFTPLUS).named("steps");
-        let decays = decay.clone().outer(steps.clone(), self.forms.all).apply(EXP).named("decays of all tokens");
-        let written = steps.clone().outer(input.clone().cast_as(FP32, "inputs in fp32"), self.forms.all).named("written inputs");
-        let updates = written.clone().mul(values.clone().cast_as(FP32, "values in fp32")).named("updates of all tokens");
+        let decays = decay
+            .clone()
+            .outer(steps.clone(), self.forms.all)
+            .apply(EXP)
+            .named("decays of all tokens");
+        let written = steps
+            .clone()
+            .outer(input.clone().cast_as(FP32, "inputs in fp32"), self.forms.all)
+            .named("written inputs");
+        let updates = written
+            .clone()
+            .mul(values.clone().cast_as(FP32, "values in fp32"))
+            .named("updates of all tokens");
         let (mut outputs, mut held) = (Vec::new(), Vec::new());
         let mut state = tape.constant("state", self.forms.state, format);
         for tokens in turns(self.tokens) {
             let faded = decays.clone().slice(self.forms.state).mul(state.clone());
             if tokens > 1 && decays.wants_gradient() {
-                faded.saves(&tape.constant("states of several tokens", more(tape, tokens, self.forms.state), FP32));
+                faded.saves(&tape.constant(
+                    "states of several tokens",
+                    more(tape, tokens, self.forms.state),
+                    FP32,
+                ));
             }
             state = faded.add(updates.clone().slice(self.forms.state)).named("state");
             let read = readout.clone().slice(self.forms.readout);
             let seen = state.clone().cast(format).matrices(read, self.forms.output, false);
             if tokens > 1 {
                 self.keeps_more(tape, &seen, (&state, readout, format), tokens);
-                held.push(tape.constant("outputs of several tokens", more(tape, tokens, self.forms.output), format));
+                held.push(tape.constant(
+                    "outputs of several tokens",
+                    more(tape, tokens, self.forms.output),
+                    format,
+                ));
             }
             outputs.push(seen.slice(self.forms.output));
         }
@@ -80,8 +98,17 @@ impl TokenScan {
         scanned.clone().mul(gate.clone().apply(SILU)).named("gated values")
     }
     /// Tensors that the products of all but one of a turn's tokens keep: states and readouts in their format, where they were cast.
-    fn keeps_more(&self, tape: &Tape, seen: &Var<'_>, (state, readout, format): (&Var<'_>, &Var<'_>, DType), tokens: u64) {
-        tape.count_product(more(tape, tokens, self.forms.output), tape.last_dim(self.forms.state).1);
+    fn keeps_more(
+        &self,
+        tape: &Tape,
+        seen: &Var<'_>,
+        (state, readout, format): (&Var<'_>, &Var<'_>, DType),
+        tokens: u64,
+    ) {
+        tape.count_product(
+            more(tape, tokens, self.forms.output),
+            tape.last_dim(self.forms.state).1,
+        );
         let casts = [
             (state.dtype(), readout.wants_gradient(), self.forms.state),
             (readout.dtype(), state.wants_gradient(), self.forms.readout),

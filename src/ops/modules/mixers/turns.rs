@@ -17,7 +17,8 @@ pub(super) fn turns(tokens: u64) -> impl Iterator<Item = u64> {
     let first = tokens.saturating_sub(last).min(1);
     let (rest, shared) = (tokens.saturating_sub(first + last), MOST_TURNS.saturating_sub(LAST + 1));
     let (each, more) = (rest / shared, rest % shared);
-    let together = (0..shared).map(move |turn| each + u64::from(turn < more)).filter(|tokens| *tokens > 0);
+    let together =
+        (0..shared).map(move |turn| each + u64::from(turn < more)).filter(|tokens| *tokens > 0);
     let single = |count: u64| (0..count).map(|_| 1);
     single(first).chain(together).chain(single(last))
 }

@@ -21,20 +21,31 @@ const ONE_BY_ONE: u64 = 16;
 
 impl Chunks {
     /// The parts of so many images, each of which has parts of those lengths.
-    pub fn new(build: &Build<'_>, [heads, head]: [Dim; 2], (images, lengths): (u64, &[u64])) -> Self {
+    pub fn new(
+        build: &Build<'_>,
+        [heads, head]: [Dim; 2],
+        (images, lengths): (u64, &[u64]),
+    ) -> Self {
         let count = u64::try_from(lengths.len()).unwrap_or(u64::MAX).saturating_mul(images);
         let written = build.with.attention == AttentionKernel::Standard;
-        let groups = grouped(lengths, images, (written, count)).into_iter().map(|(count, length)| {
-            let rows = Dim("patches", length.saturating_mul(count));
-            let form = build.tape.form([Dim("one", 1), heads, rows, head]);
-            (length, form, Core::of_parts(build, [heads, head], (count, length)))
-        });
-        let [each, ends] = [count, count.saturating_add(1)].map(|count| build.tape.form([Dim("ends", count)]));
+        let groups =
+            grouped(lengths, images, (written, count)).into_iter().map(|(count, length)| {
+                let rows = Dim("patches", length.saturating_mul(count));
+                let form = build.tape.form([Dim("one", 1), heads, rows, head]);
+                (length, form, Core::of_parts(build, [heads, head], (count, length)))
+            });
+        let [each, ends] =
+            [count, count.saturating_add(1)].map(|count| build.tape.form([Dim("ends", count)]));
         Self { groups: groups.collect(), ends, lengths: each }
     }
 
     /// Attention within each part, and all results in one row; and the results themselves.
-    pub fn attend<'t>(&self, tape: &'t Tape, qkv: [&Var<'t>; 3], form: Form) -> Option<(Var<'t>, Vec<Var<'t>>)> {
+    pub fn attend<'t>(
+        &self,
+        tape: &'t Tape,
+        qkv: [&Var<'t>; 3],
+        form: Form,
+    ) -> Option<(Var<'t>, Vec<Var<'t>>)> {
         let forms: Vec<Form> = self.groups.iter().map(|group| group.1).collect();
         let [queries, keys, values] = qkv.map(|x| x.clone().parts_of(&forms));
         let groups = self.groups.iter().zip(queries.iter().zip(&keys).zip(&values));

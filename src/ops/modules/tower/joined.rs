@@ -44,10 +44,19 @@ impl Joined {
         let merge = tower.sizes.get(TowerSize::Merge).max(1);
         let squares = Dim("patches", rows.1 / merge.saturating_mul(merge));
         Self {
-            planes: tape.form([Dim("images", images), Dim("patches", seen.rows), size(TowerSize::Hidden)]),
-            places: [tape.form([rows, two]), tape.form([rows, two, turned]), tape.form([rows, turned])],
+            planes: tape.form([
+                Dim("images", images),
+                Dim("patches", seen.rows),
+                size(TowerSize::Hidden),
+            ]),
+            places: [
+                tape.form([rows, two]),
+                tape.form([rows, two, turned]),
+                tape.form([rows, turned]),
+            ],
             table: tape.form([rows, Dim("vision head_dim", head)]),
-            mask: (build.with.attention == AttentionKernel::Standard).then(|| tape.form([rows, Dim("patches seen", rows.1)])),
+            mask: (build.with.attention == AttentionKernel::Standard)
+                .then(|| tape.form([rows, Dim("patches seen", rows.1)])),
             sizes: tape.form([Dim("images", images), two]),
             ends: tape.form([Dim("ends", images.saturating_add(1))]),
             half: tape.form([one, size(TowerSize::Heads), rows, turned]),
@@ -80,7 +89,8 @@ impl Joined {
         let cos = together(cos, "cosines of patches");
         let sin = together(sin, "sines of patches");
         drop(angles);
-        let [cos, sin] = [cos, sin].map(|table| table.cast_as(patches.dtype(), "tables of patches").kept());
+        let [cos, sin] =
+            [cos, sin].map(|table| table.cast_as(patches.dtype(), "tables of patches").kept());
         drop(places);
         // Whole numbers of 32 bits.
         let apart = self.mask.map_or_else(
@@ -103,7 +113,13 @@ impl Joined {
 
 impl Sight {
     /// Patches of every image by a convolution, all in one row; the planes are held until the tower is through.
-    pub(super) fn joined_patches<'t>(&self, tape: &'t Tape, part: &Laid, layer: u8, pixels: Var<'t>) -> At<'t> {
+    pub(super) fn joined_patches<'t>(
+        &self,
+        tape: &'t Tape,
+        part: &Laid,
+        layer: u8,
+        pixels: Var<'t>,
+    ) -> At<'t> {
         let (rows, width) = (self.rows, TowerSize::Hidden);
         let (Some((layer, weight)), Some(joined)) = (part.layer(layer), &self.joined) else {
             return At { x: pixels, rows, width };
@@ -113,7 +129,11 @@ impl Sight {
         let planes = pixels.cast_as(format, "pixels").patched((weight, bias), joined.planes);
         let planes = if self.wanting { planes.wanting() } else { planes };
         joined.held.set([Some(planes.clone().kept()), None, None, None]);
-        At { x: planes.listed(self.form(tape, rows, width)).named("patches in one row"), rows, width }
+        At {
+            x: planes.listed(self.form(tape, rows, width)).named("patches in one row"),
+            rows,
+            width,
+        }
     }
 
     /// Attention of what a norm makes of `x` among the patches of each image, turned by their places, added to it.
@@ -124,12 +144,20 @@ impl Sight {
         (norm, [query, key, value, output]): (u8, [u8; 4]),
         (x, rows): (Var<'t>, u64),
     ) -> (Var<'t>, Option<Var<'t>>) {
-        let (Some(norm), Some(joined)) = (self.norm(tape, part, (norm, rows)), &self.joined) else { return (x, None) };
+        let (Some(norm), Some(joined)) = (self.norm(tape, part, (norm, rows)), &self.joined) else {
+            return (x, None);
+        };
         let tables = joined.tables(tape);
         let [cos, sin, apart] = tables.as_slice() else { return (x, None) };
         let normed = norm.run(&x);
         let of = |layer: u8, x: &Var<'t>| {
-            self.linear(tape, part.layer(layer), None, At { x: x.clone(), rows, width: TowerSize::Hidden }).x
+            self.linear(
+                tape,
+                part.layer(layer),
+                None,
+                At { x: x.clone(), rows, width: TowerSize::Hidden },
+            )
+            .x
         };
         let heads = |layer, name| of(layer, &normed).named(name).heads(self.heads, self.several);
         let (q, k, v) = (heads(query, "queries"), heads(key, "keys"), heads(value, "values"));

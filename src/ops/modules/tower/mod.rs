@@ -105,11 +105,14 @@ pub(super) fn declare(build: &Build<'_>) -> Option<Box<dyn Sees>> {
     tape.set_layer(BESIDE);
     let mut parts = Vec::with_capacity(8);
     let of_tower = if tower.hears() { OPERATIONS[2] } else { OPERATIONS[0] };
-    let kinds = [(tower.modules, tuning.freezes_tower()), (tower.projector, tuning.freezes_model())];
+    let kinds =
+        [(tower.modules, tuning.freezes_tower()), (tower.projector, tuning.freezes_model())];
     for (op, (modules, freezes)) in [of_tower, OPERATIONS[1]].into_iter().zip(kinds) {
         let before = tape.freeze(freezes);
         tape.at(op, sources::PYTORCH_AUTOGRAD);
-        parts.extend(modules.parts.iter().filter_map(|part| declare_part(build, (op, part), &tower.sizes)));
+        parts.extend(
+            modules.parts.iter().filter_map(|part| declare_part(build, (op, part), &tower.sizes)),
+        );
         tape.freeze(before);
     }
     let sight = Sight::new(build, tower, parts.clone());
@@ -132,7 +135,11 @@ pub(super) fn with_rows(build: &Build<'_>, vocab: Dim) -> Dim {
     Dim(vocab.0, vocab.1.saturating_add(rows.div_ceil(parts.max(1))))
 }
 
-fn declare_part(build: &Build<'_>, (op, part): (&'static str, &TowerPart), sizes: &TowerSizes) -> Option<Laid> {
+fn declare_part(
+    build: &Build<'_>,
+    (op, part): (&'static str, &TowerPart),
+    sizes: &TowerSizes,
+) -> Option<Laid> {
     let times = sizes.get(part.times);
     if times == 0 {
         return None;
@@ -178,7 +185,9 @@ fn declare_layer(build: &Build<'_>, layer: &TowerLayer, sizes: &TowerSizes) {
                 build.vector("norm bias", dim(width));
             }
         }
-        TowerLayer::MaybeNorm(width, flag) if sizes.get(flag) > 0 => _ = build.vector("norm scale", dim(width)),
+        TowerLayer::MaybeNorm(width, flag) if sizes.get(flag) > 0 => {
+            _ = build.vector("norm scale", dim(width))
+        }
         TowerLayer::RmsNorm(width) => _ = build.vector("norm scale", dim(width)),
         TowerLayer::Table(name, rows, width) => _ = build.parameter(name, [dim(rows), dim(width)]),
         TowerLayer::Plane(name, rows, width) => {
@@ -194,19 +203,27 @@ pub(super) fn buffers<'t>(tape: &'t Tape, tower: &Tower, format: DType) -> Vec<V
     let dim = |size: TowerSize| Dim(size.name(), tower.sizes.get(size));
     let all = tower.modules.buffers.iter().chain(tower.projector.buffers);
     all.flat_map(|buffer| match *buffer {
-        TowerBuffer::PositionIds(rows) => vec![tape.constant("positions of patches", tape.form([dim(rows)]), DType::Int64)],
+        TowerBuffer::PositionIds(rows) => {
+            vec![tape.constant("positions of patches", tape.form([dim(rows)]), DType::Int64)]
+        }
         TowerBuffer::Frequencies(width) => {
             let one = |name| tape.constant(name, tape.form([dim(width)]), FP32);
             vec![one("frequencies of patches"), one("first frequencies of patches")]
         }
         // A complex number is as long as a whole one of 64 bits.
         TowerBuffer::Factors(rows, width) => {
-            vec![tape.constant("factors of patches", tape.form([dim(rows), dim(width)]), DType::Int64)]
+            vec![tape.constant(
+                "factors of patches",
+                tape.form([dim(rows), dim(width)]),
+                DType::Int64,
+            )]
         }
         TowerBuffer::Pair(width) => ["mean of each number", "deviation of each number"]
             .map(|name| tape.constant(name, tape.form([dim(width)]), format))
             .to_vec(),
-        TowerBuffer::Table(rows, width) => vec![tape.constant("table of patches", tape.form([dim(rows), dim(width)]), FP32)],
+        TowerBuffer::Table(rows, width) => {
+            vec![tape.constant("table of patches", tape.form([dim(rows), dim(width)]), FP32)]
+        }
     })
     .collect()
 }

@@ -85,9 +85,14 @@ impl Packed {
             windows: tower.windows(seen.pixels).map(|(lengths, whole)| (chunks(&lengths), whole)),
             block: Cell::default(),
             joint: tape.form([one, three, rows, size(TowerSize::Hidden)]),
-            queries: [head.1, head.1 / 2].map(|width| tape.form([one, rows, heads, Dim("vision head_dim", width)])),
+            queries: [head.1, head.1 / 2]
+                .map(|width| tape.form([one, rows, heads, Dim("vision head_dim", width)])),
             heads: tape.form([one, heads, rows, head]),
-            places: [tape.form([rows, two]), tape.form([rows, two, turned(1)]), tape.form([rows, turned(2)])],
+            places: [
+                tape.form([rows, two]),
+                tape.form([rows, two, turned(1)]),
+                tape.form([rows, turned(2)]),
+            ],
             table: tape.form([rows, turned(4)]),
             text: [tape.form([three, with.b(), with.s()]), tape.form([with.b()])],
             several: heads.1 > 1,
@@ -98,7 +103,11 @@ impl Packed {
             reversed: Cell::default(),
             taps: {
                 let (four, hidden) = (Dim("taps", 4), size(TowerSize::Hidden));
-                [tape.form([rows, four]), tape.form([rows, four, hidden]), tape.form([one, rows, hidden])]
+                [
+                    tape.form([rows, four]),
+                    tape.form([rows, four, hidden]),
+                    tape.form([one, rows, hidden]),
+                ]
             },
             between: Cell::default(),
             moved: Cell::default(),
@@ -108,7 +117,8 @@ impl Packed {
     /// Inputs beside pixels: rows and columns of every image, and of every token whether it is of an image.
     pub fn inputs<'t>(&self, tape: &'t Tape, tokens: Form) -> [Var<'t>; 2] {
         // The run before has left its own.
-        self.moved.set(Some(tape.constant("positions behind tokens", self.text[1], DType::Int64).kept()));
+        self.moved
+            .set(Some(tape.constant("positions behind tokens", self.text[1], DType::Int64).kept()));
         let whole = |name, form| tape.constant(name, form, DType::Int64);
         [whole("rows and columns of images", self.grid), whole("kinds of tokens", tokens)]
     }
@@ -122,7 +132,8 @@ impl Packed {
     }
 
     fn sees_all(&self, whole: u64) -> bool {
-        u32::try_from(self.block.get()).is_ok_and(|block| whole.checked_shr(block).unwrap_or(0) & 1 == 1)
+        u32::try_from(self.block.get())
+            .is_ok_and(|block| whole.checked_shr(block).unwrap_or(0) & 1 == 1)
     }
 
     /// Begins a block, which is handed tables of its own where their format is another; the root's hook casts what it hands on.
@@ -130,7 +141,8 @@ impl Packed {
         let tables = self.tables(tape);
         let (Some(format), [cos, sin, ..]) = (self.given, tables.as_slice()) else { return };
         let of_block = [(cos, "cosines of the block"), (sin, "sines of the block")];
-        self.own.set(Some(of_block.map(|(table, name)| table.clone().cast_as(format, name).kept())));
+        self.own
+            .set(Some(of_block.map(|(table, name)| table.clone().cast_as(format, name).kept())));
     }
 
     /// Ends it.
@@ -180,7 +192,8 @@ impl Packed {
     /// The tables go with the tower's `forward`, as far as no checkpoint holds them.
     fn let_go_of_tables(&self, tape: &Tape) {
         let others = [self.order.get(), self.reversed.get()].into_iter().flatten();
-        let held = self.tables.get().into_iter().flatten().chain(self.between.get().into_iter().flatten());
+        let held =
+            self.tables.get().into_iter().flatten().chain(self.between.get().into_iter().flatten());
         for kept in held.chain(others) {
             tape.let_go(kept);
         }
@@ -190,7 +203,10 @@ impl Packed {
     fn turned<'t>(&self, tape: &'t Tape, (q, k): (Var<'t>, Var<'t>)) -> (Var<'t>, Var<'t>) {
         let tables = self.tables(tape);
         let [cos, sin, ..] = tables.as_slice() else { return (q, k) };
-        let own = self.own.get().map(|own| own.map(|table| tape.held(table).cast_as(FP32, "tables in fp32")));
+        let own = self
+            .own
+            .get()
+            .map(|own| own.map(|table| tape.held(table).cast_as(FP32, "tables in fp32")));
         let [cos, sin] = own.unwrap_or_else(|| [cos.clone(), sin.clone()]);
         let format = q.dtype();
         let wide = [q, k].map(|x| x.cast_as(FP32, "heads in fp32"));
@@ -231,8 +247,17 @@ impl Sight {
         let places = packed.tokens[0];
         let joined: Vec<Var<'t>> = fed.iter().map(|tokens| tokens.clone().listed(form)).collect();
         held.extend(fed);
-        let fed = (!joined.is_empty()).then(|| Fed { tokens: joined, mask: mask.clone(), places, before: None });
-        held.extend([tokens, mask, tape.constant("positions along three axes", packed.text[0], DType::Int64)]);
+        let fed = (!joined.is_empty()).then(|| Fed {
+            tokens: joined,
+            mask: mask.clone(),
+            places,
+            before: None,
+        });
+        held.extend([
+            tokens,
+            mask,
+            tape.constant("positions along three axes", packed.text[0], DType::Int64),
+        ]);
         let moved = tape.constant("positions behind tokens", packed.text[1], DType::Int64);
         if let Some(before) = packed.moved.replace(Some(moved.kept())) {
             tape.let_go(before);
@@ -253,7 +278,9 @@ impl Sight {
         // Whole numbers of 32 bits.
         let ends = tape.constant("ends of images", packed.whole.ends, FP32);
         let windows = packed.windows.as_ref().map(|(windows, _)| {
-            packed.order.set(Some(tape.constant("tokens by window", packed.tokens[0], DType::Int64).kept()));
+            packed.order.set(Some(
+                tape.constant("tokens by window", packed.tokens[0], DType::Int64).kept(),
+            ));
             tape.constant("ends of windows", windows.ends, FP32)
         });
         let mut at = At { x: pixels, rows: packed.rows, width: TowerSize::Hidden };
@@ -265,12 +292,17 @@ impl Sight {
                 packed.make_tables(tape, &places, [&ends, windows.as_ref().unwrap_or(&ends)]);
             }
             for copy in 0..part.times {
-                at = if is_blocks { self.block(tape, (part, copy), at, around) } else { self.through(tape, part, at) };
+                at = if is_blocks {
+                    self.block(tape, (part, copy), at, around)
+                } else {
+                    self.through(tape, part, at)
+                };
                 fed.extend(is_blocks.then(|| self.fed_behind(tape, copy, &at)).flatten());
             }
             if is_blocks {
                 last = Some(at.x.clone());
-                let reversed = || tape.constant("tokens in order", packed.tokens[0], DType::Int64).kept();
+                let reversed =
+                    || tape.constant("tokens in order", packed.tokens[0], DType::Int64).kept();
                 packed.reversed.set(windows.is_some().then(reversed));
             }
         }
@@ -280,7 +312,8 @@ impl Sight {
 
     /// Tokens that the text is fed of the output of that block.
     fn fed_behind<'t>(&self, tape: &'t Tape, block: u64, at: &At<'t>) -> Option<Var<'t>> {
-        let (part, behind) = self.parts.iter().find_map(|part| feeds(part).map(|behind| (part, behind)))?;
+        let (part, behind) =
+            self.parts.iter().find_map(|part| feeds(part).map(|behind| (part, behind)))?;
         let (bits, block) = (self.tower.sizes.get(behind), u32::try_from(block).ok()?);
         if bits.checked_shr(block)? & 1 == 0 {
             return None;
@@ -298,7 +331,13 @@ impl Sight {
     }
 
     /// Patches, which the processor has cut out, through the convolution of their size.
-    pub(super) fn packed_patches<'t>(&self, tape: &'t Tape, part: &Laid, layer: u8, pixels: Var<'t>) -> At<'t> {
+    pub(super) fn packed_patches<'t>(
+        &self,
+        tape: &'t Tape,
+        part: &Laid,
+        layer: u8,
+        pixels: Var<'t>,
+    ) -> At<'t> {
         let (rows, width) = (self.rows, TowerSize::Hidden);
         let Some((layer, weight)) = part.layer(layer) else { return At { x: pixels, rows, width } };
         let bias = matches!(layer, TowerLayer::Linear(..)).then_some(weight + 1);
@@ -315,7 +354,13 @@ impl Sight {
     }
 
     /// Rows of a table around the place of each patch, by how near they are, added to it.
-    pub(super) fn interpolated<'t>(&self, tape: &'t Tape, part: &Laid, layer: u8, x: Var<'t>) -> Var<'t> {
+    pub(super) fn interpolated<'t>(
+        &self,
+        tape: &'t Tape,
+        part: &Laid,
+        layer: u8,
+        x: Var<'t>,
+    ) -> Var<'t> {
         let (Some((_, table)), Some(packed)) = (part.layer(layer), &self.packed) else { return x };
         let [taps, embedded, sums] = packed.taps;
         let places = tape.constant("rows of positions", taps, DType::Int64);
@@ -330,17 +375,22 @@ impl Sight {
 
     /// Patches in the order of windows, by squares that become one token.
     pub(super) fn in_windows<'t>(&self, tape: &'t Tape, At { x, rows, width }: At<'t>) -> At<'t> {
-        let Some((packed, order)) = self.packed.as_ref().and_then(|packed| Some((packed, packed.order.get()?))) else {
+        let Some((packed, order)) =
+            self.packed.as_ref().and_then(|packed| Some((packed, packed.order.get()?)))
+        else {
             return At { x, rows, width };
         };
         let squares = { x }.view(packed.tokens[1]);
-        let x = squares.gather(&tape.held(order), packed.tokens[1]).view(self.form(tape, rows, width));
+        let x =
+            squares.gather(&tape.held(order), packed.tokens[1]).view(self.form(tape, rows, width));
         At { x, rows, width }
     }
 
     /// Tokens in the order of the image again.
     pub(super) fn in_order<'t>(&self, tape: &'t Tape, At { x, rows, width }: At<'t>) -> At<'t> {
-        let Some(order) = self.packed.as_ref().and_then(|packed| packed.reversed.get()) else { return At { x, rows, width } };
+        let Some(order) = self.packed.as_ref().and_then(|packed| packed.reversed.get()) else {
+            return At { x, rows, width };
+        };
         let form = x.form();
         At { x: x.gather(&tape.held(order), form), rows, width }
     }
@@ -353,11 +403,15 @@ impl Sight {
         (norm, [gate, up, down]): (u8, [u8; 3]),
         (x, rows): (Var<'t>, u64),
     ) -> Var<'t> {
-        let (Some(norm), Some(function)) = (self.norm(tape, part, (norm, rows)), self.tower.function(TowerSize::Act)) else {
+        let (Some(norm), Some(function)) =
+            (self.norm(tape, part, (norm, rows)), self.tower.function(TowerSize::Act))
+        else {
             return x;
         };
         let normed = norm.run(&x);
-        let of = |layer: u8, x: Var<'t>| self.linear(tape, part.layer(layer), None, At { x, rows, width: TowerSize::Hidden }).x;
+        let of = |layer: u8, x: Var<'t>| {
+            self.linear(tape, part.layer(layer), None, At { x, rows, width: TowerSize::Hidden }).x
+        };
         let gate = Activation::of(function).run(&of(gate, normed.clone()).named("gate output"));
         let inner = gate.mul(of(up, normed.clone()).named("up output")).named("down input");
         let output = of(down, inner);
@@ -373,16 +427,23 @@ impl Sight {
         (norm, [joint, output]): (u8, [u8; 2]),
         (x, rows): (Var<'t>, u64),
     ) -> Var<'t> {
-        let (Some(norm), Some(packed)) = (self.norm(tape, part, (norm, rows)), &self.packed) else { return x };
+        let (Some(norm), Some(packed)) = (self.norm(tape, part, (norm, rows)), &self.packed) else {
+            return x;
+        };
         let normed = norm.run(&x);
-        let of = |layer: u8, x: Var<'t>| self.linear(tape, part.layer(layer), None, At { x, rows, width: TowerSize::Hidden }).x;
-        let joint = of(joint, normed.clone()).named("queries, keys and values").heads(packed.joint, true);
+        let of = |layer: u8, x: Var<'t>| {
+            self.linear(tape, part.layer(layer), None, At { x, rows, width: TowerSize::Hidden }).x
+        };
+        let joint =
+            of(joint, normed.clone()).named("queries, keys and values").heads(packed.joint, true);
         let [q, k, v] = { joint }.ordered(Order::Plain).split([packed.queries[0]; 3]);
         let (q, k) = packed.turned(tape, (q, k));
         let [q, k, v] = [q, k, v].map(|x| x.swap(packed.heads, packed.several));
         let form = self.form(tape, rows, TowerSize::Hidden);
         let _lengths = tape.constant("lengths", packed.chunks().lengths, FP32);
-        let Some((seen, of_chunks)) = packed.chunks().attend(tape, [&q, &k, &v], form) else { return x };
+        let Some((seen, of_chunks)) = packed.chunks().attend(tape, [&q, &k, &v], form) else {
+            return x;
+        };
         let out = of(output, seen.clone());
         drop((q, k, v, seen, of_chunks, normed));
         x.add(out).named("attention residual")

@@ -32,8 +32,9 @@ impl Picked {
             patches: tape.form([count, Dim("patches", tower.sizes.get(TowerSize::Patches))]),
             images: tape.form([count]),
             sequences: tape.form([build.with.b()]),
-            scores: (build.with.attention == AttentionKernel::Standard)
-                .then(|| tape.form([count, Dim("patches", seen.rows), Dim("patches seen", seen.rows)])),
+            scores: (build.with.attention == AttentionKernel::Standard).then(|| {
+                tape.form([count, Dim("patches", seen.rows), Dim("patches seen", seen.rows)])
+            }),
             held: Cell::default(),
         }
     }
@@ -61,7 +62,12 @@ impl Picked {
 
     /// The images that are not empty, in the weights' format, with what is held beside them: which these are, how many each sequence
     /// has, their masks, and those of patches.
-    pub fn pick<'t>(&self, tape: &'t Tape, pixels: Var<'t>, format: DType) -> (Var<'t>, Vec<Var<'t>>) {
+    pub fn pick<'t>(
+        &self,
+        tape: &'t Tape,
+        pixels: Var<'t>,
+        format: DType,
+    ) -> (Var<'t>, Vec<Var<'t>>) {
         let pixels = pixels.cast_as(format, "pixels");
         let which = tape.constant("images that are not empty", self.images, DType::Mask);
         let counts = tape.constant("images of each sequence", self.sequences, DType::Int64);

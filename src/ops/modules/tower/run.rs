@@ -90,7 +90,8 @@ impl Sees for Sight {
         if let Some(packed) = &self.packed {
             return [pixels].into_iter().chain(packed.inputs(tape, self.text[0])).collect();
         }
-        let types = self.typed.then(|| tape.constant("kinds of tokens", self.text[0], DType::Int64));
+        let types =
+            self.typed.then(|| tape.constant("kinds of tokens", self.text[0], DType::Int64));
         let masks = self.picked.as_ref().map(|picked| picked.mask(tape));
         [pixels].into_iter().chain(types).chain(masks).chain(self.sizes_of_images(tape)).collect()
     }
@@ -125,7 +126,8 @@ impl Sees for Sight {
         tape.at(OPERATIONS[1], sources::PYTORCH_AUTOGRAD);
         held.push(read.x.clone());
         let (mut at, mut made, mut apart) = (read, None, Vec::new());
-        for (part, place) in self.parts.iter().zip(0..).filter(|(part, _)| part.op == OPERATIONS[1]) {
+        for (part, place) in self.parts.iter().zip(0..).filter(|(part, _)| part.op == OPERATIONS[1])
+        {
             for step in steps(part.layers) {
                 // The parts that are joined are views of tensors that are held.
                 if *step == TowerStep::Listed {
@@ -152,7 +154,9 @@ impl Sees for Sight {
         drop(tape.constant("number of places", self.text[1], DType::Int64));
         let embedded = embedded.scattered(tokens.clone(), &mask);
         held.push(mask);
-        held.extend(self.typed.then(|| tape.constant("images of tokens", self.text[0], DType::Int64)));
+        held.extend(
+            self.typed.then(|| tape.constant("images of tokens", self.text[0], DType::Int64)),
+        );
         tape.begin(When::Forward, 0, Kind::Activation);
         if self.returned {
             held.push(tokens);
@@ -179,22 +183,43 @@ impl Sight {
             return None;
         }
         let seen = tower.seen(with.images)?;
-        let count = with.images.per_sequence.saturating_mul(with.micro_batch_size).saturating_mul(seen.tiles);
+        let count = with
+            .images
+            .per_sequence
+            .saturating_mul(with.micro_batch_size)
+            .saturating_mul(seen.tiles);
         let packed = tower.packs().then(|| Packed::new(build, tower, (count, seen)));
         // Images in one row are one.
         let images = Dim("images", if packed.is_some() || tower.joins() { 1 } else { count });
         let all = if tower.joins() { seen.rows.saturating_mul(count) } else { seen.rows };
         let [width, height] = seen.pixels;
         let dim = |size: TowerSize| Dim(size.name(), sizes.get(size));
-        let shape = [images, dim(TowerSize::Heads), Dim("patches", all), Dim("vision head_dim", tower.head_width()?)];
+        let shape = [
+            images,
+            dim(TowerSize::Heads),
+            Dim("patches", all),
+            Dim("vision head_dim", tower.head_width()?),
+        ];
         let behind = if reads_a_block(&parts) { sizes.get(TowerSize::Behind) } else { 0 };
-        let pixels = [Dim("images", count), dim(TowerSize::Channels), Dim("height", height), Dim("width", width)];
+        let pixels = [
+            Dim("images", count),
+            dim(TowerSize::Channels),
+            Dim("height", height),
+            Dim("width", width),
+        ];
         // The first token of a tile is no patch of it, where it is cut.
         let class = sizes.get(TowerSize::Cut);
-        let has = |wanted: TowerStep| parts.iter().flat_map(|part| steps(part.layers)).any(|step| *step == wanted);
+        let has = |wanted: TowerStep| {
+            parts.iter().flat_map(|part| steps(part.layers)).any(|step| *step == wanted)
+        };
         let is = |fact: TowerFact| has(TowerStep::Is(fact));
-        let frozen = with.tuning.freezes_tower() && with.recompute == Recompute::Full && parts.iter().all(are_wanted);
-        let of_sums = parts.iter().flat_map(|part| steps(part.layers)).any(|step| matches!(step, TowerStep::Placed(_)));
+        let frozen = with.tuning.freezes_tower()
+            && with.recompute == Recompute::Full
+            && parts.iter().all(are_wanted);
+        let of_sums = parts
+            .iter()
+            .flat_map(|part| steps(part.layers))
+            .any(|step| matches!(step, TowerStep::Placed(_)));
         Some(Self {
             tower: *tower,
             images,
@@ -234,7 +259,8 @@ impl Sight {
     /// True if a part of the tower stands behind the blocks, of which the projector reads one.
     fn ends_before(&self, part: &Laid) -> bool {
         let blocks = self.parts.iter().position(|part| part.layers.iter().any(attends));
-        let own = self.parts.iter().position(|other| other.from == part.from && other.op == part.op);
+        let own =
+            self.parts.iter().position(|other| other.from == part.from && other.op == part.op);
         part.op == OPERATIONS[0] && reads_a_block(&self.parts) && own > blocks
     }
 
@@ -246,7 +272,9 @@ impl Sight {
 
     /// The pixels, which lie there before forward.
     pub(super) fn pixels<'t>(&self, tape: &'t Tape) -> Var<'t> {
-        self.held_pixels.get().map_or_else(|| tape.constant("pixels", self.pixels, FP32), |kept| tape.held(kept))
+        self.held_pixels
+            .get()
+            .map_or_else(|| tape.constant("pixels", self.pixels, FP32), |kept| tape.held(kept))
     }
 
     /// The pixels that the tower is given, and what the model holds of them until the projector has run.
@@ -270,7 +298,12 @@ impl Sight {
     }
 
     /// The tower over all images: what the projector reads, what the tower ends in, and nodes whose outputs nobody reads.
-    fn look<'t>(&self, tape: &'t Tape, pixels: Var<'t>, around: AroundBlocks<'_>) -> (At<'t>, Var<'t>, (u32, u32)) {
+    fn look<'t>(
+        &self,
+        tape: &'t Tape,
+        pixels: Var<'t>,
+        around: AroundBlocks<'_>,
+    ) -> (At<'t>, Var<'t>, (u32, u32)) {
         tape.at(OPERATIONS[0], sources::PYTORCH_AUTOGRAD);
         let mut at = At { x: pixels, rows: 0, width: TowerSize::Hidden };
         let (mut read, mut unread) = (None, (0, 0));
@@ -290,7 +323,11 @@ impl Sight {
                     tape.multiplies(Factors::Alone);
                     tape.meets(Some((self.rows, Factors::Alone)));
                 }
-                at = if is_blocks { self.block(tape, (part, copy), at, around) } else { self.through(tape, part, at) };
+                at = if is_blocks {
+                    self.block(tape, (part, copy), at, around)
+                } else {
+                    self.through(tape, part, at)
+                };
             }
             if of_block && is_blocks && read.is_none() {
                 read = Some(At { x: at.x.clone(), ..at });
@@ -308,7 +345,13 @@ impl Sight {
     }
 
     /// One block, checkpointed or not.
-    pub(super) fn block<'t>(&self, tape: &'t Tape, (part, copy): (&Laid, u64), at: At<'t>, around: AroundBlocks<'_>) -> At<'t> {
+    pub(super) fn block<'t>(
+        &self,
+        tape: &'t Tape,
+        (part, copy): (&Laid, u64),
+        at: At<'t>,
+        around: AroundBlocks<'_>,
+    ) -> At<'t> {
         let At { x: input, rows, width } = at;
         let run = |tape: &'t Tape, x: &Var<'t>| self.again(tape, (part, copy), x);
         if let Some(packed) = &self.packed {
@@ -320,7 +363,11 @@ impl Sight {
         let layer = u16::try_from(copy).unwrap_or(u16::MAX / 4).saturating_add(BESIDE + 1);
         tape.begin(When::Forward, layer, Kind::Activation);
         around(layer, true);
-        let x = if self.checkpoints { tape.checkpoint(&input, &beside, run) } else { run(tape, &input) };
+        let x = if self.checkpoints {
+            tape.checkpoint(&input, &beside, run)
+        } else {
+            run(tape, &input)
+        };
         around(layer, false);
         tape.begin(When::Forward, BESIDE, Kind::Activation);
         At { x, rows, width }
@@ -333,7 +380,11 @@ impl Sight {
             packed.block.set(copy);
             packed.begins(tape);
         }
-        let output = self.through(tape, part, At { x: x.clone(), rows: self.rows, width: TowerSize::Hidden });
+        let output = self.through(
+            tape,
+            part,
+            At { x: x.clone(), rows: self.rows, width: TowerSize::Hidden },
+        );
         if let Some(packed) = &self.packed {
             packed.ends(tape);
         }
@@ -356,14 +407,19 @@ impl Sight {
 
 /// The steps of a part.
 fn steps(layers: &'static [TowerLayer]) -> &'static [TowerStep] {
-    let of = |layer: &TowerLayer| if let TowerLayer::Runs(steps) = layer { Some(*steps) } else { None };
+    let of =
+        |layer: &TowerLayer| if let TowerLayer::Runs(steps) = layer { Some(*steps) } else { None };
     layers.iter().find_map(of).unwrap_or(&[])
 }
 
 /// True if a part is the tower's blocks.
 pub(super) fn attends(layer: &TowerLayer) -> bool {
-    let attends =
-        |step: &TowerStep| matches!(step, TowerStep::Attention { .. } | TowerStep::Turned { .. } | TowerStep::Joint { .. });
+    let attends = |step: &TowerStep| {
+        matches!(
+            step,
+            TowerStep::Attention { .. } | TowerStep::Turned { .. } | TowerStep::Joint { .. }
+        )
+    };
     matches!(layer, TowerLayer::Runs(steps) if steps.iter().any(attends))
 }
 

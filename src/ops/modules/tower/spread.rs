@@ -29,7 +29,12 @@ pub(super) struct SpreadOut {
 
 impl SpreadOut {
     /// So many tiles, as an image is seen.
-    pub fn new(build: &Build<'_>, tower: &Tower, (tiles, seen): (u64, Seen), spread: Spread) -> Self {
+    pub fn new(
+        build: &Build<'_>,
+        tower: &Tower,
+        (tiles, seen): (u64, Seen),
+        spread: Spread,
+    ) -> Self {
         let tape = build.tape;
         let text = Dim("text hidden_size", tower.sizes.get(TowerSize::Text));
         let patches = Dim("patches", seen.tokens.saturating_sub(spread.tokens()));
@@ -37,16 +42,29 @@ impl SpreadOut {
         let of_tiles = |count: u64| tape.form([Dim("tiles", count), patches, text]);
         let images = tiles.checked_div(seen.tiles).unwrap_or(0);
         let all = spread.grid.map_or([0; 2], |grid| grid.map(|tiles| tiles.saturating_mul(along)));
-        let plane = |[rows, columns]: [u64; 2]| tape.form([text, Dim("rows", rows), Dim("columns", columns)]);
+        let plane = |[rows, columns]: [u64; 2]| {
+            tape.form([text, Dim("rows", rows), Dim("columns", columns)])
+        };
         let [rows, columns] = spread.shown;
-        let tokens = |times: u64| tape.form([Dim("tokens of images", seen.tokens.saturating_mul(times)), text]);
+        let tokens = |times: u64| {
+            tape.form([Dim("tokens of images", seen.tokens.saturating_mul(times)), text])
+        };
         Self {
             images,
             of_image: of_tiles(seen.tiles),
             whole: tape.form([patches, text]),
             tiles: of_tiles(seen.tiles.saturating_sub(1)),
-            planes: [plane(all), plane(spread.cut), plane(spread.shown), plane([rows, columns.saturating_add(1)])],
-            ends: if spread.grid.is_some() { plane([rows, 1]) } else { tape.form([Dim("one", 1), text]) },
+            planes: [
+                plane(all),
+                plane(spread.cut),
+                plane(spread.shown),
+                plane([rows, columns.saturating_add(1)]),
+            ],
+            ends: if spread.grid.is_some() {
+                plane([rows, 1])
+            } else {
+                tape.form([Dim("one", 1), text])
+            },
             tokens: [tokens(1), tokens(images)],
             sizes: tape.form([Dim("images", images), Dim("axes", 2)]),
             spread,

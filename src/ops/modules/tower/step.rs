@@ -21,8 +21,12 @@ impl Sight {
             TowerStep::Patches(layer) => self.patches(tape, part, layer, x),
             TowerStep::ClassToken(layer) => self.with_class_token(tape, part, layer, on(x)),
             TowerStep::Positions(layer) => on(self.with_positions(tape, part, layer, (x, rows))),
-            TowerStep::Norm(layer) => on(self.norm(tape, part, (layer, rows)).map_or_else(|| x.clone(), |norm| norm.run(&x))),
-            TowerStep::NormOfFirst(layer) => on(self.with_first_normed(tape, (part, layer), (x, width))),
+            TowerStep::Norm(layer) => on(self
+                .norm(tape, part, (layer, rows))
+                .map_or_else(|| x.clone(), |norm| norm.run(&x))),
+            TowerStep::NormOfFirst(layer) => {
+                on(self.with_first_normed(tape, (part, layer), (x, width)))
+            }
             TowerStep::Attention { norm, matrices, scaled } => {
                 let (x, weights) = self.attend(tape, part, (norm, matrices, scaled), (x, rows));
                 return (on(x), Some(weights).flatten());
@@ -37,14 +41,20 @@ impl Sight {
             TowerStep::Shuffled => self.shuffled(tape, on(x)),
             TowerStep::Unfolded => self.unfolded(on(x)),
             TowerStep::Packed { layer, .. } => self.packed_patches(tape, part, layer, x),
-            TowerStep::Joint { norm, matrices } => on(self.attend_jointly(tape, part, (norm, matrices), (x, rows))),
+            TowerStep::Joint { norm, matrices } => {
+                on(self.attend_jointly(tape, part, (norm, matrices), (x, rows)))
+            }
             TowerStep::Interpolated(layer) => on(self.interpolated(tape, part, layer, x)),
             TowerStep::Windows { .. } => self.in_windows(tape, on(x)),
             TowerStep::InOrder => self.in_order(tape, on(x)),
-            TowerStep::Gated { norm, matrices } => on(self.gated(tape, part, (norm, matrices), (x, rows))),
+            TowerStep::Gated { norm, matrices } => {
+                on(self.gated(tape, part, (norm, matrices), (x, rows)))
+            }
             TowerStep::Gelu => on(Activation::of(HiddenAct::Gelu).run(&x)),
             TowerStep::Merged => self.merged(tape, on(x)),
-            TowerStep::FeedForward { norm, matrices, scale } => on(self.feed(tape, part, (norm, matrices, scale), (x, rows))),
+            TowerStep::FeedForward { norm, matrices, scale } => {
+                on(self.feed(tape, part, (norm, matrices, scale), (x, rows)))
+            }
             // A convolution's planes are seen as rows, and sums with them stay in that order; their gradients do not.
             TowerStep::OfBlock if self.of_planes => on(x.ordered(Order::Swapped)),
             TowerStep::WithoutFirst if self.tower.sizes.get(TowerSize::Cut) > 0 => {
@@ -65,9 +75,10 @@ impl Sight {
                 let bias = behind.and_then(|behind| behind.layer(bias)).map(|(_, param)| param);
                 self.linear(tape, part.layer(layer), bias, on(x))
             }
-            TowerStep::Function => {
-                on(self.tower.function(TowerSize::OutAct).map_or_else(|| x.clone(), |of| Activation::of(of).run(&x)))
-            }
+            TowerStep::Function => on(self
+                .tower
+                .function(TowerSize::OutAct)
+                .map_or_else(|| x.clone(), |of| Activation::of(of).run(&x))),
             TowerStep::Pooled => self.pooled(tape, on(x)),
             TowerStep::NormOnePlus(layer) => on(self.norm_one_plus(tape, part, layer, (x, rows))),
             TowerStep::Times(layer) => self.times(tape, part.layer(layer), on(x)),

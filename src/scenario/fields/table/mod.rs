@@ -165,7 +165,10 @@ const fn joined(subjects: &[&[Entry]]) -> [Entry; COUNT] {
         let mut at = 0;
         while at < subjects[subject].len() {
             all[count] = subjects[subject][at];
-            assert!(all[count].field.id as usize == count, "the entries and the names of inputs have one order");
+            assert!(
+                all[count].field.id as usize == count,
+                "the entries and the names of inputs have one order"
+            );
             (count, at) = (count + 1, at + 1);
         }
         subject += 1;

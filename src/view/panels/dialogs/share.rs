@@ -34,7 +34,9 @@ fn content(link: &str, copied: Option<bool>) -> Html {
     let said = match copied {
         None => "",
         Some(true) => "Copied.",
-        Some(false) => "The browser does not allow copying from here. The text is selected: press Ctrl+C or Cmd+C.",
+        Some(false) => {
+            "The browser does not allow copying from here. The text is selected: press Ctrl+C or Cmd+C."
+        }
     };
     let code = match code(link) {
         Code::Drawn(code) => code,
@@ -149,7 +151,10 @@ mod tests {
     #[test]
     fn a_link_has_a_code_unless_it_is_too_long() {
         let short = share(Some("https://example.org/#v1&m=llama3-8b"), None);
-        assert_eq!((count(&short, "share__qr"), count(&short, "v1&amp;m=llama3-8b</textarea>")), (1, 1));
+        assert_eq!(
+            (count(&short, "share__qr"), count(&short, "v1&amp;m=llama3-8b</textarea>")),
+            (1, 1)
+        );
         let long = share(Some(&"x".repeat(2000)), Some(true));
         assert_eq!(count(&long, "share__qr"), 0);
         assert!(text(&long).contains("Copied.") && text(&long).contains("too long for a QR code"));

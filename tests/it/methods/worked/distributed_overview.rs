@@ -6,19 +6,26 @@ use headroom::units::{Bytes, to_f64};
 use super::{Computed, Row, Rows};
 
 pub fn compute(row: &Row, rows: &Rows) -> Option<Computed> {
-    batches(row).or_else(|| parameters(row, rows)).or_else(|| per_parameter(row)).or_else(|| activations(row))
+    batches(row)
+        .or_else(|| parameters(row, rows))
+        .or_else(|| per_parameter(row))
+        .or_else(|| activations(row))
 }
 
 fn batches(row: &Row) -> Option<Computed> {
     Some(match row.id() {
         "do-dsv3-ratio" => {
             let sizes = row.list("global_batch_size");
-            let tokens = |size: Option<&u64>| size.map(|size| to_f64(method::tokens_per_batch(*size, 4096)));
+            let tokens =
+                |size: Option<&u64>| size.map(|size| to_f64(method::tokens_per_batch(*size, 4096)));
             (tokens(sizes.last())? / tokens(sizes.first())?).into()
         }
-        "do-dsv3-tokens" | "do-ga-tokens" => method::tokens_per_batch(row.u("global_batch_size"), row.u("seq_length")).into(),
+        "do-dsv3-tokens" | "do-ga-tokens" => {
+            method::tokens_per_batch(row.u("global_batch_size"), row.u("seq_length")).into()
+        }
         "do-llama1-tokens" => {
-            let sequences = method::sequences_per_batch(row.f("tokens_per_batch"), row.u("seq_length"));
+            let sequences =
+                method::sequences_per_batch(row.f("tokens_per_batch"), row.u("seq_length"));
             (sequences * row.f("seq_length")).into()
         }
         "do-ga-range-low" | "do-ga-range-high" => {
@@ -31,7 +38,9 @@ fn batches(row: &Row) -> Option<Computed> {
         )
         .into(),
         "do-ga-time" => method::step_in_micro_steps(row.u("gradient_accumulation_steps")).into(),
-        id if id.starts_with("do-format-") => method::float_bits(row.u("exponent_bits"), row.u("mantissa_bits")).into(),
+        id if id.starts_with("do-format-") => {
+            method::float_bits(row.u("exponent_bits"), row.u("mantissa_bits")).into()
+        }
         _ => return None,
     })
 }
@@ -43,9 +52,12 @@ fn parameters(row: &Row, rows: &Rows) -> Option<Computed> {
         "do-params-biases-9h" => biases().into(),
         "do-params-13h" => (method::LAYER_NORMS + biases()).into(),
         "do-params-2h" => method::FINAL_NORM.iter().sum::<u64>().into(),
-        "do-params-ju-model" => {
-            method::num_parameters(row.u("hidden_size"), row.u("num_hidden_layers"), row.u("vocab_size")).into()
-        }
+        "do-params-ju-model" => method::num_parameters(
+            row.u("hidden_size"),
+            row.u("num_hidden_layers"),
+            row.u("vocab_size"),
+        )
+        .into(),
         "do-params-12lh2" => {
             // The row gives no vocabulary; it is GPT-3's, as in another row.
             let (h, l) = (row.u("hidden_size"), row.u("num_hidden_layers"));
@@ -72,7 +84,9 @@ fn per_parameter(row: &Row) -> Option<Computed> {
         "do-mixed-master" => states(accumulate).master.into(),
         "do-mixed-adam" => states(accumulate).adam.into(),
         "do-mixed-total" | "do-mixed-total-fp32-grad" => states(accumulate).total().into(),
-        id if id.starts_with("do-table-") => (Bytes(states(accumulate).total()) * row.u("num_parameters")).into(),
+        id if id.starts_with("do-table-") => {
+            (Bytes(states(accumulate).total()) * row.u("num_parameters")).into()
+        }
         "do-h100-7b" => {
             let total = Bytes(BytesPerParameter::MIXED.total()) * row.u("num_parameters");
             assert!(total > row.gb("gpu_memory_GB"));
@@ -97,7 +111,10 @@ fn activations(row: &Row) -> Option<Computed> {
         "do-act-doubling-bs" => {
             let sizes = row.list("micro_batch_size");
             let of = |size: Option<&u64>| {
-                size.map(|size| method::activations(&headroom::methods::ju_2026::EXAMPLE.with_batch_size(*size)).as_f64())
+                size.map(|size| {
+                    method::activations(&headroom::methods::ju_2026::EXAMPLE.with_batch_size(*size))
+                        .as_f64()
+                })
             };
             (of(sizes.last())? / of(sizes.first())?).into()
         }
@@ -109,13 +126,18 @@ fn activations(row: &Row) -> Option<Computed> {
         "do-selective-memory" | "do-selective-70-general" => {
             method::selective_saving(&row.shape_with(1, row.u("seq_length"))).into()
         }
-        "do-selective-flops" => {
-            method::selective_extra_compute(&row.shape_with(1, row.u("seq_length")), row.u("vocab_size")).into()
-        }
+        "do-selective-flops" => method::selective_extra_compute(
+            &row.shape_with(1, row.u("seq_length")),
+            row.u("vocab_size"),
+        )
+        .into(),
         "do-hfu-mfu" => method::hfu_over_mfu_full_recompute().into(),
         "do-ga-activations" => {
             let steps = row.u("gradient_accumulation_steps");
-            let share = method::accumulated_activations(method::activations(&row.shape("global_batch_size")), steps);
+            let share = method::accumulated_activations(
+                method::activations(&row.shape("global_batch_size")),
+                steps,
+            );
             assert_eq!(share, method::activations(&row.shape("micro_batch_size")));
             share.into()
         }
@@ -142,7 +164,8 @@ fn row_of_ones() -> headroom::methods::Shape {
 /// The sum of the document's table, whose rows must be those of the worked example.
 fn table(row: &Row, rows: &[(&str, u64)]) -> u64 {
     let mut given = row.pairs("rows");
-    let mut mine: Vec<(String, u64)> = rows.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes)).collect();
+    let mut mine: Vec<(String, u64)> =
+        rows.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes)).collect();
     given.sort();
     mine.sort();
     assert_eq!(given, mine, "{}", row.id());

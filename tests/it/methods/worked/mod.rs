@@ -52,7 +52,8 @@ pub struct Rows(Vec<Row>);
 impl Rows {
     /// Reads `tests/data/worked_examples.json`.
     pub fn load() -> Self {
-        let rows: Vec<Value> = serde_json::from_str(include_str!("../../../data/worked_examples.json")).unwrap();
+        let rows: Vec<Value> =
+            serde_json::from_str(include_str!("../../../data/worked_examples.json")).unwrap();
         Self(rows.into_iter().map(Row).collect())
     }
 
@@ -122,7 +123,12 @@ impl Row {
 
     /// An object of whole inputs, in file order or not.
     pub fn pairs(&self, key: &str) -> Vec<(String, u64)> {
-        self.input(key).as_object().unwrap().iter().map(|(name, value)| (name.clone(), value.as_u64().unwrap())).collect()
+        self.input(key)
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(name, value)| (name.clone(), value.as_u64().unwrap()))
+            .collect()
     }
 
     /// An amount given in decimal gigabytes.
@@ -176,14 +182,17 @@ impl Row {
     pub fn check(&self, computed: Computed) -> Vec<String> {
         let mut failures = Vec::new();
         let (value, unit) = (self.in_unit(computed), self.text_of("exact_unit"));
-        let exact = self.0["exact"].as_f64().unwrap_or_else(|| panic!("{}: no exact value", self.id()));
+        let exact =
+            self.0["exact"].as_f64().unwrap_or_else(|| panic!("{}: no exact value", self.id()));
         if relative(value, exact) > 1e-12 {
             failures.push(format!("{}: computed {value} {unit}, exact {exact}", self.id()));
         }
         if let Some(bytes) = self.0["exact_bytes"].as_u64() {
             match computed {
                 Computed::Bytes(Bytes(computed)) if computed == bytes => {}
-                other => failures.push(format!("{}: computed {other:?}, exact bytes {bytes}", self.id())),
+                other => {
+                    failures.push(format!("{}: computed {other:?}, exact bytes {bytes}", self.id()))
+                }
             }
         }
         if let Some(stated) = self.0["stated"].as_f64() {
@@ -196,7 +205,8 @@ impl Row {
                 ));
             }
             let half = 0.5 * 10_f64.powi(-self.decimals());
-            if self.verdict_class() == "reproduces" && (stated - value).abs() > half * (1.0 + 1e-9) {
+            if self.verdict_class() == "reproduces" && (stated - value).abs() > half * (1.0 + 1e-9)
+            {
                 failures.push(format!("{}: computed {value} {unit}, stated {stated}", self.id()));
             }
         }
@@ -209,7 +219,8 @@ impl Row {
             return i32::try_from(decimals).unwrap();
         }
         let text = self.0["stated"].to_string();
-        text.split_once('.').map_or(0, |(_, fraction)| i32::try_from(fraction.trim_end_matches('0').len()).unwrap())
+        text.split_once('.')
+            .map_or(0, |(_, fraction)| i32::try_from(fraction.trim_end_matches('0').len()).unwrap())
     }
 
     /// The computed value in the row's unit.

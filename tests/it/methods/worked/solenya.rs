@@ -42,9 +42,11 @@ fn counts(row: &Row) -> Option<Computed> {
         "so-layernorm" => (2 * method::norm_parameters(h())).into(),
         "so-fc" => method::mlp_parameters(h(), row.u("intermediate_size")).into(),
         "so-total-9h" => method::LAYER_VECTORS.iter().sum::<u64>().into(),
-        "so-total-gpt2" | "so-total-ju-model" => {
-            method::num_parameters(&row.shape_with(1, row.u("max_position_embeddings")), row.u("vocab_size")).into()
-        }
+        "so-total-gpt2" | "so-total-ju-model" => method::num_parameters(
+            &row.shape_with(1, row.u("max_position_embeddings")),
+            row.u("vocab_size"),
+        )
+        .into(),
         "so-equals-13h" => {
             let layer = method::layer_parameters(h(), row.u("intermediate_size"));
             assert_eq!(layer, distributed_overview::layer_parameters(h()));

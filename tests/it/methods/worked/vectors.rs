@@ -19,10 +19,15 @@ const LLAMA_2_70B: Shape = Shape {
 /// The columns of the table in its order.
 fn columns(shape: &Shape) -> [u64; 8] {
     let eleuther = |t, recompute| eleuther::activations(shape, t, recompute).0;
-    let code = |checkpointing| capacity_planning::activations_as_coded(shape, checkpointing, DType::Bf16).0;
+    let code = |checkpointing| {
+        capacity_planning::activations_as_coded(shape, checkpointing, DType::Bf16).0
+    };
     assert_eq!(eleuther(1, Recompute::None), distributed_overview::activations(shape).0);
     assert_eq!(eleuther(1, Recompute::None), solenya::activations(shape).0);
-    assert_eq!(eleuther(1, Recompute::Full), distributed_overview::activations_full_recompute(shape).0);
+    assert_eq!(
+        eleuther(1, Recompute::Full),
+        distributed_overview::activations_full_recompute(shape).0
+    );
     assert_eq!(eleuther(1, Recompute::Full), eleuther(8, Recompute::Full));
     [
         ju_2026::activations(shape).0,
@@ -71,7 +76,11 @@ fn parameters_meet_the_table() {
     let counts = |shape: &Shape, vocab_size| {
         [
             ju_2026::num_parameters(shape, vocab_size),
-            distributed_overview::num_parameters(shape.hidden_size, shape.num_hidden_layers, vocab_size),
+            distributed_overview::num_parameters(
+                shape.hidden_size,
+                shape.num_hidden_layers,
+                vocab_size,
+            ),
             solenya::num_parameters(shape, vocab_size),
         ]
     };
@@ -80,8 +89,13 @@ fn parameters_meet_the_table() {
     let kv = KvShape { num_hidden_layers: 80, num_key_value_heads: 8, head_dim: 128 };
     assert_eq!(capacity_planning::llama_parameters(8192, 28_672, 32_000, kv), 68_976_648_192);
     let gpt2 = |hidden_size, num_hidden_layers| {
-        let shape =
-            Shape { hidden_size, num_hidden_layers, intermediate_size: 4 * hidden_size, seq_length: 1024, ..ju_2026::EXAMPLE };
+        let shape = Shape {
+            hidden_size,
+            num_hidden_layers,
+            intermediate_size: 4 * hidden_size,
+            seq_length: 1024,
+            ..ju_2026::EXAMPLE
+        };
         solenya::num_parameters(&shape, 50_257)
     };
     assert_eq!([gpt2(768, 12), gpt2(1600, 48)], [124_439_808, 1_557_611_200]);
@@ -92,9 +106,13 @@ fn cache_and_temporary_memory_meet_the_table() {
     let kv = KvShape { num_hidden_layers: 80, num_key_value_heads: 8, head_dim: 128 };
     let cache = |tokens| capacity_planning::kv_cache(kv, tokens, DType::Bf16).0;
     assert_eq!([cache(1), cache(4096), cache(131_072)], [327_680, 1_342_177_280, 42_949_672_960]);
-    let block = |shape: &Shape| ju_2026::temporary(ju_2026::block(shape), ju_2026::checkpoint(shape));
+    let block =
+        |shape: &Shape| ju_2026::temporary(ju_2026::block(shape), ju_2026::checkpoint(shape));
     assert_eq!(block(&JU_7B), Bytes(2_684_354_560));
     assert_eq!(ju_2026::temporary_with_flash_attention(&JU_7B), Bytes(536_870_912));
     assert_eq!(block(&ju_2026::EXAMPLE), Bytes(2_684_354_560) * 128);
-    assert_eq!(ju_2026::temporary_with_flash_attention(&ju_2026::EXAMPLE), Bytes(536_870_912) * 128);
+    assert_eq!(
+        ju_2026::temporary_with_flash_attention(&ju_2026::EXAMPLE),
+        Bytes(536_870_912) * 128
+    );
 }

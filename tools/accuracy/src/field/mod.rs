@@ -26,7 +26,9 @@ pub fn is_field(row: Fields<'_>) -> bool {
 pub fn field(index: usize, row: Fields<'_>) -> Row {
     let found = found(row);
     let mut groups: Vec<Group> = vec![("framework", found.software.to_owned())];
-    groups.extend(found.read.map(|read| ("script", if read { "read" } else { "not read" }.to_owned())));
+    groups.extend(
+        found.read.map(|read| ("script", if read { "read" } else { "not read" }.to_owned())),
+    );
     groups.push(("states", if found.complete { COMPLETE } else { "less" }.to_owned()));
     Row {
         id: format!("{} ({})", row.text("/source").unwrap_or("field"), index + 1),
@@ -53,7 +55,12 @@ struct Found {
 fn found(row: Fields<'_>) -> Found {
     let source = row.text("/source").unwrap_or("");
     let has = |pointer: &str| !row.is_absent(pointer);
-    let incomplete = |software, reason: &str| Found { software, complete: false, read: None, outcome: Err(reason.to_owned()) };
+    let incomplete = |software, reason: &str| Found {
+        software,
+        complete: false,
+        read: None,
+        outcome: Err(reason.to_owned()),
+    };
     if let Some(found) = script::found(row) {
         return found;
     }
@@ -70,7 +77,12 @@ fn found(row: Fields<'_>) -> Found {
     if kind.starts_with("serve") {
         return incomplete("serving", "the row is about serving");
     }
-    if row.0.pointer("/measured").and_then(Value::as_object).is_some_and(|found| found.values().any(is_figure)) {
+    if row
+        .0
+        .pointer("/measured")
+        .and_then(Value::as_object)
+        .is_some_and(|found| found.values().any(is_figure))
+    {
         return incomplete("other training", "the row does not state all that decides its figures");
     }
     incomplete("other training", "the row has no figure of memory")
@@ -91,7 +103,9 @@ fn gist(row: Fields<'_>) -> Found {
         }
         let batches = row.text("/settings/batch_per_device_over_global")?;
         let (batch, global) = batches.split_once('/').ok_or("the batches are not understood")?;
-        let number = |text: &str| text.trim().parse::<u64>().map_err(|_| format!("{text} is no number of sequences"));
+        let number = |text: &str| {
+            text.trim().parse::<u64>().map_err(|_| format!("{text} is no number of sequences"))
+        };
         let (batch, global, ranks) = (number(batch)?, number(global)?, 8);
         let row_of = serde_json::json!({
             "kind": "pretend_framework", "framework": "deepspeed", "catalog": "llama-7b", "rank": 0,
@@ -107,18 +121,31 @@ fn gist(row: Fields<'_>) -> Found {
             },
         });
         let ours = pretend::expressed(Fields(&row_of))?;
-        let measured = rounded(row.number("/measured/max_memory_allocated")? * headroom::units::to_f64(Bytes::GB));
-        Ok(vec![Comparison { quantity: Quantity::Allocated, ours: pretend::allocated_of(&ours).0, measured }])
+        let measured = rounded(
+            row.number("/measured/max_memory_allocated")? * headroom::units::to_f64(Bytes::GB),
+        );
+        Ok(vec![Comparison {
+            quantity: Quantity::Allocated,
+            ours: pretend::allocated_of(&ours).0,
+            measured,
+        }])
     };
-    Found { software: "DeepSpeed, table by chenyaofo", complete: true, read: None, outcome: outcome() }
+    Found {
+        software: "DeepSpeed, table by chenyaofo",
+        complete: true,
+        read: None,
+        outcome: outcome(),
+    }
 }
 
 /// Ours beside a figure that a log prints as reserved; a reason where the engine does not replay the allocator.
 fn reserved(ours: &pretend::Pretended, gib: f64) -> Result<Vec<Comparison>, String> {
     let measured = rounded(gib * headroom::units::to_f64(Bytes::GIB));
-    let reserved =
-        pretend::reserved_of(ours).map(|Bytes(ours)| vec![Comparison { quantity: Quantity::Reserved, ours, measured }]);
-    reserved.ok_or_else(|| "the order of allocations is not known, and with it what is reserved".to_owned())
+    let reserved = pretend::reserved_of(ours)
+        .map(|Bytes(ours)| vec![Comparison { quantity: Quantity::Reserved, ours, measured }]);
+    reserved.ok_or_else(|| {
+        "the order of allocations is not known, and with it what is reserved".to_owned()
+    })
 }
 
 /// Checks that a job's layout may run at all; the error names the rule that forbids it.

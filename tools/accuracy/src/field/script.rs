@@ -22,18 +22,21 @@ const REMARKS: [&str; 4] = ["yaml", "note", "verb", "gpus"];
 /// A row with a script or file; nothing for a row without.
 pub fn found(row: Fields<'_>) -> Option<Found> {
     let (software, text) = if is_axolotl(row) {
-        (!row.is_absent("/settings/yaml") && !row.is_absent("/settings/base_model")).then_some(())?;
+        (!row.is_absent("/settings/yaml") && !row.is_absent("/settings/base_model"))
+            .then_some(())?;
         ("axolotl", file(row))
     } else if row.text("/settings/verb").is_ok_and(|verb| verb.starts_with("megatron")) {
         ("ms-swift, Megatron", script(row))
     } else {
         ("ms-swift, Transformers", script(row))
     };
-    let launched = read(&[Pasted { name: "", text: &text }], &Scenario::default()).map_err(|error| error.to_string());
+    let launched = read(&[Pasted { name: "", text: &text }], &Scenario::default())
+        .map_err(|error| error.to_string());
     let was_read = launched.as_ref().is_ok_and(|launched| launched.scenario.resolve().is_ok());
     let missing = missing(row, launched.as_ref().ok());
-    let outcome =
-        launched.and_then(|launched| missing.map_or_else(|| compared(row, &launched), |missing| Err(missing.to_owned())));
+    let outcome = launched.and_then(|launched| {
+        missing.map_or_else(|| compared(row, &launched), |missing| Err(missing.to_owned()))
+    });
     Some(Found { software, complete: missing.is_none(), read: Some(was_read), outcome })
 }
 
@@ -49,7 +52,8 @@ fn missing(row: Fields<'_>, launched: Option<&Launched>) -> Option<&'static str>
 const LENGTHS: &str = "without packing the longest batch decides, and it is not known";
 
 /// Why a row with such an evaluation is not compared.
-const LABELS: &str = "an evaluation writes logits of tokens with labels alone, and how many have one is not known";
+const LABELS: &str =
+    "an evaluation writes logits of tokens with labels alone, and how many have one is not known";
 
 /// True if evaluations write the logits of labelled tokens where a step writes none: ms-swift's loss gathers them before Liger's head
 /// (`lce_forward`), and transformers up to 5.10 does not ask it to leave logits out.
@@ -72,7 +76,8 @@ fn is_packed(row: Fields<'_>) -> bool {
 
 fn is_left_out(row: Fields<'_>, key: &str) -> bool {
     let without = row.text("/question").ok().and_then(|question| question.split_once("Not using "));
-    without.is_some_and(|(_, named)| named.split(':').next().is_some_and(|named| named.contains(key)))
+    without
+        .is_some_and(|(_, named)| named.split(':').next().is_some_and(|named| named.contains(key)))
 }
 
 /// Ours beside the figure, where every setting counts and the figure is no card's memory.
@@ -88,13 +93,20 @@ fn compared(row: Fields<'_>, launched: &Launched) -> Result<Vec<super::Compariso
     // All figures were published before PyTorch 2.15.
     scenario.set(FieldId::KeptWorkspaces, FieldValue::Flag(true));
     let job = scenario.resolve().map_err(|errors| {
-        errors
-            .first()
-            .map_or_else(|| "the scenario has no job".to_owned(), |error| error.message.trim_end_matches('.').to_owned())
+        errors.first().map_or_else(
+            || "the scenario has no job".to_owned(),
+            |error| error.message.trim_end_matches('.').to_owned(),
+        )
     })?;
     let ours = pretend::on_the_card(&job)?;
     runs(&ours.job)?;
-    reserved(&pretend::Pretended { settings: is_axolotl(row).then(axolotl_settings).transpose()?, ..ours }, gib)
+    reserved(
+        &pretend::Pretended {
+            settings: is_axolotl(row).then(axolotl_settings).transpose()?,
+            ..ours
+        },
+        gib,
+    )
 }
 
 fn is_axolotl(row: Fields<'_>) -> bool {
@@ -104,7 +116,8 @@ fn is_axolotl(row: Fields<'_>) -> bool {
 /// The allocator's settings of axolotl when its figures were published (`set_pytorch_cuda_alloc_conf` in `utils/__init__.py` of 0.13.2 and
 /// 0.15.0, for every PyTorch from 2.2 on). 0.19, as which files are read, leaves the second out from PyTorch 2.9 on.
 fn axolotl_settings() -> Result<Settings, String> {
-    Settings::from_conf("expandable_segments:True,roundup_power2_divisions:16").map_err(|error| error.to_string())
+    Settings::from_conf("expandable_segments:True,roundup_power2_divisions:16")
+        .map_err(|error| error.to_string())
 }
 
 fn figure(row: Fields<'_>) -> Result<f64, String> {
@@ -124,7 +137,8 @@ fn script(row: Fields<'_>) -> String {
         let _ = writeln!(text, "export {key}={}", plain(value));
     }
     text.push_str(row.text("/settings/verb").unwrap_or_default());
-    for (key, value) in settings(row).filter(|(key, _)| !is_variable(key) && !REMARKS.contains(key)) {
+    for (key, value) in settings(row).filter(|(key, _)| !is_variable(key) && !REMARKS.contains(key))
+    {
         if !is_left_out(row, key) {
             let _ = write!(text, " \\\n    --{key} {}", plain(value));
         }
@@ -138,7 +152,9 @@ fn script(row: Fields<'_>) -> String {
 /// When these figures were published (2025 to March of 2026), axolotl put in its kernels for adapters only where nothing is dropped
 /// (`apply_lora_kernel_patches` of 0.13.2 and 0.15.0); 0.19, as which the file is read, puts them in anyway.
 fn file(row: Fields<'_>) -> String {
-    let keys = settings(row).filter(|(key, _)| !REMARKS.contains(key)).map(|(key, value)| (key.to_owned(), value.clone()));
+    let keys = settings(row)
+        .filter(|(key, _)| !REMARKS.contains(key))
+        .map(|(key, value)| (key.to_owned(), value.clone()));
     let mut keys: serde_json::Map<_, _> = keys.collect();
     let drops = keys.get("lora_dropout").and_then(Value::as_f64).is_some_and(|share| share > 0.0);
     if drops && !KERNELS.iter().any(|kernel| keys.contains_key(*kernel)) {
@@ -148,10 +164,16 @@ fn file(row: Fields<'_>) -> String {
 }
 
 /// axolotl's switches of its kernels for adapters.
-const KERNELS: [&str; 4] = ["lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel", "lora_embedding_kernel"];
+const KERNELS: [&str; 4] =
+    ["lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel", "lora_embedding_kernel"];
 
 fn settings(row: Fields<'_>) -> impl Iterator<Item = (&str, &Value)> {
-    row.0.pointer("/settings").and_then(Value::as_object).into_iter().flatten().map(|(key, value)| (key.as_str(), value))
+    row.0
+        .pointer("/settings")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+        .map(|(key, value)| (key.as_str(), value))
 }
 
 /// Variables of a shell have capitals alone.

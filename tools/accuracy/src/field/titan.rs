@@ -7,8 +7,20 @@ use super::super::row::Fields;
 use super::{Found, reserved, runs};
 
 /// Settings that are read. `framework` says when it ran, and `note` is a remark about `seq`.
-const READ: [&str; 12] =
-    ["model", "gpu", "framework", "local_batch", "seq", "ac", "note", "layout", "schedule", "compile", "float8", "async_tp"];
+const READ: [&str; 12] = [
+    "model",
+    "gpu",
+    "framework",
+    "local_batch",
+    "seq",
+    "ac",
+    "note",
+    "layout",
+    "schedule",
+    "compile",
+    "float8",
+    "async_tp",
+];
 
 /// Why a layout is not expressed.
 ///
@@ -19,10 +31,15 @@ const READ: [&str; 12] =
 fn not_expressed(layout: &str) -> String {
     let missing: Vec<_> = [("TP ", "tensor"), ("PP ", "pipeline"), ("CP ", "context")]
         .into_iter()
-        .filter(|(degree, _)| layout.split(", ").any(|part| part.starts_with(degree) && !part.ends_with(" 1")))
+        .filter(|(degree, _)| {
+            layout.split(", ").any(|part| part.starts_with(degree) && !part.ends_with(" 1"))
+        })
         .map(|(_, name)| name)
         .collect();
-    format!("torchtitan's layout {layout} is not modelled: torchtitan is modelled without {} parallelism", missing.join(" and "))
+    format!(
+        "torchtitan's layout {layout} is not modelled: torchtitan is modelled without {} parallelism",
+        missing.join(" and ")
+    )
 }
 
 /// A row of torchtitan's tables.
@@ -52,13 +69,17 @@ fn described(row: Fields<'_>) -> Result<Value, String> {
         return Err("which torchtitan ran is not known".to_owned());
     }
     let layout = text("layout")?;
-    let ranks = layout.strip_prefix("FSDP ").map(|ranks| ranks.strip_suffix(", CP 1").unwrap_or(ranks));
-    let ranks = ranks.and_then(|ranks| ranks.parse::<u64>().ok()).ok_or_else(|| not_expressed(layout))?;
+    let ranks =
+        layout.strip_prefix("FSDP ").map(|ranks| ranks.strip_suffix(", CP 1").unwrap_or(ranks));
+    let ranks =
+        ranks.and_then(|ranks| ranks.parse::<u64>().ok()).ok_or_else(|| not_expressed(layout))?;
     let recompute = match text("ac")? {
         "none" => "none",
         "full" => "full",
         "selective (op)" => "selective_op",
-        other => return Err(format!("torchtitan's activation checkpointing {other} is not modelled")),
+        other => {
+            return Err(format!("torchtitan's activation checkpointing {other} is not modelled"));
+        }
     };
     Ok(json!({
         "kind": "pretend_framework", "framework": "torchtitan_2025", "catalog": text("model")?, "rank": 0,
@@ -74,6 +95,9 @@ fn described(row: Fields<'_>) -> Result<Value, String> {
 
 /// Bytes of a card, by its name: `8x H100 96GB HBM2e`.
 fn card(name: &str) -> Result<u64, String> {
-    let size = name.split_whitespace().find_map(|word| word.strip_suffix("GB")).and_then(|size| size.parse::<u64>().ok());
+    let size = name
+        .split_whitespace()
+        .find_map(|word| word.strip_suffix("GB"))
+        .and_then(|size| size.parse::<u64>().ok());
     size.map(|size| size << 30).ok_or_else(|| format!("the memory of {name} is not known"))
 }

@@ -6,8 +6,8 @@
 //! capacity 1. The image is of PyTorch 2.10, whose cuBLAS workspace is 32 MiB on compute capability 9.0 only.
 
 use headroom::config::{
-    Flash, GradientDType, LayerSet, LossFusion, MegatronOptions, Mla, ModelConfig, Moe, Overlap, ParallelLayout, TokenDispatcher,
-    TrainingRun,
+    Flash, GradientDType, LayerSet, LossFusion, MegatronOptions, Mla, ModelConfig, Moe, Overlap,
+    ParallelLayout, TokenDispatcher, TrainingRun,
 };
 use headroom::estimator::estimate;
 use headroom::units::{Bytes, to_f64};
@@ -52,12 +52,21 @@ pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     let measured = rounded(row.number("/measured_peak_allocated_gib")? * to_f64(Bytes::GIB));
     let ours = estimate(&job(model.clone(), run.clone(), layout)?).total().0;
     let mut found = vec![Comparison { quantity: Quantity::Peak, ours, measured }];
-    let timed = row.value("/iteration_ms_by_num_micro_batches")?.as_object().ok_or("no micro-batches are named")?;
+    let timed = row
+        .value("/iteration_ms_by_num_micro_batches")?
+        .as_object()
+        .ok_or("no micro-batches are named")?;
     for (count, milliseconds) in timed {
-        let (Ok(count), Some(milliseconds)) = (count.parse::<u64>(), milliseconds.as_f64()) else { continue };
+        let (Ok(count), Some(milliseconds)) = (count.parse::<u64>(), milliseconds.as_f64()) else {
+            continue;
+        };
         // The launch script asks for no overlap of the distributed optimizer's messages.
         let overlap = Overlap { gradients: false, parameters: false, ..Overlap::DEFAULT };
-        let run = TrainingRun { global_batch_size: micro_batch_size * count * layout.d(), overlap, ..run.clone() };
+        let run = TrainingRun {
+            global_batch_size: micro_batch_size * count * layout.d(),
+            overlap,
+            ..run.clone()
+        };
         found.push(speed::compare(model.clone(), run, layout, "b200", milliseconds / 1e3)?);
     }
     Ok(found)
@@ -65,7 +74,10 @@ pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
 
 /// The fewest micro-batches that were timed; memory was measured once for all of them.
 fn micro_batches(row: Fields<'_>) -> Result<u64, String> {
-    let timed = row.value("/iteration_ms_by_num_micro_batches")?.as_object().ok_or("no micro-batches are named")?;
+    let timed = row
+        .value("/iteration_ms_by_num_micro_batches")?
+        .as_object()
+        .ok_or("no micro-batches are named")?;
     let fewest = timed.keys().filter_map(|count| count.parse().ok()).min();
     fewest.ok_or_else(|| "no micro-batches are named".to_owned())
 }
@@ -91,13 +103,21 @@ fn model(row: Fields<'_>) -> Result<ModelConfig, String> {
 fn named_model(name: &str) -> Result<ModelConfig, String> {
     let unknown = || format!("the row has no config, and {name} is not a known shape");
     let (shape, rest) = name.split_once(" shapes, ").ok_or_else(unknown)?;
-    let layers = rest.split_whitespace().next().and_then(|count| count.parse().ok()).ok_or_else(unknown)?;
-    let mla = Mla { q_lora_rank: Some(1536), kv_lora_rank: 512, qk_rope_head_dim: 64, qk_nope_head_dim: 128, v_head_dim: 128 };
-    let (hidden_size, intermediate_size, vocab_size, (experts, chosen), expert, shared) = match shape {
-        "deepseek-v2" => (5120, 12288, 102_400, (160, 6), 1536, 3072),
-        "deepseek-v3" => (7168, 18432, 129_280, (256, 8), 2048, 2048),
-        _ => return Err(unknown()),
+    let layers =
+        rest.split_whitespace().next().and_then(|count| count.parse().ok()).ok_or_else(unknown)?;
+    let mla = Mla {
+        q_lora_rank: Some(1536),
+        kv_lora_rank: 512,
+        qk_rope_head_dim: 64,
+        qk_nope_head_dim: 128,
+        v_head_dim: 128,
     };
+    let (hidden_size, intermediate_size, vocab_size, (experts, chosen), expert, shared) =
+        match shape {
+            "deepseek-v2" => (5120, 12288, 102_400, (160, 6), 1536, 3072),
+            "deepseek-v3" => (7168, 18432, 129_280, (256, 8), 2048, 2048),
+            _ => return Err(unknown()),
+        };
     Ok(ModelConfig {
         hidden_size,
         intermediate_size,

@@ -6,8 +6,9 @@
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    AttentionKernel, DataSharding, GradientDType, HiddenAct, LayerSet, MegatronOptions, MlpKind, ModelConfig, Moe, Normalization,
-    ParallelLayout, PositionEmbedding, Recompute, RecomputeMethod, TrainingRun,
+    AttentionKernel, DataSharding, GradientDType, HiddenAct, LayerSet, MegatronOptions, MlpKind,
+    ModelConfig, Moe, Normalization, ParallelLayout, PositionEmbedding, Recompute, RecomputeMethod,
+    TrainingRun,
 };
 use headroom::estimator::stage_ledger;
 use headroom::units::Bytes;
@@ -117,7 +118,8 @@ impl Arguments<'_> {
 
     fn check(self) -> Result<(), String> {
         let stated = self.0.value("/config")?.as_object().ok_or("config is no group of keys")?;
-        let known = |key: &str| READ.contains(&key) || WITHOUT_EFFECT.contains(&key) || key == "vocab-size";
+        let known =
+            |key: &str| READ.contains(&key) || WITHOUT_EFFECT.contains(&key) || key == "vocab-size";
         match stated.keys().find(|key| !known(key.as_str())) {
             Some(key) => Err(format!("the argument {key} is not modelled")),
             None if self.0.is_absent("/config/attention-backend") => {
@@ -150,12 +152,22 @@ impl Arguments<'_> {
     /// True if a dropout probability is above 0; the default is 0.1.
     fn drops(self, key: &str) -> Result<bool, String> {
         let pointer = Self::pointer(key);
-        if self.0.is_absent(&pointer) { Ok(true) } else { self.0.number(&pointer).map(|probability| probability > 0.0) }
+        if self.0.is_absent(&pointer) {
+            Ok(true)
+        } else {
+            self.0.number(&pointer).map(|probability| probability > 0.0)
+        }
     }
 }
 
 fn layout(arguments: Arguments<'_>) -> Result<ParallelLayout, String> {
-    let optional = |key| if arguments.0.is_absent(&Arguments::pointer(key)) { Ok(None) } else { arguments.degree(key).map(Some) };
+    let optional = |key| {
+        if arguments.0.is_absent(&Arguments::pointer(key)) {
+            Ok(None)
+        } else {
+            arguments.degree(key).map(Some)
+        }
+    };
     let tensor = arguments.degree("tensor-model-parallel-size")?;
     let mut layout = ParallelLayout {
         tensor_model_parallel_size: tensor,
@@ -165,27 +177,34 @@ fn layout(arguments: Arguments<'_>) -> Result<ParallelLayout, String> {
         expert_tensor_parallel_size: optional("expert-tensor-parallel-size")?,
         // Megatron-LM's arguments.py switches it off where there is nothing to split.
         sequence_parallel: arguments.has("sequence-parallel") && tensor.get() > 1,
-        sharding: if arguments.has("use-distributed-optimizer") { sharding("1")? } else { DataSharding::NOTHING },
+        sharding: if arguments.has("use-distributed-optimizer") {
+            sharding("1")?
+        } else {
+            DataSharding::NOTHING
+        },
         ..ParallelLayout::SINGLE
     };
     let ranks = arguments.0.count("/world_size")?;
-    layout.data_parallel_size =
-        NonZeroU64::new(ranks / layout.world_size()).ok_or("the world is smaller than the layout asks for")?;
+    layout.data_parallel_size = NonZeroU64::new(ranks / layout.world_size())
+        .ok_or("the world is smaller than the layout asks for")?;
     if let Some(blocks) = optional("num-layers-per-virtual-pipeline-stage")? {
         let chunks = arguments.count("num-layers")? / layout.p() / blocks;
-        layout.virtual_pipeline_model_parallel_size = NonZeroU64::new(chunks).ok_or("a chunk is larger than a stage")?;
+        layout.virtual_pipeline_model_parallel_size =
+            NonZeroU64::new(chunks).ok_or("a chunk is larger than a stage")?;
     }
     Ok(layout)
 }
 
 fn model(arguments: Arguments<'_>) -> Result<ModelConfig, String> {
-    let (hidden_size, heads) = (arguments.count("hidden-size")?, arguments.count("num-attention-heads")?);
+    let (hidden_size, heads) =
+        (arguments.count("hidden-size")?, arguments.count("num-attention-heads")?);
     let gated = arguments.has("swiglu");
     // Megatron-LM's default width, rounded down to a multiple of 64 where a gate shares it.
     let width = if gated { 4 * hidden_size * 2 / 3 / 64 * 64 } else { 4 * hidden_size };
     let intermediate_size = arguments.count_or("ffn-hidden-size", width)?;
     let biased = !arguments.has("disable-bias-linear");
-    let position_embedding = match arguments.text_or("position-embedding-type", "learned_absolute") {
+    let position_embedding = match arguments.text_or("position-embedding-type", "learned_absolute")
+    {
         "learned_absolute" => PositionEmbedding::Learned,
         "rope" => PositionEmbedding::Rotary,
         other => return Err(format!("positions of type {other} are not modelled")),
@@ -198,7 +217,8 @@ fn model(arguments: Arguments<'_>) -> Result<ModelConfig, String> {
         num_key_value_heads: heads,
         head_dim: hidden_size / heads.max(1),
         vocab_size: arguments.count_or("vocab-size", GPT2_VOCABULARY)?,
-        position_rows: arguments.count_or("max-position-embeddings", arguments.count("seq-length")?)?,
+        position_rows: arguments
+            .count_or("max-position-embeddings", arguments.count("seq-length")?)?,
         normalization: Normalization::LayerNorm,
         mlp: if gated { MlpKind::Gated } else { MlpKind::Plain },
         hidden_act: if gated { HiddenAct::Silu } else { HiddenAct::Gelu },
@@ -259,7 +279,11 @@ fn run(arguments: Arguments<'_>, layout: &ParallelLayout) -> Result<TrainingRun,
     })
 }
 
-fn options(arguments: Arguments<'_>, layout: &ParallelLayout, fused_attention: bool) -> Result<MegatronOptions, String> {
+fn options(
+    arguments: Arguments<'_>,
+    layout: &ParallelLayout,
+    fused_attention: bool,
+) -> Result<MegatronOptions, String> {
     let blocks = arguments.degree("recompute-num-layers")?;
     let group = "microbatch-group-size-per-virtual-pipeline-stage";
     let grouped = !arguments.0.is_absent(&Arguments::pointer(group)) && layout.chunks() > 1;
@@ -269,12 +293,17 @@ fn options(arguments: Arguments<'_>, layout: &ParallelLayout, fused_attention: b
         attention_dropout: arguments.drops("attention-dropout")?,
         gradient_accumulation_fusion: !arguments.has("no-gradient-accumulation-fusion"),
         fused_attention,
-        transformer_engine: arguments.text_or("transformer-impl", "transformer_engine") == "transformer_engine",
+        transformer_engine: arguments.text_or("transformer-impl", "transformer_engine")
+            == "transformer_engine",
         recompute_method: match arguments.text_or("recompute-method", "uniform") {
             "block" => RecomputeMethod::Block(blocks.get()),
             _ => RecomputeMethod::Uniform(blocks),
         },
-        microbatch_group_size_per_vp_stage: if grouped { Some(arguments.degree(group)?) } else { None },
+        microbatch_group_size_per_vp_stage: if grouped {
+            Some(arguments.degree(group)?)
+        } else {
+            None
+        },
         moe_grouped_gemm: arguments.has("moe-grouped-gemm"),
         wgrad_deferral_limit: if arguments.has("defer-embedding-wgrad-compute") {
             arguments.count("wgrad-deferral-limit")?
@@ -292,7 +321,9 @@ fn options(arguments: Arguments<'_>, layout: &ParallelLayout, fused_attention: b
 fn workspaces(arguments: Arguments<'_>) -> Result<(Bytes, Bytes), String> {
     let deterministic = arguments.has("deterministic-mode");
     match arguments.0.text("/platform")? {
-        "dgx_a100" => Ok((Bytes(4 * MIB), if deterministic { Bytes(32 * MIB) } else { OLD_CUBLAS_WORKSPACE })),
+        "dgx_a100" => {
+            Ok((Bytes(4 * MIB), if deterministic { Bytes(32 * MIB) } else { OLD_CUBLAS_WORKSPACE }))
+        }
         "dgx_h100" | "dgx_gb200" => Ok((Bytes(32 * MIB), Bytes(32 * MIB))),
         other => Err(format!("the platform {other} is not known")),
     }

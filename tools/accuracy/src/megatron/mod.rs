@@ -24,14 +24,19 @@ fn job(model: ModelConfig, run: TrainingRun, layout: ParallelLayout) -> Result<J
 /// Peaks of Megatron-LM on B200.
 pub fn b200(index: usize, row: Fields<'_>) -> Row {
     let count = |pointer: &str| row.count(pointer).unwrap_or(1);
-    let kind = if !row.is_absent("/config/num_experts") || count("/expert_model_parallel_size") > 1 {
+    let kind = if !row.is_absent("/config/num_experts") || count("/expert_model_parallel_size") > 1
+    {
         "mixture of experts"
     } else if count("/context_parallel_size") > 1 {
         "context parallel"
     } else {
         "dense"
     };
-    let groups = vec![("time", speed::COMPLETE.to_owned()), ("kind", kind.to_owned()), ("kernels", "megatron".to_owned())];
+    let groups = vec![
+        ("time", speed::COMPLETE.to_owned()),
+        ("kind", kind.to_owned()),
+        ("kernels", "megatron".to_owned()),
+    ];
     Row { id: super::id(index, row), groups, outcome: b200::outcome(row), without: Vec::new() }
 }
 
@@ -65,9 +70,15 @@ fn incomplete(family: &str) -> &'static str {
         "zero_table1" | "zero_fig1" => {
             "rounded model states of round parameter counts; the engine is held to them in its own tests"
         }
-        "korthikanti" => "evaluations of the paper's formulas; the engine is held to the formulas in its own tests",
-        "bigscience_prequel" => "whole GB as a driver shows them, of models whose layers were changed from row to row",
-        "torchtitan" | "fsdp_qlora" | "llama_recipes" => "reserved memory of the allocator, of which the used part is not stated",
+        "korthikanti" => {
+            "evaluations of the paper's formulas; the engine is held to the formulas in its own tests"
+        }
+        "bigscience_prequel" => {
+            "whole GB as a driver shows them, of models whose layers were changed from row to row"
+        }
+        "torchtitan" | "fsdp_qlora" | "llama_recipes" => {
+            "reserved memory of the allocator, of which the used part is not stated"
+        }
         "unsloth" => "longest contexts of another program, without what it keeps",
         "llama_factory" | "qlora_paper" => "rules of thumb, not measurements",
         "litgpt" | "torchtune" | "torchtune_ladder" | "hf_bert_large" | "megatron_bridge" => {

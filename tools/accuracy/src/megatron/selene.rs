@@ -4,8 +4,8 @@
 //! embedding, head and loss are left out of ours as well.
 
 use headroom::config::{
-    AttentionKernel, DataSharding, GradientDType, HiddenAct, MegatronOptions, MlpKind, ModelConfig, Normalization,
-    ParallelLayout, PositionEmbedding, Recompute, TrainingPrecision, TrainingRun,
+    AttentionKernel, DataSharding, GradientDType, HiddenAct, MegatronOptions, MlpKind, ModelConfig,
+    Normalization, ParallelLayout, PositionEmbedding, Recompute, TrainingPrecision, TrainingRun,
 };
 use headroom::estimator::{Ledger, MemoryKind, stage_after_forward};
 use headroom::units::{Bytes, to_f64};
@@ -26,7 +26,11 @@ pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     };
     Ok(vec![
         compare(Quantity::ModelStates, of_blocks(&plain, &states), "/parameter_and_optimizer_gib")?,
-        compare(Quantity::Activations, of_blocks(&plain, &[MemoryKind::Activation]), "/activation_gib_no_recompute")?,
+        compare(
+            Quantity::Activations,
+            of_blocks(&plain, &[MemoryKind::Activation]),
+            "/activation_gib_no_recompute",
+        )?,
         compare(
             Quantity::Activations,
             of_blocks(&lean, &[MemoryKind::Activation]),
@@ -37,10 +41,18 @@ pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
 
 fn of_blocks(ledger: &Ledger, kinds: &[MemoryKind]) -> u64 {
     let lines = ledger.lines.iter().filter(|line| kinds.contains(&line.kind));
-    lines.flat_map(|line| &line.tensors).filter(|tensor| !ENDS.contains(&tensor.op)).map(|tensor| tensor.bytes.0).sum()
+    lines
+        .flat_map(|line| &line.tensors)
+        .filter(|tensor| !ENDS.contains(&tensor.op))
+        .map(|tensor| tensor.bytes.0)
+        .sum()
 }
 
-fn ledger(row: Fields<'_>, sequence_parallel: bool, recompute: Recompute) -> Result<Ledger, String> {
+fn ledger(
+    row: Fields<'_>,
+    sequence_parallel: bool,
+    recompute: Recompute,
+) -> Result<Ledger, String> {
     let layout = ParallelLayout {
         tensor_model_parallel_size: row.degree("/tensor_model_parallel_size")?,
         pipeline_model_parallel_size: row.degree("/pipeline_model_parallel_size")?,
@@ -60,7 +72,11 @@ fn ledger(row: Fields<'_>, sequence_parallel: bool, recompute: Recompute) -> Res
         stack: stack("megatron")?,
         attention: AttentionKernel::Standard,
         recompute,
-        megatron: MegatronOptions { hidden_dropout: dropout, attention_dropout: dropout, ..MegatronOptions::DEFAULT },
+        megatron: MegatronOptions {
+            hidden_dropout: dropout,
+            attention_dropout: dropout,
+            ..MegatronOptions::DEFAULT
+        },
         ..TrainingRun::plain()
     };
     let job = job(model(row)?, run, layout)?;

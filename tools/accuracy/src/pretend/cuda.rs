@@ -4,7 +4,9 @@ use headroom::config::{Job, LibraryOptions, ParallelLayout, Run, TrainingRun};
 
 use super::super::row::{Fields, stack};
 use super::super::truth::{attention, implementation, optimizer, precision, recompute};
-use super::{Pretended, card, expandable_segments, is_plain_pytorch, keeps_workspaces, model, only_known};
+use super::{
+    Pretended, card, expandable_segments, is_plain_pytorch, keeps_workspaces, model, only_known,
+};
 
 /// The keys of `run`, from `measure_cuda.py`. `steps` says how often the step was repeated. `build` says on which device the model was
 /// made.
@@ -56,6 +58,12 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
         ..TrainingRun::plain()
     };
     let model = model(row)?;
-    let job = Job::new(model, Run::Training(run), ParallelLayout::SINGLE, card(row)?).map_err(|error| error.to_string())?;
-    Ok(Pretended { job, expandable_segments: expandable_segments(row)?, rank: None, settings: None })
+    let job = Job::new(model, Run::Training(run), ParallelLayout::SINGLE, card(row)?)
+        .map_err(|error| error.to_string())?;
+    Ok(Pretended {
+        job,
+        expandable_segments: expandable_segments(row)?,
+        rank: None,
+        settings: None,
+    })
 }

@@ -1,7 +1,8 @@
 //! Rows of DeepSpeed: ZeRO stages 0 to 3 around a transformers model.
 
 use headroom::config::{
-    GradientDType, LibraryOptions, Loss, OptimizerImplementation, OverlapComm, TrainingPrecision, TrainingRun,
+    GradientDType, LibraryOptions, Loss, OptimizerImplementation, OverlapComm, TrainingPrecision,
+    TrainingRun,
 };
 
 use super::super::row::Fields;
@@ -80,29 +81,43 @@ pub fn zero(row: Fields<'_>, flags: &str, mut run: TrainingRun) -> Result<Preten
         run.gradients = match row.text(&at("grad_accum_dtype"))? {
             "bf16" | "fp16" => GradientDType::AsWeights,
             "fp32" => GradientDType::Fp32,
-            other => return Err(format!("DeepSpeed's gradients accumulated in {other} are not modelled")),
+            other => {
+                return Err(format!(
+                    "DeepSpeed's gradients accumulated in {other} are not modelled"
+                ));
+            }
         };
     }
     let flag = |key: &str| row.flag(&at(key)).unwrap_or(false);
     layout.offload.optimizer = flag("offload_optimizer");
     layout.offload.parameters = flag("offload_param");
-    run.library.contiguous_gradients = !states("contiguous_gradients") || flag("contiguous_gradients");
+    run.library.contiguous_gradients =
+        !states("contiguous_gradients") || flag("contiguous_gradients");
     run.library.reduce_scatter = !states("reduce_scatter") || flag("reduce_scatter");
     if states("overlap_comm") {
-        run.library.overlap_comm = if flag("overlap_comm") { OverlapComm::On } else { OverlapComm::Off };
+        run.library.overlap_comm =
+            if flag("overlap_comm") { OverlapComm::On } else { OverlapComm::Off };
     }
-    let number = |key: &str, default: u64| if states(key) { row.count(&at(key)) } else { Ok(default) };
+    let number =
+        |key: &str, default: u64| if states(key) { row.count(&at(key)) } else { Ok(default) };
     let default = LibraryOptions::DEFAULT;
     run.library.sub_group_size = number("sub_group_size", default.sub_group_size)?;
-    run.library.max_live_parameters = number("stage3_max_live_parameters", default.max_live_parameters)?;
-    run.library.max_reuse_distance = number("stage3_max_reuse_distance", default.max_reuse_distance)?;
+    run.library.max_live_parameters =
+        number("stage3_max_live_parameters", default.max_live_parameters)?;
+    run.library.max_reuse_distance =
+        number("stage3_max_reuse_distance", default.max_reuse_distance)?;
     // Hugging Face's `auto`: nine tenths of the hidden size squared, and ten times the hidden size.
     let hidden = model(row)?.hidden_size;
-    let stated =
-        |key: &str, auto: u64, default: u64| if row.text(&at(key)) == Ok("auto") { Ok(auto) } else { number(key, default) };
-    run.library.prefetch_bucket_size =
-        stated("stage3_prefetch_bucket_size", hidden * hidden * 9 / 10, default.prefetch_bucket_size)?;
-    run.library.persistence_threshold = stated("stage3_param_persistence_threshold", 10 * hidden, default.persistence_threshold)?;
+    let stated = |key: &str, auto: u64, default: u64| {
+        if row.text(&at(key)) == Ok("auto") { Ok(auto) } else { number(key, default) }
+    };
+    run.library.prefetch_bucket_size = stated(
+        "stage3_prefetch_bucket_size",
+        hidden * hidden * 9 / 10,
+        default.prefetch_bucket_size,
+    )?;
+    run.library.persistence_threshold =
+        stated("stage3_param_persistence_threshold", 10 * hidden, default.persistence_threshold)?;
     job(row, &run, layout)
 }
 

@@ -3,8 +3,9 @@
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    BaseFormat, GradientDType, LossFusion, MegatronOptions, OptimizerImplementation, Overlap, ParallelLayout, PipelineSplit,
-    RecomputeMethod, RecomputeModules, Targets, TokenDispatcher, TrainingRun, Tuning,
+    BaseFormat, GradientDType, LossFusion, MegatronOptions, OptimizerImplementation, Overlap,
+    ParallelLayout, PipelineSplit, RecomputeMethod, RecomputeModules, Targets, TokenDispatcher,
+    TrainingRun, Tuning,
 };
 use headroom::units::Bytes;
 use serde_json::Value;
@@ -48,7 +49,11 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
     let has = |flag: &str, default: bool| row.flag(&format!("/flags/{flag}")).unwrap_or(default);
     let transformer_engine = spec(row)?;
     let run = TrainingRun {
-        gradients: if has("grad_reduce_in_fp32", true) { GradientDType::Fp32 } else { GradientDType::AsWeights },
+        gradients: if has("grad_reduce_in_fp32", true) {
+            GradientDType::Fp32
+        } else {
+            GradientDType::AsWeights
+        },
         stack: stack("megatron")?,
         // Without Transformer Engine or Apex, Megatron-Core takes PyTorch's optimizer (`core/optimizer/__init__.py`).
         optimizer_implementation: if transformer_engine {
@@ -83,7 +88,10 @@ fn lora(row: Fields<'_>) -> Result<Option<Tuning>, String> {
         Some(Value::String(name)) => named(name)?,
         Some(names) => {
             let names = names.as_array().ok_or("targets is no list")?;
-            names.iter().filter_map(Value::as_str).try_fold(Targets::NONE, |all, name| named(name).map(|more| all.and(more)))?
+            names
+                .iter()
+                .filter_map(Value::as_str)
+                .try_fold(Targets::NONE, |all, name| named(name).map(|more| all.and(more)))?
         }
     };
     let dropout = row.number("/flags/lora/dropout")? > 0.0;
@@ -107,7 +115,8 @@ fn spec(row: Fields<'_>) -> Result<bool, String> {
 fn layout(row: Fields<'_>) -> Result<ParallelLayout, String> {
     let has = |flag: &str, default: bool| row.flag(&format!("/flags/{flag}")).unwrap_or(default);
     let tensor = row.degree("/parallel/tp")?;
-    let etp = if row.is_absent("/parallel/etp") { None } else { Some(row.degree("/parallel/etp")?) };
+    let etp =
+        if row.is_absent("/parallel/etp") { None } else { Some(row.degree("/parallel/etp")?) };
     let mut layout = ParallelLayout {
         tensor_model_parallel_size: tensor,
         pipeline_model_parallel_size: row.degree("/parallel/pp")?,
@@ -121,8 +130,8 @@ fn layout(row: Fields<'_>) -> Result<ParallelLayout, String> {
         ..ParallelLayout::SINGLE
     };
     let ranks = row.count("/parallel/size")?;
-    layout.data_parallel_size =
-        NonZeroU64::new(ranks / layout.world_size().max(1)).ok_or("the world is smaller than the layout asks for")?;
+    layout.data_parallel_size = NonZeroU64::new(ranks / layout.world_size().max(1))
+        .ok_or("the world is smaller than the layout asks for")?;
     Ok(layout)
 }
 
@@ -141,7 +150,10 @@ fn split(row: Fields<'_>) -> Result<PipelineSplit, String> {
 fn options(row: Fields<'_>, transformer_engine: bool) -> Result<MegatronOptions, String> {
     let has = |flag: &str, default: bool| row.flag(&format!("/flags/{flag}")).unwrap_or(default);
     if has("distribute_saved_activations", false) {
-        return Err("Megatron-Core's saved activations distributed over tensor ranks are not modelled".to_owned());
+        return Err(
+            "Megatron-Core's saved activations distributed over tensor ranks are not modelled"
+                .to_owned(),
+        );
     }
     if row.text("/flags/attention").unwrap_or("sdpa") != "sdpa" {
         return Err("Megatron-Core's own attention is not modelled here".to_owned());
@@ -155,7 +167,9 @@ fn options(row: Fields<'_>, transformer_engine: bool) -> Result<MegatronOptions,
             _ if !has("cross_entropy_fusion", true) => LossFusion::None,
             "native" => LossFusion::Native,
             "te" => LossFusion::TransformerEngine,
-            other => return Err(format!("Megatron-Core's cross-entropy by {other} is not modelled")),
+            other => {
+                return Err(format!("Megatron-Core's cross-entropy by {other} is not modelled"));
+            }
         },
         gradient_accumulation_fusion: has("gradient_accumulation_fusion", transformer_engine),
         bias_activation_fusion: has("bias_activation_fusion", true),
@@ -163,7 +177,11 @@ fn options(row: Fields<'_>, transformer_engine: bool) -> Result<MegatronOptions,
         // package does. (Its output needs no copy, which the order of allocations knows and the ledger does not.)
         fused_attention: false,
         transformer_engine,
-        recompute_method: if is_block { RecomputeMethod::Block(blocks.get()) } else { RecomputeMethod::Uniform(blocks) },
+        recompute_method: if is_block {
+            RecomputeMethod::Block(blocks.get())
+        } else {
+            RecomputeMethod::Uniform(blocks)
+        },
         recompute_modules: modules(row)?,
         moe_token_dispatcher: match row.text("/flags/dispatcher").unwrap_or("alltoall") {
             "alltoall" => TokenDispatcher::AllToAll,
@@ -182,7 +200,8 @@ fn modules(row: Fields<'_>) -> Result<RecomputeModules, String> {
         return Ok(RecomputeModules::CORE_ATTENTION);
     }
     let mut modules = RecomputeModules { core_attn: false, ..RecomputeModules::CORE_ATTENTION };
-    let names = row.value("/flags/recompute_modules")?.as_array().ok_or("recompute_modules is no list")?;
+    let names =
+        row.value("/flags/recompute_modules")?.as_array().ok_or("recompute_modules is no list")?;
     for name in names.iter().filter_map(Value::as_str) {
         match name {
             "core_attn" => modules.core_attn = true,

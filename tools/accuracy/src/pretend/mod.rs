@@ -12,9 +12,12 @@ mod torch;
 mod trainer;
 
 use headroom::catalog;
-use headroom::config::{Accelerator, Cluster, Job, ModelConfig, Overheads, ParallelLayout, Run, TrainingRun};
+use headroom::config::{
+    Accelerator, Cluster, Job, ModelConfig, Overheads, ParallelLayout, Run, TrainingRun,
+};
 use headroom::estimator::{
-    DeviceMemory, NotReplayed, device_memory, device_memory_under, memory_by_kind, rank_device_memory, stage_ledger,
+    DeviceMemory, NotReplayed, device_memory, device_memory_under, memory_by_kind,
+    rank_device_memory, stage_ledger,
 };
 use headroom::hardware::allocator::Settings;
 use headroom::units::Bytes;
@@ -46,9 +49,15 @@ pub struct Pretended {
 /// The job on the pretended card, with nothing outside the allocator and the most loaded rank: the allocator's figures are compared alone.
 pub fn on_the_card(job: &Job) -> Result<Pretended, String> {
     let expandable_segments = job.cluster().overheads.expandable_segments;
-    let accelerator = Accelerator { memory: Bytes(CARD.saturating_sub(CONTEXT)), ..NO_OVERHEAD.accelerator };
-    let cluster = Cluster { accelerator, overheads: Overheads { expandable_segments, ..Overheads::NONE }, ..NO_OVERHEAD };
-    let job = Job::new(job.model().clone(), job.run().clone(), *job.layout(), cluster).map_err(|error| error.to_string())?;
+    let accelerator =
+        Accelerator { memory: Bytes(CARD.saturating_sub(CONTEXT)), ..NO_OVERHEAD.accelerator };
+    let cluster = Cluster {
+        accelerator,
+        overheads: Overheads { expandable_segments, ..Overheads::NONE },
+        ..NO_OVERHEAD
+    };
+    let job = Job::new(job.model().clone(), job.run().clone(), *job.layout(), cluster)
+        .map_err(|error| error.to_string())?;
     Ok(Pretended { job, expandable_segments, rank: None, settings: None })
 }
 
@@ -71,7 +80,8 @@ fn replayed(row: &Pretended) -> Result<DeviceMemory, NotReplayed> {
 pub fn allocated_of(row: &Pretended) -> Bytes {
     let layout = row.job.layout();
     let stage = row.rank.map(|rank| rank / (layout.world_size() / layout.p().max(1)).max(1));
-    let ledger = || stage.and_then(|stage| stage_ledger(&row.job, stage)).map(|ledger| ledger.total());
+    let ledger =
+        || stage.and_then(|stage| stage_ledger(&row.job, stage)).map(|ledger| ledger.total());
     let tensors = || ledger().unwrap_or_else(|| memory_by_kind(&row.job).into_iter().sum());
     replayed(row).map_or_else(|_| tensors(), |memory| memory.allocated)
 }
@@ -96,7 +106,10 @@ pub fn pretended(index: usize, row: Fields<'_>) -> Row {
     }
     groups.extend(real::device(row).map(|device| ("device", device)));
     let outcome = expressed(row).and_then(|ours| {
-        groups.push(("allocator", if ours.expandable_segments { "expandable segments" } else { "default" }.to_owned()));
+        groups.push((
+            "allocator",
+            if ours.expandable_segments { "expandable segments" } else { "default" }.to_owned(),
+        ));
         compared(row, &ours)
     });
     Row { id: super::id(index, row), groups, outcome, without: Vec::new() }
@@ -120,7 +133,9 @@ pub fn framework(row: Fields<'_>) -> &str {
 
 /// The row as a job, or the setting that the engine does not know.
 pub fn expressed(row: Fields<'_>) -> Result<Pretended, String> {
-    if row.text("/kind") == Ok("pretend_cuda") || (real::is_real(row) && row.is_absent("/framework")) {
+    if row.text("/kind") == Ok("pretend_cuda")
+        || (real::is_real(row) && row.is_absent("/framework"))
+    {
         return cuda::pretended(row);
     }
     is_plain_pytorch(row)?;
@@ -128,7 +143,9 @@ pub fn expressed(row: Fields<'_>) -> Result<Pretended, String> {
         "ddp" | "fsdp1" | "fsdp2" => torch::pretended(row),
         "deepspeed" => deepspeed::pretended(row),
         "trainer" => trainer::pretended(row),
-        "megatron" if keeps_workspaces(row) => Err("workspaces that PyTorch keeps beside Megatron-LM's".to_owned()),
+        "megatron" if keeps_workspaces(row) => {
+            Err("workspaces that PyTorch keeps beside Megatron-LM's".to_owned())
+        }
         "megatron" => megatron::pretended(row),
         "torchtitan" | "torchtitan_2025" => trainer::torchtitan(row),
         "torchtune" => trainer::torchtune(row),
@@ -143,12 +160,20 @@ fn compared(row: Fields<'_>, ours: &Pretended) -> Result<Vec<Comparison>, String
     let room = ours.job.cluster().accelerator.memory;
     let ended = !row.is_absent("/measured/out_of_memory");
     let short = reserved.unwrap_or(allocated) > room;
-    let mut all = vec![Comparison { quantity: Quantity::OutOfMemory, ours: u64::from(short), measured: u64::from(ended) }];
+    let mut all = vec![Comparison {
+        quantity: Quantity::OutOfMemory,
+        ours: u64::from(short),
+        measured: u64::from(ended),
+    }];
     if !ended {
         let measured = row.count("/measured/peak_allocated")?;
         all.push(Comparison { quantity: Quantity::Allocated, ours: allocated.0, measured });
         let measured = row.count("/measured/peak_reserved")?;
-        all.extend(reserved.map(|reserved| Comparison { quantity: Quantity::Reserved, ours: reserved.0, measured }));
+        all.extend(reserved.map(|reserved| Comparison {
+            quantity: Quantity::Reserved,
+            ours: reserved.0,
+            measured,
+        }));
         all.extend(real::step_time(row, &ours.job)?);
     }
     Ok(all)
@@ -178,7 +203,8 @@ fn expandable_segments(row: Fields<'_>) -> Result<bool, String> {
 
 /// The card, with the allocator's setting; `gpu_total_bytes` of the run is another amount of memory, and 0 all that the card has.
 fn card(row: Fields<'_>) -> Result<Cluster, String> {
-    let stated = if row.is_absent("/run/gpu_total_bytes") { 0 } else { row.count("/run/gpu_total_bytes")? };
+    let stated =
+        if row.is_absent("/run/gpu_total_bytes") { 0 } else { row.count("/run/gpu_total_bytes")? };
     let room = match stated {
         0 if real::is_real(row) => real::room(row)?,
         0 => CARD.saturating_sub(CONTEXT),
@@ -259,13 +285,22 @@ fn plain_run(row: Fields<'_>) -> Result<TrainingRun, String> {
 
 /// As many data-parallel ranks as there are, under that sharding.
 fn data_parallel(row: Fields<'_>, key: &str) -> Result<ParallelLayout, String> {
-    Ok(ParallelLayout { data_parallel_size: row.degree("/parallel/size")?, sharding: sharding(key)?, ..ParallelLayout::SINGLE })
+    Ok(ParallelLayout {
+        data_parallel_size: row.degree("/parallel/size")?,
+        sharding: sharding(key)?,
+        ..ParallelLayout::SINGLE
+    })
 }
 
 /// Sizes that `GPT2Config` of transformers 5.23 has where a file is silent: a row's model was built by that class. A file that somebody
 /// pastes without them is refused, so the library does not know them.
-const GPT2_SIZES: [(&str, u64); 5] =
-    [("n_embd", 768), ("n_layer", 12), ("n_head", 12), ("n_positions", 1024), ("vocab_size", 50_257)];
+const GPT2_SIZES: [(&str, u64); 5] = [
+    ("n_embd", 768),
+    ("n_layer", 12),
+    ("n_head", 12),
+    ("n_positions", 1024),
+    ("vocab_size", 50_257),
+];
 
 /// A row's `config` with the sizes of its class.
 fn filled(config: &Value) -> Value {
@@ -285,15 +320,24 @@ fn model(row: Fields<'_>) -> Result<ModelConfig, String> {
         return imported(&filled(row.value("/config")?));
     }
     let name = row.text("/catalog")?;
-    catalog::model(name).map(|found| found.config.clone()).ok_or_else(|| format!("the model {name} is not in the catalog"))
+    catalog::model(name)
+        .map(|found| found.config.clone())
+        .ok_or_else(|| format!("the model {name} is not in the catalog"))
 }
 
 /// The job of a row: its model, that run on every data-parallel rank, its card.
 fn job(row: Fields<'_>, run: &TrainingRun, layout: ParallelLayout) -> Result<Pretended, String> {
     let model = model(row)?;
-    let mut run = TrainingRun { global_batch_size: run.global_batch_size * layout.d(), ..run.clone() };
+    let mut run =
+        TrainingRun { global_batch_size: run.global_batch_size * layout.d(), ..run.clone() };
     run.library.cublas_workspace_cache = keeps_workspaces(row);
-    let job = Job::new(model, Run::Training(run), layout, card(row)?).map_err(|error| error.to_string())?;
+    let job = Job::new(model, Run::Training(run), layout, card(row)?)
+        .map_err(|error| error.to_string())?;
     tuning::is_modelled(&job)?;
-    Ok(Pretended { job, expandable_segments: expandable_segments(row)?, rank: None, settings: None })
+    Ok(Pretended {
+        job,
+        expandable_segments: expandable_segments(row)?,
+        rank: None,
+        settings: None,
+    })
 }

@@ -34,7 +34,8 @@ pub fn step_time(row: Fields<'_>, job: &Job) -> Result<Option<Comparison>, Strin
     let mut cluster = Cluster { overheads: job.cluster().overheads, ..cluster(CARD)? };
     // The script that measured leaves TF32 off, as PyTorch does.
     cluster.accelerator.peak.tf32 = None;
-    let timed = Job::new(job.model().clone(), job.run().clone(), *job.layout(), cluster).map_err(|error| error.to_string())?;
+    let timed = Job::new(job.model().clone(), job.run().clone(), *job.layout(), cluster)
+        .map_err(|error| error.to_string())?;
     let ours = step(&timed).ok_or("the accelerator's rates are not known")?;
     Ok(Some(times(ours.seconds.0, row.number("/measured/step_ms")? / 1e3)))
 }

@@ -27,7 +27,14 @@ fn ddp(row: Fields<'_>) -> Result<Pretended, String> {
     only_known(
         row,
         "/flags",
-        &["gradient_as_bucket_view", "bucket_cap_mb", "static_graph", "find_unused_parameters", "no_sync", "comm_hook"],
+        &[
+            "gradient_as_bucket_view",
+            "bucket_cap_mb",
+            "static_graph",
+            "find_unused_parameters",
+            "no_sync",
+            "comm_hook",
+        ],
     )?;
     let has = |flag: &str| row.flag(&format!("/flags/{flag}")).unwrap_or(false);
     if !row.is_absent("/flags/comm_hook") {
@@ -41,7 +48,11 @@ fn ddp(row: Fields<'_>) -> Result<Pretended, String> {
         made_on_gpu: true,
         gradient_as_bucket_view: has("gradient_as_bucket_view"),
         find_unused_parameters: has("find_unused_parameters"),
-        bucket_cap_mb: if row.is_absent("/flags/bucket_cap_mb") { 25 } else { row.count("/flags/bucket_cap_mb")? },
+        bucket_cap_mb: if row.is_absent("/flags/bucket_cap_mb") {
+            25
+        } else {
+            row.count("/flags/bucket_cap_mb")?
+        },
         ..LibraryOptions::DEFAULT
     };
     job(row, &run, layout)
@@ -70,16 +81,18 @@ fn fsdp1(row: Fields<'_>) -> Result<Pretended, String> {
     )?;
     let mut layout = data_parallel(row, "fsdp1")?;
     layout.reduce_once = row.flag("/flags/no_sync").unwrap_or(false);
-    layout.reshard_after_forward = match row.text("/flags/sharding_strategy").unwrap_or("FULL_SHARD") {
-        "FULL_SHARD" => true,
-        "SHARD_GRAD_OP" => false,
-        other => return Err(format!("FSDP1's sharding strategy {other} is not modelled")),
-    };
+    layout.reshard_after_forward =
+        match row.text("/flags/sharding_strategy").unwrap_or("FULL_SHARD") {
+            "FULL_SHARD" => true,
+            "SHARD_GRAD_OP" => false,
+            other => return Err(format!("FSDP1's sharding strategy {other} is not modelled")),
+        };
     let mut run = with_optimizer(row)?;
     run.library.wraps_blocks = row.flag("/flags/wrap").unwrap_or(true);
     // `BACKWARD_POST` gathers the next unit when the one at hand has been let go, as where nothing is gathered ahead.
     let prefetch = row.0.pointer("/flags/backward_prefetch");
-    run.overlap.prefetch_backward = prefetch.is_none_or(|prefetch| prefetch.as_str() == Some("BACKWARD_PRE"));
+    run.overlap.prefetch_backward =
+        prefetch.is_none_or(|prefetch| prefetch.as_str() == Some("BACKWARD_PRE"));
     // Without `MixedPrecision` gradients are reduced in the format of the parameters.
     layout.reduce_in_fp32 = match row.text("/flags/reduce_dtype").unwrap_or("bfloat16") {
         "float32" => true,
@@ -102,7 +115,9 @@ fn fsdp2(row: Fields<'_>) -> Result<Pretended, String> {
     };
     let found = job(row, &with_optimizer(row)?, layout)?;
     if row.count("/rank")? > 0 && !has_equal_shares(&found.job) {
-        return Err("the share of a rank that is smaller than the first one's is not modelled".to_owned());
+        return Err(
+            "the share of a rank that is smaller than the first one's is not modelled".to_owned()
+        );
     }
     Ok(found)
 }
@@ -110,15 +125,23 @@ fn fsdp2(row: Fields<'_>) -> Result<Pretended, String> {
 /// The run with the implementation of AdamW that `run_torch.py` takes where a row names none.
 fn with_optimizer(row: Fields<'_>) -> Result<TrainingRun, String> {
     let named = "/run/optimizer_implementation";
-    let optimizer_implementation =
-        if row.is_absent(named) { OptimizerImplementation::Foreach } else { implementation(row.text(named)?)? };
-    Ok(TrainingRun { optimizer_implementation, precision: precision(row.text("/run/precision")?)?, ..plain_run(row)? })
+    let optimizer_implementation = if row.is_absent(named) {
+        OptimizerImplementation::Foreach
+    } else {
+        implementation(row.text(named)?)?
+    };
+    Ok(TrainingRun {
+        optimizer_implementation,
+        precision: precision(row.text("/run/precision")?)?,
+        ..plain_run(row)?
+    })
 }
 
 /// True if every parameter has equally many rows on each rank.
 fn has_equal_shares(job: &Job) -> bool {
     let ranks = ParallelLayout::d(job.layout()).max(1);
     let list = ops::lower(&ops::lowering(job));
-    let mut tensors = list.all().flat_map(|op| &op.tensors).filter(|tensor| tensor.role == Role::Parameter);
+    let mut tensors =
+        list.all().flat_map(|op| &op.tensors).filter(|tensor| tensor.role == Role::Parameter);
     tensors.all(|tensor| tensor.shape.dims().next().is_none_or(|dim| dim.1.is_multiple_of(ranks)))
 }

@@ -1,8 +1,8 @@
 //! Rows of Hugging Face's Trainer, TRL and peft, and of torchtune's recipes on one device.
 
 use headroom::config::{
-    BaseFormat, Evaluation, Float8, Float8Recipe, Loss, Method, Optimizer, OptimizerImplementation, ParallelLayout, Targets,
-    TrainingPrecision, TrainingRun, Tuning,
+    BaseFormat, Evaluation, Float8, Float8Recipe, Loss, Method, Optimizer, OptimizerImplementation,
+    ParallelLayout, Targets, TrainingPrecision, TrainingRun, Tuning,
 };
 use headroom::units::DType;
 use serde_json::Value;
@@ -12,8 +12,7 @@ use super::super::truth::{self, precision};
 use super::{Pretended, data_parallel, deepspeed, is_plain_run, job, only_known, plain_run};
 
 /// Why a compiled run is not compared. Of 11 rows with an eager twin, none took more than that.
-const COMPILED: &str =
-    "torch.compile is not modelled: which tensors its partitioner saves is not stated; eager is an upper bound";
+const COMPILED: &str = "torch.compile is not modelled: which tensors its partitioner saves is not stated; eager is an upper bound";
 
 /// A Trainer's row as a job.
 ///
@@ -46,7 +45,8 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
     if row.flag("/run/reentrant").unwrap_or(false) {
         return Err("reentrant checkpointing under the Trainer is not modelled".to_owned());
     }
-    let (optimizer, optimizer_implementation, paged) = optimizer(row.text("/flags/optim").unwrap_or("adamw_torch_fused"))?;
+    let (optimizer, optimizer_implementation, paged) =
+        optimizer(row.text("/flags/optim").unwrap_or("adamw_torch_fused"))?;
     let mut run = TrainingRun {
         optimizer,
         optimizer_implementation,
@@ -59,13 +59,16 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
     };
     run.tuning.paged_optimizer = paged;
     // The Trainer's `bf16` is autocast, whatever the weights are in; DeepSpeed's engine has none.
-    run.tuning.autocast = row.is_absent("/flags/deepspeed") && matches!(row.text("/run/precision"), Ok("bf16" | "amp_bf16"));
+    run.tuning.autocast = row.is_absent("/flags/deepspeed")
+        && matches!(row.text("/run/precision"), Ok("bf16" | "amp_bf16"));
     if row.is_absent("/flags/deepspeed") {
         let layout = data_parallel(row, "none")?;
         return job(row, &run, layout);
     }
     if run.precision != TrainingPrecision::Bf16Pure {
-        return Err("the Trainer's DeepSpeed in another precision than bf16 is not modelled".to_owned());
+        return Err(
+            "the Trainer's DeepSpeed in another precision than bf16 is not modelled".to_owned()
+        );
     }
     run.precision = TrainingPrecision::Bf16Mixed;
     deepspeed::zero(row, "/flags/deepspeed", run)
@@ -124,14 +127,22 @@ fn tuning(row: Fields<'_>) -> Result<Tuning, String> {
         BaseFormat::Weights
     } else {
         only_known(row, "/flags/quantize", &["double"])?;
-        if row.flag("/flags/quantize/double").unwrap_or(true) { BaseFormat::Nf4Double } else { BaseFormat::Nf4 }
+        if row.flag("/flags/quantize/double").unwrap_or(true) {
+            BaseFormat::Nf4Double
+        } else {
+            BaseFormat::Nf4
+        }
     };
     Ok(Tuning {
         method: Method::Lora,
         r: row.count("/flags/lora/r")?,
         target_modules: targets(row.0.pointer("/flags/lora/targets"))?,
         // peft's `autocast_adapter_dtype`.
-        adapter_dtype: Some(if row.flag("/flags/lora/fp32").unwrap_or(true) { DType::Fp32 } else { DType::Bf16 }),
+        adapter_dtype: Some(if row.flag("/flags/lora/fp32").unwrap_or(true) {
+            DType::Fp32
+        } else {
+            DType::Bf16
+        }),
         dropout: row.number("/flags/lora/dropout").unwrap_or(0.0) > 0.0,
         base,
         upcasts: row.flag("/flags/prepare_kbit").unwrap_or(true),
@@ -141,13 +152,15 @@ fn tuning(row: Fields<'_>) -> Result<Tuning, String> {
 
 /// `target_modules`: a name or a list of names; every linear layer where a row says nothing.
 fn targets(named: Option<&Value>) -> Result<Targets, String> {
-    let of = |name: &str| Targets::named(name).ok_or_else(|| format!("the target {name} is not modelled"));
+    let of = |name: &str| {
+        Targets::named(name).ok_or_else(|| format!("the target {name} is not modelled"))
+    };
     match named {
         None => Ok(Targets::ALL),
         Some(Value::String(name)) => of(name),
-        Some(Value::Array(names)) => {
-            names.iter().try_fold(Targets::NONE, |all, name| Ok(all.and(of(name.as_str().ok_or("a target is no text")?)?)))
-        }
+        Some(Value::Array(names)) => names.iter().try_fold(Targets::NONE, |all, name| {
+            Ok(all.and(of(name.as_str().ok_or("a target is no text")?)?))
+        }),
         Some(_) => Err("the targets of adapters are neither a name nor a list".to_owned()),
     }
 }
@@ -164,14 +177,15 @@ pub fn torchtune(row: Fields<'_>) -> Result<Pretended, String> {
         compile: has("compile"),
         ..plain_run(row)?
     };
-    (run.optimizer, run.optimizer_implementation) = match row.text("/flags/optim").unwrap_or("adamw_fused") {
-        "adamw_fused" => (truth::optimizer("adamw")?, OptimizerImplementation::Fused),
-        "paged_adamw_8bit" => {
-            run.tuning.paged_optimizer = true;
-            (truth::optimizer("adamw_8bit")?, OptimizerImplementation::Fused)
-        }
-        other => return Err(format!("torchtune's optimizer {other} is not modelled")),
-    };
+    (run.optimizer, run.optimizer_implementation) =
+        match row.text("/flags/optim").unwrap_or("adamw_fused") {
+            "adamw_fused" => (truth::optimizer("adamw")?, OptimizerImplementation::Fused),
+            "paged_adamw_8bit" => {
+                run.tuning.paged_optimizer = true;
+                (truth::optimizer("adamw_8bit")?, OptimizerImplementation::Fused)
+            }
+            other => return Err(format!("torchtune's optimizer {other} is not modelled")),
+        };
     run.optimizer_in_backward = has("optimizer_in_bwd");
     if row.is_absent("/flags/lora") {
         if has("quantize") {
@@ -213,7 +227,11 @@ fn float8(row: Fields<'_>) -> Result<Float8, String> {
 pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
     is_plain_run(row, &["optimizer_implementation"])?;
     only_known(row, "/parallel", &["size"])?;
-    only_known(row, "/flags", &["compile", "loss", "reshard", "float8", "fsdp_float8_all_gather", "precompute_scale"])?;
+    only_known(
+        row,
+        "/flags",
+        &["compile", "loss", "reshard", "float8", "fsdp_float8_all_gather", "precompute_scale"],
+    )?;
     // torchtitan 0.1.0 knows no other loss than the plain one.
     let plain = if row.text("/framework")? == "torchtitan" { "chunked" } else { "plain" };
     let loss = match row.text("/flags/loss").unwrap_or(plain) {
@@ -226,11 +244,16 @@ pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
     layout.reshard_after_forward = match row.text("/flags/reshard").unwrap_or("default") {
         "default" | "always" => true,
         "never" => false,
-        other => return Err(format!("torchtitan's fsdp_reshard_after_forward {other} is not modelled")),
+        other => {
+            return Err(format!("torchtitan's fsdp_reshard_after_forward {other} is not modelled"));
+        }
     };
     let named = "/run/optimizer_implementation";
-    let optimizer_implementation =
-        if row.is_absent(named) { OptimizerImplementation::Fused } else { truth::implementation(row.text(named)?)? };
+    let optimizer_implementation = if row.is_absent(named) {
+        OptimizerImplementation::Fused
+    } else {
+        truth::implementation(row.text(named)?)?
+    };
     let run = TrainingRun {
         precision: precision(row.text("/run/precision")?)?,
         optimizer_implementation,

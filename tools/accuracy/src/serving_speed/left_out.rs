@@ -24,10 +24,12 @@ const KERNELS: &[(&[&str], Kernels)] = &[
 const WITHOUT_LIMIT: &str = "h100-pcie";
 
 /// SGLang's times around a step, which are assumed, with vLLM's rule of putting steps together.
-static OF_VLLM: Steps = Steps { host: 1e-3, sequence: 10e-6, launch: 5e-6, captured: 512, ..Steps::SERVER };
+static OF_VLLM: Steps =
+    Steps { host: 1e-3, sequence: 10e-6, launch: 5e-6, captured: 512, ..Steps::SERVER };
 
 /// Servers' kernels with llama.cpp's rule of putting steps together.
-static OF_LLAMA_CPP: Steps = Steps { captured: 1, most_tokens: 512, most_sequences: 64, ..Steps::NONE };
+static OF_LLAMA_CPP: Steps =
+    Steps { captured: 1, most_tokens: 512, most_sequences: 64, ..Steps::NONE };
 
 /// A cluster of that accelerator without what was measured on it; `None` where nothing was.
 pub fn without_accelerator(id: &str, cluster: &Cluster) -> Option<Cluster> {

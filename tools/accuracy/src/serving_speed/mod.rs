@@ -32,7 +32,12 @@ pub const ACCELERATOR: &str = "accelerator";
 /// A row of measured serving speed.
 pub fn serving_speed(index: usize, row: Fields<'_>) -> Row {
     let mut groups: Vec<Group> = Vec::new();
-    for (name, pointer) in [(KIND, "/kind"), (WHAT, "/measured/what"), (CONFIDENCE, "/confidence"), (ENGINE, "/engine")] {
+    for (name, pointer) in [
+        (KIND, "/kind"),
+        (WHAT, "/measured/what"),
+        (CONFIDENCE, "/confidence"),
+        (ENGINE, "/engine"),
+    ] {
         groups.extend(row.text(pointer).map(|value| (name, value.to_owned())));
     }
     let printed = row.text("/accelerator").unwrap_or_default();
@@ -43,5 +48,6 @@ pub fn serving_speed(index: usize, row: Fields<'_>) -> Row {
 
 /// True if a file's rows are of this kind.
 pub fn are_serving_speed(rows: &[Row]) -> bool {
-    !rows.is_empty() && rows.iter().all(|row| row.groups.iter().any(|(name, _)| *name == CONFIDENCE))
+    !rows.is_empty()
+        && rows.iter().all(|row| row.groups.iter().any(|(name, _)| *name == CONFIDENCE))
 }

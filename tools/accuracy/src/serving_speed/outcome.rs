@@ -2,7 +2,9 @@
 
 use std::num::NonZeroU64;
 
-use headroom::config::{AttentionKernel, CacheFormat, Cluster, Engine, Images, Job, ParallelLayout, Run, ServingRun};
+use headroom::config::{
+    AttentionKernel, CacheFormat, Cluster, Engine, Images, Job, ParallelLayout, Run, ServingRun,
+};
 use headroom::engines::Steps;
 use headroom::estimator::Blocker;
 use headroom::estimator::time::{Pace, ServedTraffic, Traffic};
@@ -35,11 +37,17 @@ struct Load {
 
 impl Load {
     fn of(row: Fields<'_>) -> Result<Self, String> {
-        let length = |mean: &str, nominal: &str| if row.is_absent(mean) { row.number(nominal) } else { row.number(mean) };
+        let length = |mean: &str, nominal: &str| {
+            if row.is_absent(mean) { row.number(nominal) } else { row.number(mean) }
+        };
         Ok(Self {
             prompt: length("/prompt_tokens_mean", "/prompt_tokens")?,
             output: length("/output_tokens_mean", "/output_tokens")?,
-            sequences: if row.text("/concurrency").is_ok() { 0 } else { row.count("/concurrency")? },
+            sequences: if row.text("/concurrency").is_ok() {
+                0
+            } else {
+                row.count("/concurrency")?
+            },
         })
     }
 
@@ -59,7 +67,9 @@ pub fn outcome(row: Fields<'_>) -> Found {
         Ok(found) => found,
         Err(why) => return (Err(why), Vec::new()),
     };
-    let Run::Serving(run) = job.run() else { return (Err("no serving job".to_owned()), Vec::new()) };
+    let Run::Serving(run) = job.run() else {
+        return (Err("no serving job".to_owned()), Vec::new());
+    };
     let steps = run.engine.spec().steps_on(row.text("/date").unwrap_or("today"));
     let own = match compared(row, load, &job, steps) {
         Ok(own) => own,
@@ -71,10 +81,16 @@ pub fn outcome(row: Fields<'_>) -> Found {
 }
 
 /// The figures without measurements on the row's accelerator, and without those of its engine; our own where there are none.
-fn left_out(row: Fields<'_>, load: Load, (job, run, steps): Asked<'_>, own: Comparison) -> Vec<(&'static str, Comparison)> {
+fn left_out(
+    row: Fields<'_>,
+    load: Load,
+    (job, run, steps): Asked<'_>,
+    own: Comparison,
+) -> Vec<(&'static str, Comparison)> {
     let id = row.text("/accelerator").ok().and_then(places::accelerator).unwrap_or_default();
     let other = left_out::without_accelerator(id, job.cluster());
-    let job_of = |cluster| Job::new(job.model().clone(), job.run().clone(), *job.layout(), cluster).ok();
+    let job_of =
+        |cluster| Job::new(job.model().clone(), job.run().clone(), *job.layout(), cluster).ok();
     let of_accelerator = match other.and_then(job_of) {
         Some(other) => compared(row, load, &other, steps).ok(),
         None => Some(own),
@@ -93,8 +109,14 @@ fn left_out(row: Fields<'_>, load: Load, (job, run, steps): Asked<'_>, own: Comp
 type Asked<'a> = (&'a Job, &'a ServingRun, &'static Steps);
 
 /// The figure of a job with such steps beside the row's.
-fn compared(row: Fields<'_>, load: Load, job: &Job, steps: &'static Steps) -> Result<Comparison, String> {
-    let pace = Pace::by(job, steps).ok_or("the accelerator's rates, or the time of such a model, are not known")?;
+fn compared(
+    row: Fields<'_>,
+    load: Load,
+    job: &Job,
+    steps: &'static Steps,
+) -> Result<Comparison, String> {
+    let pace = Pace::by(job, steps)
+        .ok_or("the accelerator's rates, or the time of such a model, are not known")?;
     let ours = figure(row, &pace, load, (row.text("/kind")?, row.text("/measured/what")?))?;
     let measured = row.number("/measured/value")?;
     Ok(Comparison {
@@ -105,7 +127,12 @@ fn compared(row: Fields<'_>, load: Load, job: &Job, steps: &'static Steps) -> Re
 }
 
 /// Ours in the row's unit.
-fn figure(row: Fields<'_>, pace: &Pace, load: Load, (kind, what): (&str, &str)) -> Result<f64, String> {
+fn figure(
+    row: Fields<'_>,
+    pace: &Pace,
+    load: Load,
+    (kind, what): (&str, &str),
+) -> Result<f64, String> {
     let sequences = to_f64(load.sequences);
     match kind {
         "max_throughput" => return Ok(queued(row, pace, load)?.output_per_second),
@@ -119,9 +146,13 @@ fn figure(row: Fields<'_>, pace: &Pace, load: Load, (kind, what): (&str, &str)) 
         (_, "ttft_ms") => Ok(prefill() * 1e3),
         (_, "tpot_ms") => Ok(step() * 1e3),
         (_, "prefill_tokens_per_s") => Ok(load.prompt * sequences / prefill()),
-        (_, "decode_tokens_per_s") | ("fixed_batch_decode", "throughput_output_tokens_per_s") => Ok(sequences / step()),
+        (_, "decode_tokens_per_s") | ("fixed_batch_decode", "throughput_output_tokens_per_s") => {
+            Ok(sequences / step())
+        }
         (_, "throughput_output_tokens_per_s") => Ok(load.output * sequences / whole()),
-        (_, "throughput_total_tokens_per_s") => Ok((load.prompt + load.output) * sequences / whole()),
+        (_, "throughput_total_tokens_per_s") => {
+            Ok((load.prompt + load.output) * sequences / whole())
+        }
         (_, other) => Err(format!("{other}: not a figure that is compared")),
     }
 }
@@ -145,7 +176,9 @@ fn looped(row: Fields<'_>, pace: &Pace, load: Load, what: &str) -> Result<f64, S
     let served = served.ok_or("no serving job")?;
     match what {
         // The sample does not say whether it holds means. Its times grow with requests as the mean over the first wave does.
-        "ttft_ms" if row.text("/id").is_ok_and(|id| id.starts_with("inferencex/")) => Ok(served.mean_first_token.0 * 1e3),
+        "ttft_ms" if row.text("/id").is_ok_and(|id| id.starts_with("inferencex/")) => {
+            Ok(served.mean_first_token.0 * 1e3)
+        }
         "ttft_ms" => Ok(served.first_token[0].0 * 1e3),
         "tpot_ms" => Ok(served.per_token[0].0 * 1e3),
         "throughput_output_tokens_per_s" => Ok(served.output_per_second),
@@ -157,7 +190,8 @@ fn looped(row: Fields<'_>, pace: &Pace, load: Load, what: &str) -> Result<f64, S
 fn room(pace: &Pace, load: Load) -> Result<u64, String> {
     let estimate = headroom::estimator::estimate(pace.job());
     let found = estimate.cache_room.ok_or("no cache")?;
-    let tokens = found.bytes.as_f64() / found.per_sequence.as_f64().max(1.0) * to_f64(pace.job().seq_length());
+    let tokens = found.bytes.as_f64() / found.per_sequence.as_f64().max(1.0)
+        * to_f64(pace.job().seq_length());
     if tokens < load.prompt + load.output {
         return Err("not one request finds room in the cache".to_owned());
     }
@@ -184,7 +218,9 @@ fn cache(row: Fields<'_>) -> CacheFormat {
     let narrow = row.text("/weights_format").is_ok_and(|format| ["FP8", "NVFP4"].contains(&format));
     match row.text("/kv_format") {
         Ok(printed) => places::cache(printed),
-        Err(_) if narrow && row.text("/engine").is_ok_and(|engine| engine == "trtllm") => CacheFormat::Fp8,
+        Err(_) if narrow && row.text("/engine").is_ok_and(|engine| engine == "trtllm") => {
+            CacheFormat::Fp8
+        }
         Err(_) => CacheFormat::Bf16,
     }
 }
@@ -192,7 +228,8 @@ fn cache(row: Fields<'_>) -> CacheFormat {
 /// An accelerator with its own memory.
 fn on(id: &str) -> Result<Cluster, String> {
     let mut cluster = cluster(id)?;
-    let row = headroom::catalog::accelerator(id).ok_or_else(|| format!("{id} is no known accelerator"))?;
+    let row = headroom::catalog::accelerator(id)
+        .ok_or_else(|| format!("{id} is no known accelerator"))?;
     cluster.accelerator.memory = row.accelerator.memory;
     Ok(cluster)
 }
@@ -201,7 +238,9 @@ fn on(id: &str) -> Result<Cluster, String> {
 fn chunk(row: Fields<'_>, load: Load, engine: &Engine) -> u64 {
     let says = |pointer: &str, word: &str| row.text(pointer).is_ok_and(|text| text.contains(word));
     match row.text("/kind") {
-        Ok("fixed_batch_e2e" | "prefill_batch1") if says("/id", "static") || says("/id", "fastertransformer") => {
+        Ok("fixed_batch_e2e" | "prefill_batch1")
+            if says("/id", "static") || says("/id", "fastertransformer") =>
+        {
             rounded(load.prompt * to_f64(load.sequences)).max(1)
         }
         _ if says("/id", "inferencex/") && says("/engine", "trtllm") => 16_384,
@@ -215,10 +254,12 @@ fn job(row: Fields<'_>, load: Load) -> Result<Job, String> {
     let engine = row.text("/engine")?;
     let key = places::engine(engine)?;
     let printed = row.text("/accelerator")?;
-    let id = places::accelerator(printed).ok_or_else(|| format!("{printed} is no known accelerator"))?;
+    let id =
+        places::accelerator(printed).ok_or_else(|| format!("{printed} is no known accelerator"))?;
     let weights = row.text("/weights_format")?;
     let engine_of = Engine::named(key, 0.9).ok_or_else(|| format!("{key} is no engine"))?;
-    let experts = if row.is_absent("/expert_parallel") { 1 } else { row.count("/expert_parallel")? };
+    let experts =
+        if row.is_absent("/expert_parallel") { 1 } else { row.count("/expert_parallel")? };
     let run = ServingRun {
         context_length: load.middle(),
         concurrent_sequences: load.sequences.max(1),
@@ -228,20 +269,28 @@ fn job(row: Fields<'_>, load: Load) -> Result<Job, String> {
         quantization: places::weights(weights, name, engine)?,
         kv_cache_dtype: cache(row),
         // llama-bench's `-fa` was off, and is on in the runs on DGX Spark.
-        attention: if row.text("/id")?.starts_with("llamacpp-xd/") { AttentionKernel::Standard } else { AttentionKernel::Flash },
+        attention: if row.text("/id")?.starts_with("llamacpp-xd/") {
+            AttentionKernel::Standard
+        } else {
+            AttentionKernel::Flash
+        },
         activation_dtype: places::activations(weights),
         engine: engine_of,
         expert_parallel: experts > 1,
         ..ServingRun::plain()
     };
-    let degree = |pointer: &str| row.count(pointer).and_then(|count| NonZeroU64::new(count).ok_or("no ranks".to_owned()));
+    let degree = |pointer: &str| {
+        row.count(pointer).and_then(|count| NonZeroU64::new(count).ok_or("no ranks".to_owned()))
+    };
     let layout = ParallelLayout {
         tensor_model_parallel_size: degree("/tensor_parallel")?,
         pipeline_model_parallel_size: degree("/pipeline_parallel")?,
         ..ParallelLayout::SINGLE
     };
-    let job = Job::new(shapes::model(name)?, Run::Serving(run), layout, on(id)?).map_err(|error| error.to_string())?;
-    let stops = |found: &Blocker| !matches!(found, Blocker::Pipeline { .. } | Blocker::Chunks { .. });
+    let job = Job::new(shapes::model(name)?, Run::Serving(run), layout, on(id)?)
+        .map_err(|error| error.to_string())?;
+    let stops =
+        |found: &Blocker| !matches!(found, Blocker::Pipeline { .. } | Blocker::Chunks { .. });
     match headroom::estimator::blockers(&job).into_iter().find(stops) {
         Some(blocker) => Err(format!("the engine takes the layout for impossible: {blocker}")),
         None => Ok(job),

@@ -63,7 +63,8 @@ pub fn engine(printed: &str) -> Result<&'static str, String> {
         // Nothing is known of their steps but the kernels.
         "fastertransformer" | "autoawq" | "accelerate" | "habana" => Ok("none"),
         "transformers-neuronx" => {
-            Err("transformers-neuronx: a rank is a NeuronCore, of which a catalog's chip has two".to_owned())
+            Err("transformers-neuronx: a rank is a NeuronCore, of which a catalog's chip has two"
+                .to_owned())
         }
         other => Err(format!("the engine {other} is not modelled")),
     }

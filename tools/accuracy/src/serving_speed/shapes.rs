@@ -37,10 +37,13 @@ const GPTS: [(&str, u64, u64, u64); 7] = [
 
 /// The architecture of a row's model.
 pub fn model(name: &str) -> Result<ModelConfig, String> {
-    if let Some((_, width, layers, heads)) = GPTS.iter().find(|(prefix, ..)| name.starts_with(prefix)) {
+    if let Some((_, width, layers, heads)) =
+        GPTS.iter().find(|(prefix, ..)| name.starts_with(prefix))
+    {
         return Ok(gpt(*width, *layers, *heads, 51_200, 2048));
     }
     let id = SAME_SHAPE.iter().find(|(printed, _)| *printed == name).map_or(name, |(_, id)| id);
-    let row = catalog::model(id).ok_or_else(|| format!("the shape of {name} is not in the catalog"))?;
+    let row =
+        catalog::model(id).ok_or_else(|| format!("the shape of {name} is not in the catalog"))?;
     Ok(row.config.clone())
 }

@@ -72,7 +72,11 @@ fn group<'a>(row: &'a Row, of: &str) -> &'a str {
 }
 
 /// Errors by the groups of those names, of rows of one confidence.
-fn by<const N: usize>(rows: &[Row], confidence: &str, names: [&str; N]) -> BTreeMap<[String; N], Errors> {
+fn by<const N: usize>(
+    rows: &[Row],
+    confidence: &str,
+    names: [&str; N],
+) -> BTreeMap<[String; N], Errors> {
     let mut found: BTreeMap<[String; N], Errors> = BTreeMap::new();
     for row in rows.iter().filter(|row| group(row, CONFIDENCE) == confidence) {
         found.entry(names.map(|name| group(row, name).to_owned())).or_default().add(row);
@@ -85,26 +89,39 @@ fn by<const N: usize>(rows: &[Row], confidence: &str, names: [&str; N]) -> BTree
 fn without(rows: &[Row], left_out: &str) -> BTreeMap<[String; 2], Errors> {
     let mut found: BTreeMap<[String; 2], Errors> = BTreeMap::new();
     for row in rows.iter().filter(|row| group(row, CONFIDENCE) == "high") {
-        found.entry([KIND, WHAT].map(|name| group(row, name).to_owned())).or_default().add_without(row, left_out);
+        found
+            .entry([KIND, WHAT].map(|name| group(row, name).to_owned()))
+            .or_default()
+            .add_without(row, left_out);
     }
     found
 }
 
 /// The parts that are left out, each with what is printed of it.
-const PARTS: [(&str, &str); 2] =
-    [(left_out::ACCELERATOR, "  without its accelerator"), (left_out::ENGINE, "  without its engine")];
+const PARTS: [(&str, &str); 2] = [
+    (left_out::ACCELERATOR, "  without its accelerator"),
+    (left_out::ENGINE, "  without its engine"),
+];
 
 /// Errors by the file's own kinds, and within a kind by what was measured.
 pub fn json(rows: &[Row], confidence: &str) -> Value {
     let measured = by(rows, confidence, [KIND, WHAT]);
-    let left_out = if confidence == "high" { PARTS.map(|(part, _)| (without(rows, part), part)).to_vec() } else { Vec::new() };
+    let left_out = if confidence == "high" {
+        PARTS.map(|(part, _)| (without(rows, part), part)).to_vec()
+    } else {
+        Vec::new()
+    };
     let of_kind = by(rows, confidence, [KIND]).into_iter().map(|([kind], errors)| {
         let mut object = errors.json();
         let parts = measured.iter().filter(|([of, _], _)| *of == kind);
         let parts = parts.map(|(key, errors)| {
             let mut object = errors.json();
             for (found, part) in &left_out {
-                object.extend(found.get(key).map(|errors| (format!("without_{part}"), Value::Object(errors.json()))));
+                object.extend(
+                    found
+                        .get(key)
+                        .map(|errors| (format!("without_{part}"), Value::Object(errors.json()))),
+                );
             }
             (key[1].clone(), Value::Object(object))
         });
@@ -120,18 +137,29 @@ pub fn text(rows: &[Row]) -> String {
     let mut out = String::new();
     // Writing into a String cannot fail.
     for confidence in ["high", "medium"] {
-        let left_out =
-            if confidence == "high" { PARTS.map(|(part, name)| (without(rows, part), name)).to_vec() } else { Vec::new() };
+        let left_out = if confidence == "high" {
+            PARTS.map(|(part, name)| (without(rows, part), name)).to_vec()
+        } else {
+            Vec::new()
+        };
         let _ = writeln!(out, "  serving speed, confidence {confidence}:");
         for ([kind, what], errors) in by(rows, confidence, [KIND, WHAT]) {
             let _ = writeln!(out, "{}", line(&format!("{kind}, {what}"), &errors));
             let key = [kind.clone(), what.clone()];
-            for (errors, name) in left_out.iter().filter_map(|(found, name)| Some((found.get(&key)?, *name))) {
+            for (errors, name) in
+                left_out.iter().filter_map(|(found, name)| Some((found.get(&key)?, *name)))
+            {
                 let _ = writeln!(out, "{}", line(name, errors));
             }
-            for ([of, part, engine, accelerator], errors) in by(rows, confidence, [KIND, WHAT, ENGINE, ACCELERATOR]) {
+            for ([of, part, engine, accelerator], errors) in
+                by(rows, confidence, [KIND, WHAT, ENGINE, ACCELERATOR])
+            {
                 if (&of, &part) == (&kind, &what) && confidence == "high" {
-                    let _ = writeln!(out, "{}", line(&format!("    {engine} on {accelerator}"), &errors));
+                    let _ = writeln!(
+                        out,
+                        "{}",
+                        line(&format!("    {engine} on {accelerator}"), &errors)
+                    );
                 }
             }
         }
@@ -141,10 +169,22 @@ pub fn text(rows: &[Row]) -> String {
 
 fn line(name: &str, errors: &Errors) -> String {
     let figures = errors.figures().map(|[median, p90, bias]| {
-        format!("median {} p90 {} bias {}", percent(median, false), percent(p90, false), percent(bias, true))
+        format!(
+            "median {} p90 {} bias {}",
+            percent(median, false),
+            percent(p90, false),
+            percent(bias, true)
+        )
     });
     let Errors { rows, unsupported, .. } = errors;
-    let share = 100.0 * to_f64(u64::try_from(*unsupported).unwrap_or(0)) / to_f64(u64::try_from(*rows).unwrap_or(1).max(1));
-    let not = if *unsupported > 0 { format!(", {unsupported} ({share:.0} %) not expressed") } else { String::new() };
-    format!("    {name:<52} {rows:>4} rows{not}  {}", figures.unwrap_or_default()).trim_end().to_owned()
+    let share = 100.0 * to_f64(u64::try_from(*unsupported).unwrap_or(0))
+        / to_f64(u64::try_from(*rows).unwrap_or(1).max(1));
+    let not = if *unsupported > 0 {
+        format!(", {unsupported} ({share:.0} %) not expressed")
+    } else {
+        String::new()
+    };
+    format!("    {name:<52} {rows:>4} rows{not}  {}", figures.unwrap_or_default())
+        .trim_end()
+        .to_owned()
 }

@@ -7,8 +7,8 @@ use std::num::NonZeroU64;
 
 use headroom::catalog;
 use headroom::config::{
-    Flash, GradientDType, LossFusion, MegatronOptions, ModelConfig, Narrow, Overlap, ParallelLayout, ProductFormat,
-    TokenDispatcher, TrainingRun,
+    Flash, GradientDType, LossFusion, MegatronOptions, ModelConfig, Narrow, Overlap,
+    ParallelLayout, ProductFormat, TokenDispatcher, TrainingRun,
 };
 use headroom::units::to_f64;
 
@@ -42,7 +42,8 @@ pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         tensor_model_parallel_size: t,
         pipeline_model_parallel_size: p,
         context_parallel_size: cp,
-        data_parallel_size: NonZeroU64::new(gpus / group).ok_or("fewer GPUs than the layout asks for")?,
+        data_parallel_size: NonZeroU64::new(gpus / group)
+            .ok_or("fewer GPUs than the layout asks for")?,
         virtual_pipeline_model_parallel_size: raw.degree("VP")?,
         expert_model_parallel_size: raw.degree("EP")?,
         expert_tensor_parallel_size: Some(NonZeroU64::MIN),
@@ -69,7 +70,8 @@ pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         ..TrainingRun::plain()
     };
     // Trained adapters have no gradients of weights: four FLOPs for each parameter and token instead of six.
-    let flops_per_token = raw.number("Model TFLOP / sec / GPU")? * 1e12 / raw.number("Tokens / sec / GPU")?;
+    let flops_per_token =
+        raw.number("Model TFLOP / sec / GPU")? * 1e12 / raw.number("Tokens / sec / GPU")?;
     if model.moe.is_none() && flops_per_token < 5.0 * to_f64(parameters(&model)) {
         return Err("adapters are trained, which is not modelled".to_owned());
     }
@@ -98,7 +100,9 @@ fn model(name: &str) -> Result<ModelConfig, String> {
         "Kimi_K2" => "kimi-k2",
         _ => return Err(format!("{name}: state-space or other layers that are not modelled")),
     };
-    catalog::model(id).map(|row| row.config.clone()).ok_or_else(|| format!("the catalog has no {id}"))
+    catalog::model(id)
+        .map(|row| row.config.clone())
+        .ok_or_else(|| format!("the catalog has no {id}"))
 }
 
 /// The table's cells, as text.

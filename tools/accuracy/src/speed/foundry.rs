@@ -1,8 +1,8 @@
 //! llm-foundry's benchmark of MPT under PyTorch FSDP.
 
 use headroom::config::{
-    Flash, MlpKind, Narrow, OptimizerImplementation, Overlap, ParallelLayout, ProductFormat, Recompute, TrainingPrecision,
-    TrainingRun,
+    Flash, MlpKind, Narrow, OptimizerImplementation, Overlap, ParallelLayout, ProductFormat,
+    Recompute, TrainingPrecision, TrainingRun,
 };
 use headroom::units::to_f64;
 
@@ -16,8 +16,15 @@ pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         "h100_80gb" => "h100-80",
         other => return Err(format!("{other} is no known accelerator")),
     };
-    let (s, gpus, batch) = (row.count("/seq_len")?, row.count("/gpus")?, row.count("/global_batch")?);
-    let mut model = gpt(row.count("/hidden")?, row.count("/layers")?, row.count("/heads")?, row.count("/vocab")?, s);
+    let (s, gpus, batch) =
+        (row.count("/seq_len")?, row.count("/gpus")?, row.count("/global_batch")?);
+    let mut model = gpt(
+        row.count("/hidden")?,
+        row.count("/layers")?,
+        row.count("/heads")?,
+        row.count("/vocab")?,
+        s,
+    );
     model.mlp = MlpKind::Plain;
     let products = match row.text("/precision")? {
         "amp_fp8" => ProductFormat::Narrow(Narrow::Fp8),
@@ -31,7 +38,11 @@ pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         micro_batch_size: Some(row.count("/micro_batch")?),
         precision: TrainingPrecision::FsdpMixed,
         stack: stack("fused")?,
-        recompute: if row.flag("/activation_checkpointing")? { Recompute::Full } else { Recompute::None },
+        recompute: if row.flag("/activation_checkpointing")? {
+            Recompute::Full
+        } else {
+            Recompute::None
+        },
         products,
         // `attn_impl: triton`, the benchmark's default (`submit_benchmarks.py`); weights come when backward needs them (`BACKWARD_POST`,
         // Composer's default).

@@ -3,8 +3,8 @@
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    AttentionKernel, DataSharding, GradientDType, Job, LossFusion, MegatronOptions, ModelConfig, Overlap, ParallelLayout,
-    Recompute, Run, TrainingPrecision, TrainingRun,
+    AttentionKernel, DataSharding, GradientDType, Job, LossFusion, MegatronOptions, ModelConfig,
+    Overlap, ParallelLayout, Recompute, Run, TrainingPrecision, TrainingRun,
 };
 use headroom::estimator::time::block_times;
 use headroom::units::to_f64;
@@ -84,7 +84,8 @@ pub fn sc21(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     };
     let batch = row.count("/global_batch")?;
     let shape = Shape::of(row, ["/hidden", "/layers", "/heads", "/vocab", "/seq_len"])?;
-    let seconds = shape.hardware_flops(batch) / (row.number("/tflops_per_gpu")? * 1e12 * row.number("/gpus")?);
+    let seconds = shape.hardware_flops(batch)
+        / (row.number("/tflops_per_gpu")? * 1e12 * row.number("/gpus")?);
     let layout = layout(row, row.count("/DP")?, chunks)?;
     let run = run(shape.seq_length, batch, micro_batch, Recompute::Full, OF_2021)?;
     Ok(vec![compare(shape.model(), run, layout, "a100-80", seconds)?])
@@ -119,7 +120,8 @@ impl Shape {
     /// FLOPs that the FLOP/s of table 1 count: 96 B s l h² (1 + s/6h + V/16lh), four forwards'
     /// worth (section 3 of the paper).
     fn hardware_flops(&self, global_batch_size: u64) -> f64 {
-        let (layers, hidden, tokens) = (to_f64(self.layers), to_f64(self.hidden_size), to_f64(self.seq_length));
+        let (layers, hidden, tokens) =
+            (to_f64(self.layers), to_f64(self.hidden_size), to_f64(self.seq_length));
         let beside = tokens / (6.0 * hidden) + to_f64(self.vocab_size) / (16.0 * layers * hidden);
         96.0 * to_f64(global_batch_size) * tokens * layers * hidden * hidden * (1.0 + beside)
     }
@@ -132,9 +134,16 @@ pub fn step_time(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     }
     let gpus = row.count("/gpus")?;
     let d = gpus / (row.count("/TP")? * row.count("/PP")?);
-    let run = run(row.count("/seq_len")?, row.count("/global_batch")?, 1, Recompute::Full, OF_2021)?;
+    let run =
+        run(row.count("/seq_len")?, row.count("/global_batch")?, 1, Recompute::Full, OF_2021)?;
     let layout = layout(row, d, 1)?;
-    Ok(vec![compare(gpt(20480, 105, 128, 51200, 2048), run, layout, "a100-80", row.number("/step_time_s")?)?])
+    Ok(vec![compare(
+        gpt(20480, 105, 128, 51200, 2048),
+        run,
+        layout,
+        "a100-80",
+        row.number("/step_time_s")?,
+    )?])
 }
 
 /// BLOOM on Jean Zay: 70 layers of width 14336 with 112 heads, ZeRO 1, full recomputation.
@@ -148,7 +157,8 @@ pub fn bloom(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     let batch = row.count("/global_batch")?;
     let mut layout = layout(row, row.count("/DP")?, 1)?;
     layout.sharding = sharding("1")?;
-    let mut run = run(row.count("/seq_len")?, batch, row.count("/micro_batch")?, Recompute::Full, OF_2021)?;
+    let mut run =
+        run(row.count("/seq_len")?, batch, row.count("/micro_batch")?, Recompute::Full, OF_2021)?;
     run.precision = TrainingPrecision::Bf16Mixed;
     run.gradients = GradientDType::Fp32;
     run.megatron.hidden_dropout = false;
@@ -156,7 +166,13 @@ pub fn bloom(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     // Four adapters of 100 Gb/s for the eight GPUs of a node (Jean Zay, Omni-Path).
     let mut cluster = super::cluster("a100-80")?;
     cluster.speed.network_bandwidth = 6.25e9;
-    Ok(vec![super::compare_on(cluster, model, run, layout, to_f64(batch) / row.number("/samples_per_s")?)?])
+    Ok(vec![super::compare_on(
+        cluster,
+        model,
+        run,
+        layout,
+        to_f64(batch) / row.number("/samples_per_s")?,
+    )?])
 }
 
 /// Table 5 of Korthikanti et al. 2022: full recomputation beside sequence parallelism with selective recomputation.
@@ -175,7 +191,12 @@ pub fn iteration(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
 /// Full recomputation beside sequence parallelism with selective recomputation, from a row whose
 /// fields have other names than those of [`iteration`].
 pub fn selene(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
-    let keys = ["/config/hidden_size", "/config/num_hidden_layers", "/config/num_attention_heads", "/config/vocab_size"];
+    let keys = [
+        "/config/hidden_size",
+        "/config/num_hidden_layers",
+        "/config/num_attention_heads",
+        "/config/vocab_size",
+    ];
     let [hidden, layers, heads, vocab] = keys;
     let shape = Shape::of(row, [hidden, layers, heads, vocab, "/config/seq_length"])?;
     let layout = ParallelLayout {
@@ -186,7 +207,8 @@ pub fn selene(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         ..ParallelLayout::SINGLE
     };
     let batches = (row.count("/global_batch_size")?, row.count("/micro_batch_size")?);
-    let seconds = ["/iteration_seconds_full_recompute", "/iteration_seconds_sequence_parallel_and_selective"];
+    let seconds =
+        ["/iteration_seconds_full_recompute", "/iteration_seconds_sequence_parallel_and_selective"];
     two(row, shape, layout, batches, seconds)
 }
 
@@ -215,11 +237,24 @@ pub fn layer(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         "selective+SP" => (true, Recompute::Selective),
         other => return Err(format!("{other} is no known experiment")),
     };
-    let layout = ParallelLayout { tensor_model_parallel_size: degree(8), sequence_parallel, ..ParallelLayout::SINGLE };
+    let layout = ParallelLayout {
+        tensor_model_parallel_size: degree(8),
+        sequence_parallel,
+        ..ParallelLayout::SINGLE
+    };
     let run = run(2048, 4, 4, recompute, OF_2022)?;
-    let job = Job::new(gpt(6144, 48, 64, 51200, 2048), Run::Training(run), layout, super::cluster("a100-80")?);
-    let times_of = block_times(&job.map_err(|error| error.to_string())?).ok_or("the accelerator's rates are not known")?;
+    let job = Job::new(
+        gpt(6144, 48, 64, 51200, 2048),
+        Run::Training(run),
+        layout,
+        super::cluster("a100-80")?,
+    );
+    let times_of = block_times(&job.map_err(|error| error.to_string())?)
+        .ok_or("the accelerator's rates are not known")?;
     let block = times_of.dense;
     let backward = block.backward.total() + block.recompute.total();
-    Ok(vec![times(block.forward.total(), row.number("/forward_ms")? / 1e3), times(backward, row.number("/backward_ms")? / 1e3)])
+    Ok(vec![
+        times(block.forward.total(), row.number("/forward_ms")? / 1e3),
+        times(backward, row.number("/backward_ms")? / 1e3),
+    ])
 }

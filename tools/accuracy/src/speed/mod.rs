@@ -5,7 +5,9 @@ mod foundry;
 mod gpt;
 
 use headroom::catalog;
-use headroom::config::{Accelerator, Cluster, Job, ModelConfig, Overheads, ParallelLayout, Run, TrainingRun};
+use headroom::config::{
+    Accelerator, Cluster, Job, ModelConfig, Overheads, ParallelLayout, Run, TrainingRun,
+};
 use headroom::estimator::Blocker;
 use headroom::estimator::time::step;
 use headroom::units::Bytes;
@@ -79,7 +81,9 @@ fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         ("korthikanti", "layer_time_ms") => gpt::layer(row),
         ("llm_foundry", _) => foundry::outcome(row),
         ("megatron_bridge", _) => bridge::outcome(row),
-        ("maxtext", _) => Err("maxtext: neither the layout nor the TPU's links and kernels are known".to_owned()),
+        ("maxtext", _) => {
+            Err("maxtext: neither the layout nor the TPU's links and kernels are known".to_owned())
+        }
         (_, "step_time") => gpt::step_time(row),
         (_, "gpu_hours" | "throughput" | "gpu_hours_per_token") => {
             Err("a whole training: layout, batch and micro-batch are not in the row".to_owned())
@@ -119,10 +123,13 @@ pub fn compare_on(
     layout: ParallelLayout,
     seconds: f64,
 ) -> Result<Comparison, String> {
-    let job = Job::new(model, Run::Training(run), layout, cluster).map_err(|error| error.to_string())?;
+    let job =
+        Job::new(model, Run::Training(run), layout, cluster).map_err(|error| error.to_string())?;
     // Frameworks place an uneven rest of layers by hand; the engine forbids it, the time of it is known.
     let mut blockers = headroom::estimator::blockers(&job).into_iter();
-    if let Some(blocker) = blockers.find(|found| !matches!(found, Blocker::Pipeline { .. } | Blocker::Chunks { .. })) {
+    if let Some(blocker) =
+        blockers.find(|found| !matches!(found, Blocker::Pipeline { .. } | Blocker::Chunks { .. }))
+    {
         return Err(format!("the engine takes the layout for impossible: {blocker}"));
     }
     let step = step(&job).ok_or("the accelerator's rates are not known")?;
@@ -131,11 +138,21 @@ pub fn compare_on(
 
 /// Seconds beside seconds.
 pub fn times(ours: f64, measured: f64) -> Comparison {
-    Comparison { quantity: Quantity::StepTime, ours: rounded(ours * NANOSECONDS), measured: rounded(measured * NANOSECONDS) }
+    Comparison {
+        quantity: Quantity::StepTime,
+        ours: rounded(ours * NANOSECONDS),
+        measured: rounded(measured * NANOSECONDS),
+    }
 }
 
 /// A model in the shape of GPT-2 and GPT-3: layer norms, GELU, biases, learned positions, a tied head.
-pub fn gpt(hidden_size: u64, layers: u64, heads: u64, vocab_size: u64, positions: u64) -> ModelConfig {
+pub fn gpt(
+    hidden_size: u64,
+    layers: u64,
+    heads: u64,
+    vocab_size: u64,
+    positions: u64,
+) -> ModelConfig {
     use headroom::config::{HiddenAct, MlpKind, Normalization, PositionEmbedding};
     ModelConfig {
         hidden_size,
