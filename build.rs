@@ -1,6 +1,7 @@
-//! Writes the catalog's data files as Rust tables. A row is written down once, as JSON with its source beside it, its shape as the
-//! config.json that people would paste; it is read and checked
-//! here, so that the page carries finished tables and no reader for them, and its first program no sentence that only the second shows.
+//! Writes the catalog's data files as Rust tables. A row is written down once, as JSON with its
+//! source beside it, its shape as the config.json that people would paste; it is read and checked
+//! here, so that the page carries finished tables and no reader for them, and its first program no
+//! sentence that only the second shows.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -85,7 +86,8 @@ struct Model {
     #[serde(default, deserialize_with = "architecture")]
     config: Option<ModelConfig>,
     published_parameters: Option<u64>,
-    /// True for a row that is served in the format that its file states; it stands beside the row in 16 bits, which links name.
+    /// True for a row that is served in the format that its file states; it stands beside the row
+    /// in 16 bits, which links name.
     #[serde(default)]
     as_published: bool,
     verified: bool,
@@ -93,7 +95,8 @@ struct Model {
     note: String,
 }
 
-/// The architecture as written in the data file: the common shape of today's models need not be spelled out.
+/// The architecture as written in the data file: the common shape of today's models need not be
+/// spelled out.
 #[derive(Deserialize)]
 #[serde(remote = "ModelConfig", deny_unknown_fields)]
 #[allow(
@@ -207,7 +210,8 @@ struct Card {
     note: String,
 }
 
-/// The device as written in the data file: memory in MiB, bandwidth in bytes per second, rates in dense TFLOP/s.
+/// The device as written in the data file: memory in MiB, bandwidth in bytes per second, rates in
+/// dense TFLOP/s.
 #[derive(Deserialize)]
 #[serde(remote = "Accelerator", deny_unknown_fields)]
 struct Device {
@@ -241,7 +245,8 @@ const fn yes() -> bool {
     true
 }
 
-/// Reads the architecture; a table of positions has a row per position unless the file says otherwise.
+/// Reads the architecture; a table of positions has a row per position unless the file says
+/// otherwise.
 fn architecture<'de, D: serde::Deserializer<'de>>(
     source: D,
 ) -> Result<Option<ModelConfig>, D::Error> {
@@ -285,7 +290,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("cargo::rerun-if-changed=src/{folder}");
     }
     if env::var_os("CARGO_FEATURE_APART").is_some() {
-        // By relocations `cargo xtask build` knows what belongs to which function, and cuts off what the page fetches later.
+        // By relocations `cargo xtask build` knows what belongs to which function, and cuts off
+        // what the page fetches later.
         println!("cargo::rustc-link-arg-bin=headroom-page=--emit-relocs");
     }
     let models: Vec<Model> = rows("models")?;
@@ -351,7 +357,8 @@ struct Shape {
     weights: Option<WeightFormat>,
 }
 
-/// The row's architecture: from its `config.json`, read as the page reads a pasted one, or as written in the row.
+/// The row's architecture: from its `config.json`, read as the page reads a pasted one, or as
+/// written in the row.
 fn shape(row: &Model) -> Result<Shape, Box<dyn Error>> {
     let file = format!("src/catalog/configs/{}.json", row.id);
     match (&row.config, fs::read_to_string(&file)) {
@@ -381,8 +388,8 @@ fn shape(row: &Model) -> Result<Shape, Box<dyn Error>> {
     }
 }
 
-/// The keys of a file that state something, and nothing but them: `llama hidden_size=4096 num_hidden_layers=32`. `None` where they do
-/// not say all of the file.
+/// The keys of a file that state something, and nothing but them: `llama hidden_size=4096
+/// num_hidden_layers=32`. `None` where they do not say all of the file.
 fn stated(read: &import::Imported) -> Option<String> {
     let mut text = read.model_type.clone();
     let mut keys = import::Object::new();
@@ -430,7 +437,8 @@ fn aliases(id: &str, aliases: &[String]) -> String {
     format!("({id:?}, &{aliases:?})")
 }
 
-/// The text with the name of an enum before that field's variants; a number under the same name stays one.
+/// The text with the name of an enum before that field's variants; a number under the same name
+/// stays one.
 fn with_name(text: &str, field: &str, name: &str) -> String {
     let field = format!(" {field}: ");
     let parts = text.split(&field).enumerate().map(|(at, part)| match part.chars().next() {

@@ -14,7 +14,8 @@ use headroom::planner::{curve_gpus, curve_seq};
 const KEPT: usize = 4 << 20;
 
 fn benches(criterion: &mut Criterion) {
-    // Otherwise every estimate gives its memory back to the kernel and faults it in again, which takes a third of the time.
+    // Otherwise every estimate gives its memory back to the kernel and faults it in again, which
+    // takes a third of the time.
     drop(std::hint::black_box(vec![0_u8; KEPT]));
     let Some(row) = headroom::catalog::model("llama3-70b") else { return };
     let job =
@@ -64,7 +65,8 @@ fn serving(criterion: &mut Criterion, model: &headroom::config::ModelConfig) {
     });
 }
 
-/// The time of a step: of a job, of its layers alone, and of a layout whose layers are known (bar: 100 ns).
+/// The time of a step: of a job, of its layers alone, and of a layout whose layers are known (bar:
+/// 100 ns).
 fn times(criterion: &mut Criterion, job: &headroom::config::Job) {
     let Some(row) = headroom::catalog::accelerator("h100-80") else { return };
     let mut cluster = job.cluster().clone();

@@ -1,4 +1,5 @@
-//! How many layouts a second the search looks at (bar: 1,000,000 on one core), and how long it takes for published trainings.
+//! How many layouts a second the search looks at (bar: 1,000,000 on one core), and how long it
+//! takes for published trainings.
 #![allow(missing_docs, reason = "criterion's macros make undocumented items")]
 
 #[path = "../tests/it/support/mod.rs"]

@@ -1,6 +1,8 @@
-//! Headroom: does this transformer fit, what takes the memory, how many GPUs, how long, and how do I know?
+//! Headroom: does this transformer fit, what takes the memory, how many GPUs, how long, and how do
+//! I know?
 //!
-//! A transformer and a run are lowered once into a list of operations ([`ops`]); every figure is a sum over that list.
+//! A transformer and a run are lowered once into a list of operations ([`ops`]); every figure is a
+//! sum over that list.
 //!
 //! | room | holds |
 //! |---|---|
@@ -30,7 +32,8 @@
 //! | [`worker`] | questions of the page to its workers, and their answers |
 //! | `app` | the page in the browser |
 //!
-//! Data flows one way: a [`scenario::Scenario`] resolves to a [`config::Job`], which is estimated, drawn and written down.
+//! Data flows one way: a [`scenario::Scenario`] resolves to a [`config::Job`], which is estimated,
+//! drawn and written down.
 //!
 //! ```
 //! use headroom::estimator::{Verdict, estimate};

@@ -1,9 +1,11 @@
-//! How lists are made whose members are files: optimizers, ways of sharding, serving engines and software stacks.
+//! How lists are made whose members are files: optimizers, ways of sharding, serving engines and
+//! software stacks.
 //!
-//! Macros, which the rooms of these lists use without an import, so that no room stands between them.
+//! Macros, which the rooms of these lists use without an import, so that no room stands between
+//! them.
 
-/// The specifications of a list in the order of their `place`, which lists and forms follow. The compiler runs it: an insertion sort, of
-/// which the program holds only the result.
+/// The specifications of a list in the order of their `place`, which lists and forms follow. The
+/// compiler runs it: an insertion sort, of which the program holds only the result.
 macro_rules! in_order_of_place {
     ($specs:expr) => {{
         let mut sorted = $specs;
@@ -20,8 +22,8 @@ macro_rules! in_order_of_place {
     }};
 }
 
-/// The index of the first specification for which that holds. If it holds for none, the search runs past the list, which the compiler
-/// reports.
+/// The index of the first specification for which that holds. If it holds for none, the search runs
+/// past the list, which the compiler reports.
 macro_rules! first_where {
     ($specs:expr, $spec:ident => $holds:expr) => {{
         let mut at = 0;
@@ -35,7 +37,8 @@ macro_rules! first_where {
     }};
 }
 
-/// A type whose values are the members of a list: a reference to a specification, told apart by its `place` and written as its `key`.
+/// A type whose values are the members of a list: a reference to a specification, told apart by its
+/// `place` and written as its `key`.
 ///
 /// The macro expects `MEMBERS` of `members::of_folder!` beside it. The words in quotes name the
 /// kind of members in errors.

@@ -1,7 +1,9 @@
-//! Clicks, choices and keys: the page's parts name an [`Action`] in their attributes, and here it is done.
+//! Clicks, choices and keys: the page's parts name an [`Action`] in their attributes, and here it
+//! is done.
 //!
-//! `data-do` on a click, `data-change` on an input whose value is settled, `data-teach` and `data-plan` on forms and inputs of those
-//! panels, `data-submit` on the form that saves, `data-toggle` on a fold.
+//! `data-do` on a click, `data-change` on an input whose value is settled, `data-teach` and
+//! `data-plan` on forms and inputs of those panels, `data-submit` on the form that saves,
+//! `data-toggle` on a fold.
 
 use leptos::prelude::*;
 
@@ -84,7 +86,8 @@ pub fn listen(state: State) {
     });
 }
 
-/// A text changed: the one in the dialog for pasting, the field that opens it, or an input of the planner.
+/// A text changed: the one in the dialog for pasting, the field that opens it, or an input of the
+/// planner.
 fn typed(state: State, event: &Event) {
     match browser::of_target(event, "data-testid").as_deref() {
         Some("paste-text") => pasting::typed(state),
@@ -101,7 +104,8 @@ fn typed(state: State, event: &Event) {
     }
 }
 
-/// Says that markup asks for something that this program does not know: its two halves are of different builds.
+/// Says that markup asks for something that this program does not know: its two halves are of
+/// different builds.
 pub fn not_understood(state: State) {
     state.tell("Parts of this page are of different versions. Reload the page.".to_owned(), true);
 }
@@ -165,7 +169,8 @@ fn toggle(state: State, name: &str) {
     }
 }
 
-/// Goes to a section of the results. Stories and exercises are a view of their own, with the form beside it.
+/// Goes to a section of the results. Stories and exercises are a view of their own, with the form
+/// beside it.
 fn go_to(state: State, section: Section) {
     state
         .view
@@ -245,7 +250,8 @@ fn repair(state: State, id: FieldId) {
     }
 }
 
-/// Goes to a field that needs a look, the first one where none is named. A fold that the reader closed over it opens.
+/// Goes to a field that needs a look, the first one where none is named. A fold that the reader
+/// closed over it opens.
 fn go_to_red(state: State, named: Option<FieldId>) {
     let first = || {
         let unread =
@@ -295,7 +301,8 @@ fn grow(state: State, number: usize) {
     }
 }
 
-/// Shows a line over the bars by GPUs, or hides it; the best layouts are searched for where their line is shown.
+/// Shows a line over the bars by GPUs, or hides it; the best layouts are searched for where their
+/// line is shown.
 fn switch_line(state: State, line: Line) {
     state.look.change(|look| look.lines.switch(line));
     stairs::look(state);
@@ -407,8 +414,8 @@ fn change(state: State, settled: Settled, event: &Event) {
     }
 }
 
-/// Takes over the name in the input, unless that was given up with Escape: the browser reports the change all the same, when the input
-/// goes.
+/// Takes over the name in the input, unless that was given up with Escape: the browser reports the
+/// change all the same, when the input goes.
 fn rename(state: State, id: &str) {
     if state.renaming().as_deref() != Some(id) {
         return;

@@ -1,4 +1,5 @@
-//! Keys of models, help, rows by what is typed and QR codes are a part of the program that comes later: the page begins without it.
+//! Keys of models, help, rows by what is typed and QR codes are a part of the program that comes
+//! later: the page begins without it.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -15,11 +16,14 @@ use crate::view::history::Snapshot;
 
 /// The event that tells the page that the part has come.
 const CAME: &str = "HeadroomLaterCame";
-/// The event on which the part is fetched, unless it was. The start script tells it, too, at the first sign of somebody.
+/// The event on which the part is fetched, unless it was. The start script tells it, too, at the
+/// first sign of somebody.
 const WANTED: &str = "HeadroomLaterWanted";
-/// How long a page that opens with changed keys waits for the part, milliseconds; then it says that it waits.
+/// How long a page that opens with changed keys waits for the part, milliseconds; then it says that
+/// it waits.
 const PATIENCE_MS: u32 = 3000;
-/// How long a link waits whose model or accelerator may go by another name, milliseconds; then it is refused as one that is not listed.
+/// How long a link waits whose model or accelerator may go by another name, milliseconds; then it
+/// is refused as one that is not listed.
 const PATIENCE_FOR_NAMES_MS: u32 = 8000;
 
 /// The part in a program that has it inside.
@@ -53,7 +57,8 @@ mod access {
         Ok(crate::view::later::answer)
     }
 
-    /// Fetches the part when somebody wants it. Where it does not come, the next one who wants it asks again.
+    /// Fetches the part when somebody wants it. Where it does not come, the next one who wants it
+    /// asks again.
     pub fn listen() {
         let asked = Rc::new(Cell::new(false));
         let fetch = move |_: &_| {
@@ -77,7 +82,8 @@ mod access {
 
 pub use access::listen;
 
-/// Reads a link and hands on what it says: at once, or where the link needs the part, once that is there.
+/// Reads a link and hands on what it says: at once, or where the link needs the part, once that is
+/// there.
 pub fn read(link: &str, then: impl FnOnce(Decoded) + 'static) {
     let then = |decoded| browser_modules::once_there(decoded, then);
     let decoded = decode(link);
@@ -112,9 +118,11 @@ fn once_there(patience: u32, action: impl FnOnce() + 'static) {
     tell(WANTED);
 }
 
-/// Reads the keys of what is shown as soon as they can be, and whenever scenarios come from before that.
+/// Reads the keys of what is shown as soon as they can be, and whenever scenarios come from before
+/// that.
 pub fn keep(state: State) {
-    // Everything is written anew: inputs have their help now, links their codes, and what is being typed finds its rows.
+    // Everything is written anew: inputs have their help now, links their codes, and what is being
+    // typed finds its rows.
     let come = move |_: &Event| {
         state.said.update(|_| {});
         presenting::write_code(state);

@@ -16,8 +16,8 @@ thread_local! {
     static ON_THEIR_WAY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Fetches modules whenever a scenario that is shown needs them, and for the list of models, which counts parameters. Once they are
-/// there, the page is written anew.
+/// Fetches modules whenever a scenario that is shown needs them, and for the list of models, which
+/// counts parameters. Once they are there, the page is written anew.
 pub fn keep(state: State) {
     Effect::new(move || {
         // A further change asks again where nothing came, though the answer is the one before.
@@ -33,7 +33,8 @@ pub fn keep(state: State) {
     });
 }
 
-/// Fetches them, unless they are on their way; `waits`: an answer waits for them, and whoever reads it is told where none came.
+/// Fetches them, unless they are on their way; `waits`: an answer waits for them, and whoever reads
+/// it is told where none came.
 fn fetch_once(state: State, waits: bool) {
     if !ON_THEIR_WAY.replace(true) {
         fetch(move |came| arrived(state, came, waits));
@@ -49,7 +50,8 @@ fn arrived(state: State, came: bool, waits: bool) {
     }
 }
 
-/// Hands on what a link says once the modules that its scenarios need are there, or cannot be fetched; at once where they need none.
+/// Hands on what a link says once the modules that its scenarios need are there, or cannot be
+/// fetched; at once where they need none.
 pub fn once_there(decoded: Decoded, then: impl FnOnce(Decoded) + 'static) {
     if any_waits(&decoded.scenario, &decoded.compare) {
         fetch(|_| then(decoded));

@@ -1,4 +1,5 @@
-//! The page's side of its workers: starts each when it is needed, asks it, and puts its answers in place.
+//! The page's side of its workers: starts each when it is needed, asks it, and puts its answers in
+//! place.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -152,8 +153,8 @@ impl More {
     }
 }
 
-/// Asks about the scenario that the page answers; an earlier question of that kind is forgotten. Called back with each answer that
-/// comes.
+/// Asks about the scenario that the page answers; an earlier question of that kind is forgotten.
+/// Called back with each answer that comes.
 pub fn ask(
     state: State,
     what: What,
@@ -257,7 +258,8 @@ impl Panel {
         let fragment = self.state.answers.with_untracked(|answers| encode(&answers.scenario));
         let (state, what) = (self.state, self.what);
         ask(state, what, fragment, String::new(), move |reply| {
-            // Without one it is asked again when the scenario changes, when it comes in sight again, and with the button.
+            // Without one it is asked again when the scenario changes, when it comes in sight
+            // again, and with the button.
             self.due.set(self.due.get() || reply.is_none());
             self.put(&reply.map_or_else(slot::out_of_reach, Reply::made));
         });
@@ -319,7 +321,8 @@ pub fn set_text_of(id: &str, text: &str) {
 
 // ---- long texts ----
 
-/// From this length on (UTF-16 units) a text area shows the beginning only: the browser would lay out megabytes for seconds.
+/// From this length on (UTF-16 units) a text area shows the beginning only: the browser would lay
+/// out megabytes for seconds.
 const LONG: u32 = 100_000;
 /// How much it shows then, characters.
 const SHOWN: usize = 2_000;

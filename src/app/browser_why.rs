@@ -1,4 +1,5 @@
-//! The page's side of explanations: asks for those that are open, puts them in place, and copies them.
+//! The page's side of explanations: asks for those that are open, puts them in place, and copies
+//! them.
 
 use std::rc::Rc;
 
@@ -22,7 +23,8 @@ pub fn keep(state: State) {
     browser::on("click", move |event| clicked(state, event));
 }
 
-/// Asks for all open explanations; what is shown stays until the answer is there, marked as an earlier scenario's.
+/// Asks for all open explanations; what is shown stays until the answer is there, marked as an
+/// earlier scenario's.
 pub fn follow(state: State) {
     let paths = state.opened.with_untracked(paths);
     if paths.is_empty() {

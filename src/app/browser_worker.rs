@@ -1,4 +1,5 @@
-//! The worker's side: answers the page's questions one after the other, and goes on with a search in between.
+//! The worker's side: answers the page's questions one after the other, and goes on with a search
+//! in between.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -17,7 +18,8 @@ use crate::worker::wire::{Instance, READY, Reply, Request, What};
 /// How often a running search tells how far it is, milliseconds.
 const TELL_MS: f64 = 200.0;
 
-/// The page where there is one, and in a worker its questions: the program of the page that is a single file.
+/// The page where there is one, and in a worker its questions: the program of the page that is a
+/// single file.
 pub fn start_here() {
     if js_sys::global().is_instance_of::<DedicatedWorkerGlobalScope>() {
         answer_questions();
@@ -54,7 +56,8 @@ fn tell(scope: &DedicatedWorkerGlobalScope, reply: &Reply) {
     let _ = scope.post_message(&JsValue::from_str(&reply.write()));
 }
 
-/// A message to itself, after which a worker goes on: the page's messages pass before. A timer would make it wait.
+/// A message to itself, after which a worker goes on: the page's messages pass before. A timer
+/// would make it wait.
 struct Turns {
     port: MessagePort,
     /// True if a turn is on its way.
@@ -130,7 +133,8 @@ struct Planner {
     turns: Turns,
     /// When the page was last told, milliseconds.
     told: Cell<f64>,
-    /// A worker with the same program, which takes half of the search where the machine has a core for it.
+    /// A worker with the same program, which takes half of the search where the machine has a core
+    /// for it.
     helper: RefCell<Option<Worker>>,
 }
 

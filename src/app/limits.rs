@@ -1,4 +1,5 @@
-//! The allocator's answers: the second program replays them while the page rests, and the answer's first words follow.
+//! The allocator's answers: the second program replays them while the page rests, and the answer's
+//! first words follow.
 
 use std::rc::Rc;
 
@@ -23,8 +24,9 @@ pub fn keep(state: State, at_once: bool) {
     browser::on_rest(state, Rc::new(move || look(state)));
 }
 
-/// Asks, unless the answers to the present scenario are known. The second program is not fetched for a scenario that leaves half of the
-/// memory free, whose first words the allocator does not contradict.
+/// Asks, unless the answers to the present scenario are known. The second program is not fetched
+/// for a scenario that leaves half of the memory free, whose first words the allocator does not
+/// contradict.
 fn look(state: State) {
     let known = state.answers.with_untracked(|answers| {
         state.found.with_untracked(|found| found.told(answers).is_some())

@@ -1,8 +1,11 @@
-//! The page in the browser: the only room that knows Leptos, and (in `browser`) the only one that knows the browser.
+//! The page in the browser: the only room that knows Leptos, and (in `browser`) the only one that
+//! knows the browser.
 //!
-//! One direction: an event writes the [`Scenario`](crate::scenario::Scenario) in the page's state; memos resolve it, estimate it and
-//! draw it; functions of [`view`](crate::view) write what is known as finished HTML; effects at the leaf put in place what differs, and
-//! write the link. Nothing derived is written back. Events name what they want in attributes: `actions`, `typing` and `reading` do it.
+//! One direction: an event writes the [`Scenario`](crate::scenario::Scenario) in the page's state;
+//! memos resolve it, estimate it and draw it; functions of [`view`](crate::view) write what is
+//! known as finished HTML; effects at the leaf put in place what differs, and write the link.
+//! Nothing derived is written back. Events name what they want in attributes: `actions`, `typing`
+//! and `reading` do it.
 
 mod actions;
 pub mod browser;

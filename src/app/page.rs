@@ -1,4 +1,5 @@
-//! How the page starts: it takes over the HTML that stands there already, part by part, and keeps each part up to date.
+//! How the page starts: it takes over the HTML that stands there already, part by part, and keeps
+//! each part up to date.
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -36,7 +37,8 @@ fn mount(decoded: Decoded) {
     leptos::mount::mount_to(root, || view! { <App decoded /> }).forget();
 }
 
-/// The page: its state, what happens on events, and its parts. They stand in the HTML, so that the component itself adds nothing.
+/// The page: its state, what happens on events, and its parts. They stand in the HTML, so that the
+/// component itself adds nothing.
 #[component]
 pub fn App(
     /// The link that the page was opened with, as it was read.
@@ -84,7 +86,8 @@ fn listen(state: State) {
             .with(|answers| state.found.with(|found| verdict::spoken(answers, standing, found)))
     };
     browser::announce(state, spoken);
-    // The page's own HTML has the places of the first screen; a program for other pages writes them.
+    // The page's own HTML has the places of the first screen; a program for other pages writes
+    // them.
     #[cfg(not(feature = "apart"))]
     if let Some(root) = browser::root() {
         browser::patch_inside(&root, &written_once(state, &parts::FIRST));
@@ -133,7 +136,8 @@ fn show(state: State, part: &'static Part) {
 /// How often parts were written anew.
 static WRITTEN: AtomicU32 = AtomicU32::new(0);
 
-/// How often parts of the page were written anew: a test holds that a change writes those that show it and no others.
+/// How often parts of the page were written anew: a test holds that a change writes those that show
+/// it and no others.
 pub fn parts_written() -> u32 {
     WRITTEN.load(Ordering::Relaxed)
 }
@@ -178,8 +182,8 @@ fn written(state: State, part: &Part, reads: &dyn Fn(Concern)) -> Html {
     part.html(&Seen { now, reads, around: &AROUND }, || state.plots.read_untracked())
 }
 
-/// A part depends on that concern from now on: on the answer when its turn comes, on everything else at once. Memos are read, because
-/// one that nobody reads follows nothing.
+/// A part depends on that concern from now on: on the answer when its turn comes, on everything
+/// else at once. Memos are read, because one that nobody reads follows nothing.
 fn track(state: State, follows: Follows, concern: Concern) {
     let turn = match follows {
         Follows::AtOnce | Follows::Nothing => None,
@@ -220,7 +224,8 @@ fn track(state: State, follows: Follows, concern: Concern) {
     }
 }
 
-/// Reads for a drawing once the answer's words stand: before the browser paints, but text is in the document sooner.
+/// Reads for a drawing once the answer's words stand: before the browser paints, but text is in the
+/// document sooner.
 fn after_words<T>(state: State, read: impl FnOnce() -> T) -> T {
     state.worded.track();
     untrack(read)
@@ -311,8 +316,8 @@ fn dialogs(state: State) {
     }));
 }
 
-/// Only paper shows it: inputs, code and date are written when the page is printed, the link, which pictures and frames show too, once
-/// changes rest. A browser's first date takes it long.
+/// Only paper shows it: inputs, code and date are written when the page is printed, the link, which
+/// pictures and frames show too, once changes rest. A browser's first date takes it long.
 fn write_printed(state: State) {
     fit_paper(state);
     write_printed_code(state);
@@ -330,12 +335,14 @@ fn write_printed_link(state: State, when: &str) {
     browser::put("printed-link", &printed::printed_link(&link, when));
 }
 
-/// The size that a curve is drawn in for paper: shown half a sheet wide, its words are as large as those around it.
+/// The size that a curve is drawn in for paper: shown half a sheet wide, its words are as large as
+/// those around it.
 const CURVE_ON_PAPER: (u16, u16) = (416, 226);
 /// The width of a sheet less its margins, CSS pixels.
 const BAR_ON_PAPER: u16 = 711;
 
-/// Draws the charts in the size that they have on paper, once the present turn is over: too late for a print that this turn asks for.
+/// Draws the charts in the size that they have on paper, once the present turn is over: too late
+/// for a print that this turn asks for.
 pub fn fit_paper(state: State) {
     state.look.change(|look| {
         look.plot_size = CURVE_ON_PAPER;

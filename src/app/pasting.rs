@@ -104,7 +104,8 @@ pub fn as_generic(state: State) {
     read(state, None);
 }
 
-/// Reads what stands in the text area, and takes it over at once under that name where that is wanted.
+/// Reads what stands in the text area, and takes it over at once under that name where that is
+/// wanted.
 fn read(state: State, take_as: Option<String>) {
     let text = text_of(AREA);
     if text.trim().is_empty() {

@@ -1,4 +1,5 @@
-//! The page's side of the planner's panel: its form goes to the second program with a verb, and the answer is put in place.
+//! The page's side of the planner's panel: its form goes to the second program with a verb, and the
+//! answer is put in place.
 
 use std::rc::Rc;
 

@@ -1,5 +1,6 @@
-//! The presenter on the page: carries out what its [state machine](crate::view::presenter) says. All steps come at once from the second
-//! program; here they are shown and hidden, and each step's scenario becomes the page's.
+//! The presenter on the page: carries out what its [state machine](crate::view::presenter) says.
+//! All steps come at once from the second program; here they are shown and hidden, and each step's
+//! scenario becomes the page's.
 
 use std::rc::Rc;
 
@@ -123,7 +124,8 @@ fn show_step(state: State, fresh: bool) {
     browser::unfold_for(&step.live);
     state.lesson_in_link(&address);
     write_code(state);
-    // Sentence, inputs and picture share the window anew with each step; the inputs are written a moment later.
+    // Sentence, inputs and picture share the window anew with each step; the inputs are written a
+    // moment later.
     for later in [0, 200] {
         browser::after(later, move || super::page::resize(state));
     }

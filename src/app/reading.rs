@@ -68,7 +68,8 @@ fn move_to(state: State, axis: Axis, point: Option<usize>) {
     state.cursor(axis).change(|cursor| *cursor = point);
 }
 
-/// Reads the point under the pointer; while that is pressed, it becomes the scenario's own, joined to a change so long ago.
+/// Reads the point under the pointer; while that is pressed, it becomes the scenario's own, joined
+/// to a change so long ago.
 fn point_at(state: State, axis: Axis, plot: &Element, event: &Event, pressed: Option<f64>) {
     let Some(share) = browser::pointer_share(plot, event) else { return };
     let nearest = state.plots.with_untracked(|plots| {

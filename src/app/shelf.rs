@@ -26,7 +26,8 @@ impl Shelf {
             let of = |saved: &Saved, id: &str| {
                 saved.scenarios.iter().find(|record| record.id == id).cloned()
             };
-            // A record that another tab has changed is no longer the one whose name was being changed here.
+            // A record that another tab has changed is no longer the one whose name was being
+            // changed here.
             list.renaming = list.renaming.take().filter(|id| of(&list.saved, id) == of(&saved, id));
             list.saved = saved;
         });

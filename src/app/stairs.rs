@@ -1,4 +1,5 @@
-//! The best layout at each number of GPUs: the second program searches while the page rests, and the curve shows it when it is there.
+//! The best layout at each number of GPUs: the second program searches while the page rests, and
+//! the curve shows it when it is there.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -18,9 +19,11 @@ pub fn keep(state: State) {
     browser::on_rest(state, Rc::new(move || look(state)));
 }
 
-/// Looks for the best layouts where the reader asks for their line, unless those of the present scenario are known.
+/// Looks for the best layouts where the reader asks for their line, unless those of the present
+/// scenario are known.
 pub fn look(state: State) {
-    // Asked at every move of the pointer, too: nothing is copied until there is something to look for.
+    // Asked at every move of the pointer, too: nothing is copied until there is something to look
+    // for.
     let scenario = state.answers.with_untracked(|answers| {
         let known = |found: &FromWorkers| {
             found.stairs.as_ref().is_some_and(|stairs| stairs.scenario == answers.scenario)

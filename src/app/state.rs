@@ -24,7 +24,8 @@ use crate::view::ui::{
     ChartsLook, Dialogs, Drafts, FromWorkers, Messages, Notice, Opened, SavedList, Toast, Ui, View,
 };
 
-/// Everything the panels read: one page's, which lives as long as the page. A reference, so that every closure copies one word.
+/// Everything the panels read: one page's, which lives as long as the page. A reference, so that
+/// every closure copies one word.
 #[derive(Clone, Copy)]
 pub struct State(&'static Page);
 
@@ -35,8 +36,9 @@ impl Deref for State {
     }
 }
 
-/// The signals and memos of the page: one for each concern, so that a change reaches the parts that show it and no others. They are
-/// not in Leptos' arena, as the page lives as long as they do: a further type of signal costs 0.25 kB of WebAssembly so, and 0.6 kB there.
+/// The signals and memos of the page: one for each concern, so that a change reaches the parts that
+/// show it and no others. They are not in Leptos' arena, as the page lives as long as they do: a
+/// further type of signal costs 0.25 kB of WebAssembly so, and 0.6 kB there.
 pub struct Page {
     /// The scenario, and those it is compared with.
     pub said: ArcRwSignal<Snapshot>,
@@ -66,7 +68,8 @@ pub struct Page {
     pub plan: ArcStoredValue<String>,
     /// All that the page remembers of lessons.
     pub lessons: ArcStoredValue<Lessons>,
-    /// True until the answer follows a scenario that was opened rather than changed: the answer before is then no earlier one of it.
+    /// True until the answer follows a scenario that was opened rather than changed: the answer
+    /// before is then no earlier one of it.
     is_opened: Arc<AtomicBool>,
     /// True while some text in the form cannot be read.
     pub unread: ArcMemo<bool>,
@@ -182,7 +185,8 @@ impl State {
         self.say_instead(after, field, ONE_STEP_MS);
     }
 
-    /// Shows a scenario in which that field was changed, joined to its last change where that is less than so many milliseconds ago.
+    /// Shows a scenario in which that field was changed, joined to its last change where that is
+    /// less than so many milliseconds ago.
     pub fn edit_within(self, field: FieldId, within_ms: f64, scenario: Scenario) {
         let after = Snapshot { scenario, compare: self.said_now().compare };
         self.say_instead(after, Some(field), within_ms);
@@ -246,7 +250,8 @@ impl State {
         }
     }
 
-    /// Shows a step of a story, and nothing beside it. Undo then takes back what is changed within the step, and nothing before it.
+    /// Shows a step of a story, and nothing beside it. Undo then takes back what is changed within
+    /// the step, and nothing before it.
     pub fn show_step(self, scenario: Scenario) {
         self.forget_unread();
         self.opens(&scenario);
@@ -263,7 +268,8 @@ impl State {
         history
     }
 
-    /// Ends a story that began with this history: what was shown before comes back, or what is shown stays, as one step of undo.
+    /// Ends a story that began with this history: what was shown before comes back, or what is
+    /// shown stays, as one step of undo.
     pub fn end_story(self, mut history: History, before: Snapshot, keep: bool) {
         if keep {
             history.record(before, None, 0.0, 0.0);

@@ -1,5 +1,5 @@
-//! The page's side of the panel of stories and exercises: its inputs and the own stories go to the second program with a verb; the
-//! answer is put in place after its orders were carried out.
+//! The page's side of the panel of stories and exercises: its inputs and the own stories go to the
+//! second program with a verb; the answer is put in place after its orders were carried out.
 
 use leptos::prelude::*;
 
@@ -50,7 +50,8 @@ fn send(state: State, verb: &TeachVerb, form: &str) {
     });
 }
 
-/// A question with the address of the page, some inputs, and what is stored of own stories and of worksheets.
+/// A question with the address of the page, some inputs, and what is stored of own stories and of
+/// worksheets.
 pub fn question(verb: &str, form: &str) -> String {
     let address = browser::link_to("");
     let mut text = format!("{verb}\n{}\n{form}", address.trim_end_matches('#'));

@@ -14,7 +14,8 @@ pub enum MemoryBasis {
     VendorGibibytes,
     /// The marketed number of GB, assumed to mean GiB.
     AssumedGibibytes,
-    /// The share of a Mac's memory that macOS lets the GPU use by default, as programs log it on Macs with that much memory.
+    /// The share of a Mac's memory that macOS lets the GPU use by default, as programs log it on
+    /// Macs with that much memory.
     MacosShare,
     /// The default share of a Mac's memory by the rule that all logs follow, for a size of which no
     /// log was found: two thirds below 36 GB, three quarters from there.
@@ -61,7 +62,8 @@ pub struct AcceleratorRow {
     pub memory_basis: MemoryBasis,
     /// True if the row was checked against a source; see `unverified_fields` for the exceptions.
     pub verified: bool,
-    /// Fields without a checked source: `memory`, `memory_bandwidth`, `peak`, `peak.bf16`, `accelerators_per_node`, `tdp_watts`.
+    /// Fields without a checked source: `memory`, `memory_bandwidth`, `peak`, `peak.bf16`,
+    /// `accelerators_per_node`, `tdp_watts`.
     pub unverified_fields: &'static [&'static str],
     /// Board power, watts, if known.
     pub tdp_watts: Option<f64>,

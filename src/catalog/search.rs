@@ -1,9 +1,10 @@
 //! Finds a row by the words that people type: every word must be found, in any order, joined or
 //! apart, in any case.
 //!
-//! A word is found as a word of the row, as the number in one (`27` in `27B`), as the beginning of one, or as several words written as
-//! one (`rtx3060`). The closer the match and the fewer other words the row's name has, the earlier the row; rows that match alike keep
-//! the list's order, which is newest first.
+//! A word is found as a word of the row, as the number in one (`27` in `27B`), as the beginning of
+//! one, or as several words written as one (`rtx3060`). The closer the match and the fewer other
+//! words the row's name has, the earlier the row; rows that match alike keep the list's order,
+//! which is newest first.
 
 use std::sync::OnceLock;
 
@@ -153,7 +154,8 @@ impl Prepared {
         self.name.iter().filter(|word| !is_size(word) && !is_typed(word)).count()
     }
 
-    /// The sum of each typed word's distance to the row's nearest word, in thousandths of its length.
+    /// The sum of each typed word's distance to the row's nearest word, in thousandths of its
+    /// length.
     fn distance(&self, typed: &[String]) -> usize {
         let nearest = |word: &String| {
             let all = self.others.iter().flatten().chain(&self.name);
@@ -187,7 +189,8 @@ fn is_number(word: &str) -> bool {
     word.chars().all(|letter| letter.is_ascii_digit() || letter == '.')
 }
 
-/// `llama3.1` as `llama` and `3.1`, `m3max` as `m3` and `max`; `h100`, `27b` and `64gb` stay one word.
+/// `llama3.1` as `llama` and `3.1`, `m3max` as `m3` and `max`; `h100`, `27b` and `64gb` stay one
+/// word.
 fn apart(piece: &str) -> Vec<String> {
     let mut runs: Vec<(bool, String)> = Vec::new();
     for letter in piece.chars() {

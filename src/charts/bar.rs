@@ -37,7 +37,8 @@ pub struct BarRow {
     pub capacity: f64,
     /// The words on the capacity line, e.g. `80 GiB`.
     pub capacity_text: String,
-    /// The words in the free part, e.g. `12.3 GiB free`, or over the part that does not fit; may be empty.
+    /// The words in the free part, e.g. `12.3 GiB free`, or over the part that does not fit; may be
+    /// empty.
     pub margin_text: String,
 }
 
@@ -141,7 +142,8 @@ impl Canvas<'_> {
         self.heading(row, (capacity, end), words);
     }
 
-    /// Name and amount inside a segment. They must not cross the capacity line, and on the hatched part they need a halo.
+    /// Name and amount inside a segment. They must not cross the capacity line, and on the hatched
+    /// part they need a halo.
     fn segment_words(
         &self,
         segment: &Segment,
@@ -186,7 +188,8 @@ impl Canvas<'_> {
         }
     }
 
-    /// A part of the bar, which tells its amount to the pointer and opens its explanation where the page says so.
+    /// A part of the bar, which tells its amount to the pointer and opens its explanation where the
+    /// page says so.
     fn segment(&self, out: &mut String, segment: &Segment, slug: &str, (from, to): (f64, f64)) {
         let mut attributes = format!("class=\"chart-area\" fill=\"url(#{}-{slug})\"", self.id);
         if segment.action.is_empty() {

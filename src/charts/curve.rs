@@ -16,7 +16,8 @@ use super::svg::{self, K, colour, text_width};
 use super::theme::{Paint, definitions};
 use super::{CurveView, Frame, KINDS, XScale, labels};
 
-/// The rectangle of the plot inside the picture, all in viewBox units (four per CSS pixel at the frame's size).
+/// The rectangle of the plot inside the picture, all in viewBox units (four per CSS pixel at the
+/// frame's size).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlotArea {
     /// Left edge: the smallest x.
@@ -184,7 +185,8 @@ impl Plan {
     }
 }
 
-/// Places and words under the bars, most wanted first: the current one, then those that can run, then the rest.
+/// Places and words under the bars, most wanted first: the current one, then those that can run,
+/// then the rest.
 fn bar_ticks(view: &CurveView) -> Vec<(f64, String)> {
     let own = |point: &&super::Point| (point.x - view.current_x).abs() < 1e-9;
     let with = |blocked: bool| view.points.iter().filter(move |point| point.blocked == blocked);
@@ -192,11 +194,13 @@ fn bar_ticks(view: &CurveView) -> Vec<(f64, String)> {
     wanted.map(|point| (point.x, point.tick.clone())).collect()
 }
 
-/// Heights of the y axis over the capacity: few, so that the axis stays as it is while somebody types.
+/// Heights of the y axis over the capacity: few, so that the axis stays as it is while somebody
+/// types.
 const HEIGHTS: [f64; 3] = [1.2, 1.6, 2.2];
 
-/// The top of the y axis: of [`HEIGHTS`] the first that holds the stack, so that capacity stays visible between 45 % and 83 % of the
-/// height; more where the scenario compared with has a larger GPU.
+/// The top of the y axis: of [`HEIGHTS`] the first that holds the stack, so that capacity stays
+/// visible between 45 % and 83 % of the height; more where the scenario compared with has a larger
+/// GPU.
 fn y_max(capacity: f64, compare_capacity: f64, highest: f64) -> f64 {
     let [.., most] = HEIGHTS;
     let times =
@@ -225,7 +229,8 @@ fn plot_area(frame: Frame, margins: Margins) -> PlotArea {
     }
 }
 
-/// One shape as plotters draws it. All shapes share this type, so that plotters' drawing is compiled once.
+/// One shape as plotters draws it. All shapes share this type, so that plotters' drawing is
+/// compiled once.
 type Shape<'a> = DynElement<'static, SVGBackend<'a>, (f64, f64)>;
 
 /// Shapes from bottom to top.
@@ -233,7 +238,8 @@ type Shape<'a> = DynElement<'static, SVGBackend<'a>, (f64, f64)>;
 struct Shapes<'a>(Vec<Shape<'a>>);
 
 impl Shapes<'_> {
-    /// The layers from the whole stack down, so that each covers the one above it and no seam shows.
+    /// The layers from the whole stack down, so that each covers the one above it and no seam
+    /// shows.
     fn layers(&mut self, plan: &Plan) {
         let used =
             (0..KINDS).rev().filter(|kind| plan.outline.used.get(*kind).copied().unwrap_or(false));

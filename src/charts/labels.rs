@@ -72,7 +72,8 @@ impl Labels<'_> {
         Area(0.0, 0.0, self.plan.plot.width, self.plan.plot.height)
     }
 
-    /// The words on the capacity line: at the side where the stack leaves room, above it or else below.
+    /// The words on the capacity line: at the side where the stack leaves room, above it or else
+    /// below.
     fn capacity(&mut self, view: &CurveView) {
         let (plan, plot) = (self.plan, &self.plan.plot);
         if plan.capacity <= 0.0 || view.capacity_text.is_empty() {
@@ -377,7 +378,8 @@ pub(super) fn all(plan: &Plan, view: &CurveView) -> String {
     }
     labels.continues(view);
     labels.markers(view);
-    // Bars are too narrow for names: the legend over the curves has their colours, the one below them the hatch.
+    // Bars are too narrow for names: the legend over the curves has their colours, the one below
+    // them the hatch.
     if !view.bars {
         labels.layers(view);
         labels.blocked();

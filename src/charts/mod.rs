@@ -2,9 +2,12 @@
 //! browser.
 //!
 //! A chart is drawn in three steps, one way:
-//! 1. the page fills a view model ([`CurveView`], [`BarView`]) with numbers in the unit it displays and with finished texts;
-//! 2. plotters draws areas, lines and grid four times larger than shown, because it rounds to whole units;
-//! 3. colours become class names, and every text is written here, because plotters would measure text through the page.
+//! 1. the page fills a view model ([`CurveView`], [`BarView`]) with numbers in the unit it displays
+//!    and with finished texts;
+//! 2. plotters draws areas, lines and grid four times larger than shown, because it rounds to whole
+//!    units;
+//! 3. colours become class names, and every text is written here, because plotters would measure
+//!    text through the page.
 //!
 //! Colours live in `style/charts.css` as custom properties, so that light, dark, high contrast and
 //! print switch without drawing again. Nothing here computes a quantity of the model: only the

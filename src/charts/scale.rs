@@ -65,7 +65,8 @@ pub(super) fn short(value: f64, decimals: usize) -> String {
     format!("{value:.decimals$}")
 }
 
-/// The step of 1, 2 or 5 times a power of ten (or 25, 250, …) that splits `span` into at most `most` parts.
+/// The step of 1, 2 or 5 times a power of ten (or 25, 250, …) that splits `span` into at most
+/// `most` parts.
 pub(super) fn round_step(span: f64, most: f64) -> f64 {
     let raw = span / most.max(1.0);
     if !raw.is_finite() || raw <= 0.0 {

@@ -1,4 +1,5 @@
-//! Memory over one step: the stack of the curves along the order of events, its phases named under the axis.
+//! Memory over one step: the stack of the curves along the order of events, its phases named under
+//! the axis.
 
 use std::fmt::Write as _;
 

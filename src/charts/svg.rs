@@ -6,19 +6,22 @@ use plotters::style::RGBColor;
 
 use super::theme::Paint;
 
-/// Units of the `viewBox` per shown pixel: plotters rounds to whole units, and a quarter pixel is fine enough to look smooth.
+/// Units of the `viewBox` per shown pixel: plotters rounds to whole units, and a quarter pixel is
+/// fine enough to look smooth.
 pub(super) const K: f64 = 4.0;
 /// Height of a letter in viewBox units (12.5 px where a chart is shown at its own size).
 pub(super) const FONT: f64 = 12.5 * K;
 /// Average width of a character relative to its height; wide enough for the common system fonts.
 const CHARACTER: f64 = 0.57;
 
-/// The colour under which a paint travels through plotters: the code in blue over a fixed red and green.
+/// The colour under which a paint travels through plotters: the code in blue over a fixed red and
+/// green.
 pub(super) fn colour(paint: Paint) -> RGBColor {
     RGBColor(1, 2, paint.code())
 }
 
-/// Turns plotters' drawing into the inside of an SVG element: every colour becomes the paint's class.
+/// Turns plotters' drawing into the inside of an SVG element: every colour becomes the paint's
+/// class.
 pub(super) fn translate(raw: &str, id: &str) -> String {
     let inside =
         raw.split_once(">\n").map_or(raw, |(_, rest)| rest).trim_end().trim_end_matches("</svg>");
@@ -65,7 +68,8 @@ pub(super) fn text_width(text: &str) -> f64 {
     f64::from(characters) * FONT * CHARACTER
 }
 
-/// Writes one text with its baseline at `y`. The text is escaped and stripped of control characters.
+/// Writes one text with its baseline at `y`. The text is escaped and stripped of control
+/// characters.
 pub(super) fn text(out: &mut String, class: &str, (x, y): (f64, f64), anchor: Anchor, text: &str) {
     let anchor = match anchor {
         Anchor::Start => "",

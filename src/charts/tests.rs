@@ -1,4 +1,5 @@
-//! Drawings are well formed, complete and finite, whatever the numbers; colours keep their distance.
+//! Drawings are well formed, complete and finite, whatever the numbers; colours keep their
+//! distance.
 
 use std::fmt::Write as _;
 

@@ -152,7 +152,8 @@ fn kind_pattern(out: &mut String, id: &str, kind: usize, tile: f64) {
     out.push_str("</pattern>");
 }
 
-/// The definitions of one chart: a pattern for each kind in use, and the two hatches. Ids begin with the chart's id.
+/// The definitions of one chart: a pattern for each kind in use, and the two hatches. Ids begin
+/// with the chart's id.
 pub(super) fn definitions(id: &str, kinds: [bool; KINDS]) -> String {
     let mut out = String::from("<defs>");
     for kind in (0..KINDS).filter(|kind| kinds.get(*kind).copied().unwrap_or(false)) {
@@ -185,7 +186,8 @@ pub fn swatch(id: &str, kind_index: usize) -> String {
     )
 }
 
-/// The small square of what a rule forbids, hatched as its bar is. `id` must be unique on the page and a plain word.
+/// The small square of what a rule forbids, hatched as its bar is. `id` must be unique on the page
+/// and a plain word.
 pub fn hatch(id: &str) -> String {
     let id = super::svg::safe_id(id);
     format!(
@@ -201,11 +203,13 @@ pub fn hatch(id: &str) -> String {
 mod tests {
     use super::KIND_SLUGS;
 
-    /// The opening of each block of the stylesheets that sets colours: light, dark by the system, dark by the reader.
+    /// The opening of each block of the stylesheets that sets colours: light, dark by the system,
+    /// dark by the reader.
     const THEMES: [&str; 3] =
         ["\n:root {", ":root:not([data-theme=\"light\"]) {", ":root[data-theme=\"dark\"] {"];
 
-    /// A custom property of one theme as linear red, green and blue; of the first block where the theme's own does not set it.
+    /// A custom property of one theme as linear red, green and blue; of the first block where the
+    /// theme's own does not set it.
     fn property(css: &str, opening: &str, name: &str) -> [f64; 3] {
         let set = |opening: &str| {
             let block = css.split(opening).nth(1)?.split('}').next()?;
@@ -239,7 +243,8 @@ mod tests {
         (light(a) / light(b)).max(light(b) / light(a))
     }
 
-    /// Distance in Oklab (Ottosson 2020) as seen with one kind of sight (Machado, Oliveira and Fernandes 2009, severity 1).
+    /// Distance in Oklab (Ottosson 2020) as seen with one kind of sight (Machado, Oliveira and
+    /// Fernandes 2009, severity 1).
     fn distance(a: [f64; 3], b: [f64; 3], sight: [[f64; 3]; 3]) -> f64 {
         let row = |m: [f64; 3], c: [f64; 3]| m[0] * c[0] + m[1] * c[1] + m[2] * c[2];
         let lab = |c: [f64; 3]| {

@@ -3,7 +3,8 @@
 use super::KINDS;
 use super::scale::{TickStyle, XScale};
 
-/// The size at which a chart is meant to be shown, in CSS pixels; texts are readable at this size and scale with it.
+/// The size at which a chart is meant to be shown, in CSS pixels; texts are readable at this size
+/// and scale with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
     pub(super) width: u16,
@@ -70,7 +71,8 @@ pub struct Marker {
 
 /// One curve: memory per GPU, stacked by kind, over sequence length or GPU count.
 ///
-/// Numbers that are not finite or are negative count as zero; points without a place on the axis are left out.
+/// Numbers that are not finite or are negative count as zero; points without a place on the axis
+/// are left out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CurveView {
     /// A word unique on the page: ids inside the drawing begin with it.
@@ -105,13 +107,15 @@ pub struct CurveView {
     pub scale: XScale,
     /// The way in which x values are written.
     pub ticks: TickStyle,
-    /// Draw a bar for each point instead of slopes: for counts. Then x is a bar's place in its row, so that all are of one width.
+    /// Draw a bar for each point instead of slopes: for counts. Then x is a bar's place in its row,
+    /// so that all are of one width.
     pub bars: bool,
     /// Remarkable places on the x axis.
     pub markers: Vec<Marker>,
 }
 
-// `CurveView::from_curve(&planner::Curve, …)` belongs here: it turns bytes into the displayed unit and writes the texts.
+// `CurveView::from_curve(&planner::Curve, …)` belongs here: it turns bytes into the displayed unit
+// and writes the texts.
 
 /// A share kept between 0 and 1; 0 for one that is not finite.
 pub(super) fn clean_share(share: f64) -> f64 {

@@ -127,7 +127,8 @@ fn is_tower(name: &str) -> bool {
     .any(|part| name.contains(part))
 }
 
-/// The bytes of a file whose format is known, beside those of the weights as they are counted when served.
+/// The bytes of a file whose format is known, beside those of the weights as they are counted when
+/// served.
 fn bytes(stored: &Stored, imported: &Imported) -> Option<String> {
     let format = imported.quantization?.format;
     let mut scenario = Scenario::default();

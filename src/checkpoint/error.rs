@@ -4,7 +4,8 @@ use thiserror::Error;
 
 use crate::import::ImportError;
 
-/// Why files of a model cannot be used: a sentence or two for the person who chose them, with a way out.
+/// Why files of a model cannot be used: a sentence or two for the person who chose them, with a way
+/// out.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CheckpointError {

@@ -1,5 +1,5 @@
-//! The header of a GGUF file: its metadata and its tensors, as ggml's `gguf.md` describes them. Every length is checked against what
-//! was read before anything is taken.
+//! The header of a GGUF file: its metadata and its tensors, as ggml's `gguf.md` describes them.
+//! Every length is checked against what was read before anything is taken.
 
 use super::stored::Tensor;
 
@@ -63,7 +63,8 @@ impl Header {
     }
 }
 
-/// Types of tensors by their number: name, numbers in a block, bytes of a block (`ggml.h`, `gguf-py/gguf/constants.py`).
+/// Types of tensors by their number: name, numbers in a block, bytes of a block (`ggml.h`,
+/// `gguf-py/gguf/constants.py`).
 const TYPES: [(u32, &str, u64, u64); 34] = [
     (0, "F32", 1, 4),
     (1, "F16", 1, 2),

@@ -1,4 +1,5 @@
-//! The metadata of a GGUF file as the keys of a `config.json`, for the architectures of llama.cpp that a family names.
+//! The metadata of a GGUF file as the keys of a `config.json`, for the architectures of llama.cpp
+//! that a family names.
 
 use serde_json::{Map, Value, json};
 
@@ -104,8 +105,8 @@ fn keys(
     keys
 }
 
-/// A value of the metadata as JSON; a list that says the same of every layer as that one value. Other lists have none: the key is
-/// then missing, and the file is refused for it.
+/// A value of the metadata as JSON; a list that says the same of every layer as that one value.
+/// Other lists have none: the key is then missing, and the file is refused for it.
 fn value(meta: &Meta) -> Option<Value> {
     match meta {
         Meta::Whole(number) => Some(json!(number)),

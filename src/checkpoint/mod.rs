@@ -1,5 +1,6 @@
-//! A model's own files: `config.json`, Mistral's `params.json`, the header of a GGUF file, the headers of safetensors files and
-//! the index of a checkpoint in several files. Of weights only the beginning is read; nothing is guessed where a file is broken.
+//! A model's own files: `config.json`, Mistral's `params.json`, the header of a GGUF file, the
+//! headers of safetensors files and the index of a checkpoint in several files. Of weights only the
+//! beginning is read; nothing is guessed where a file is broken.
 
 mod compared;
 mod error;
@@ -60,7 +61,8 @@ enum Kind {
     Gguf,
 }
 
-/// The kind of a file, by its name; of a text by its keys where the name is anybody's. Files of other kinds have none.
+/// The kind of a file, by its name; of a text by its keys where the name is anybody's. Files of
+/// other kinds have none.
 fn kind(part: &Part<'_>, is_alone: bool) -> Option<Kind> {
     let name = part.name.to_ascii_lowercase();
     if part.start.starts_with(gguf::MAGIC) {

@@ -1,5 +1,5 @@
-//! Mistral's own `params.json`, beside `consolidated.safetensors`: the keys of mistral-inference, as vLLM's `configs/mistral.py` and
-//! transformers' conversion script translate them.
+//! Mistral's own `params.json`, beside `consolidated.safetensors`: the keys of mistral-inference,
+//! as vLLM's `configs/mistral.py` and transformers' conversion script translate them.
 
 use serde_json::{Map, Value, json};
 
@@ -31,7 +31,8 @@ const STATED: [&str; 5] = ["dim", "n_layers", "n_heads", "hidden_dim", "vocab_si
 const OF_EXPERTS: [(&str, &str); 2] =
     [("num_experts", "num_local_experts"), ("num_experts_per_tok", "num_experts_per_tok")];
 
-/// Keys that change no shape: how positions are rotated, scores scaled, weights stored, and how a server is laid out.
+/// Keys that change no shape: how positions are rotated, scores scaled, weights stored, and how a
+/// server is laid out.
 const HARMLESS: [&str; 9] = [
     "causal",
     "yarn",

@@ -1,6 +1,7 @@
 //! The header of a safetensors file, and the index of a checkpoint in several files.
 //!
-//! A file begins with the length of its header, eight bytes, and the header, JSON: each tensor's format, shape, and where it stands.
+//! A file begins with the length of its header, eight bytes, and the header, JSON: each tensor's
+//! format, shape, and where it stands.
 
 use serde_json::{Map, Value};
 

@@ -47,9 +47,11 @@ pub struct Compressed {
     pub index_topk: u64,
     /// Residual streams (`hc_mult`).
     pub hc_mult: u64,
-    /// How often the streams' weights are made to sum to 1 by rows and by columns (`hc_sinkhorn_iters`).
+    /// How often the streams' weights are made to sum to 1 by rows and by columns
+    /// (`hc_sinkhorn_iters`).
     pub hc_sinkhorn_iters: u64,
-    /// Tokens that become one key in layers that choose, and in those that compress heavily (`compress_rates`).
+    /// Tokens that become one key in layers that choose, and in those that compress heavily
+    /// (`compress_rates`).
     pub rates: [u64; 2],
     /// The model's layers.
     pub each: CompressedLayers,

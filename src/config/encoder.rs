@@ -12,11 +12,14 @@ pub const OWN_SIZES: usize = 7;
 pub struct Encoder {
     /// A token sees only those before it: the modules are used as a decoder (`is_decoder`).
     pub is_decoder: bool,
-    /// Rows of a learned table of token types, added to the embedding; 0 for none (`type_vocab_size`).
+    /// Rows of a learned table of token types, added to the embedding; 0 for none
+    /// (`type_vocab_size`).
     pub type_vocab_size: u64,
-    /// A dense layer, the activation function and a norm stand before the output head (`predictions.transform`).
+    /// A dense layer, the activation function and a norm stand before the output head
+    /// (`predictions.transform`).
     pub head_transform: bool,
-    /// Width of the embedding, which a dense layer brings to `hidden_size`; 0: it is that itself (`embedding_size`).
+    /// Width of the embedding, which a dense layer brings to `hidden_size`; 0: it is that itself
+    /// (`embedding_size`).
     #[serde(default)]
     pub embedding_size: u64,
     /// Sizes that only the family's own modules know, in the order in which its description names

@@ -80,7 +80,8 @@ pub enum HiddenAct {
     Relu,
     /// `relu2`: squared.
     Relu2,
-    /// `xielu`: a parabola above 0 and an exponential below, each with a curvature that is learned (two parameters for each function).
+    /// `xielu`: a parabola above 0 and an exponential below, each with a curvature that is learned
+    /// (two parameters for each function).
     Xielu,
 }
 
@@ -131,12 +132,14 @@ pub struct Moe {
     pub num_experts_per_tok: u64,
     /// Inner width of one expert.
     pub moe_intermediate_size: u64,
-    /// Inner width of all shared experts together (`n_shared_experts · moe_intermediate_size`); 0 for none.
+    /// Inner width of all shared experts together (`n_shared_experts · moe_intermediate_size`); 0
+    /// for none.
     pub shared_expert_intermediate_size: u64,
     /// True if a gate of one number per token weighs the shared experts' output (`qwen2_moe`).
     #[serde(default)]
     pub shared_expert_gate: bool,
-    /// Layers that have experts; the others keep the dense feed-forward layer of `intermediate_size`.
+    /// Layers that have experts; the others keep the dense feed-forward layer of
+    /// `intermediate_size`.
     pub layers: LayerSet,
     /// Groups of experts a token chooses among first (`n_group`); 1 for none.
     pub n_group: u64,

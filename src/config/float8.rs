@@ -1,4 +1,5 @@
-//! Matrix products in float8 with operands that are cast as they come (torchao 0.18, `torchao/float8`).
+//! Matrix products in float8 with operands that are cast as they come (torchao 0.18,
+//! `torchao/float8`).
 
 use serde::{Deserialize, Serialize};
 

@@ -14,7 +14,8 @@ pub struct PeakRates {
     pub fp8: Option<f64>,
     /// int8 with matrix units.
     pub int8: Option<f64>,
-    /// fp32 with matrix units, whose products round to TF32; `None` also where the run does not allow it.
+    /// fp32 with matrix units, whose products round to TF32; `None` also where the run does not
+    /// allow it.
     pub tf32: Option<f64>,
     /// fp32 without matrix units.
     pub fp32: Option<f64>,

@@ -54,7 +54,8 @@ pub struct Mixer {
     pub kind: MixerKind,
     /// Layers that have a state.
     pub layers: LayerSet,
-    /// Heads of the state (`linear_num_value_heads`, `mamba_n_heads`); the channels where each has a state of its own.
+    /// Heads of the state (`linear_num_value_heads`, `mamba_n_heads`); the channels where each has
+    /// a state of its own.
     pub num_heads: u64,
     /// Width of a head of the state (`linear_value_head_dim`, `mamba_d_head`); 1 where each channel
     /// has a state of its own.
@@ -70,7 +71,8 @@ pub struct Mixer {
     pub conv_kernel: u64,
     /// Width of the step's narrow projection (`mamba_dt_rank`); Mamba and Jamba only.
     pub time_step_rank: u64,
-    /// Tokens that are computed at once in training (`chunk_size`, `mamba_chunk_size`); Mamba 2 only.
+    /// Tokens that are computed at once in training (`chunk_size`, `mamba_chunk_size`); Mamba 2
+    /// only.
     pub chunk_size: u64,
     /// True if the state is kept in fp32 rather than in the format of activations
     /// (`mamba_ssm_dtype`; always with Kimi Linear).
@@ -103,8 +105,8 @@ impl Mixer {
     }
 }
 
-/// Heads of the layers whose attention has another shape than that of the rest: Gemma 4's layers that see the whole text, MiMo-V2's
-/// that slide.
+/// Heads of the layers whose attention has another shape than that of the rest: Gemma 4's layers
+/// that see the whole text, MiMo-V2's that slide.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct OtherHeads {
     /// The layers with heads of another shape.
@@ -179,7 +181,8 @@ pub struct Hybrid {
     pub attention_layers: LayerSet,
     /// Layers with a feed-forward layer or experts.
     pub feed_forward_layers: LayerSet,
-    /// Layers whose attention reads the keys and values of an earlier layer (`num_kv_shared_layers`, `use_cla`).
+    /// Layers whose attention reads the keys and values of an earlier layer
+    /// (`num_kv_shared_layers`, `use_cla`).
     pub kv_shared_layers: LayerSet,
     /// A gate on attention's output, made by the queries' projection, which has twice as many
     /// columns for it (Qwen3-Next).
@@ -195,7 +198,8 @@ pub struct Hybrid {
     pub indexer: Option<Indexer>,
     /// Several residual streams, or, on one stream, an embedding of its own for every layer.
     pub altup: Option<AltUp>,
-    /// Layers that read the keys and values of an earlier one have a feed-forward layer of twice the width (`use_double_wide_mlp`).
+    /// Layers that read the keys and values of an earlier one have a feed-forward layer of twice
+    /// the width (`use_double_wide_mlp`).
     pub double_wide_mlp: bool,
 }
 

@@ -49,7 +49,8 @@ pub struct Choice {
     pub recompute: Recompute,
 }
 
-/// A checked job; every estimate of it succeeds. "Does not fit" and "this layout cannot run" are values of the estimate.
+/// A checked job; every estimate of it succeeds. "Does not fit" and "this layout cannot run" are
+/// values of the estimate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
     model: ModelConfig,
@@ -201,7 +202,8 @@ impl Job {
         job
     }
 
-    /// The part of the job that has to fit: one request where a server lets those wait that find no room, else all of it.
+    /// The part of the job that has to fit: one request where a server lets those wait that find no
+    /// room, else all of it.
     pub fn must_hold(&self) -> Cow<'_, Self> {
         match &self.run {
             Run::Serving(run) if run.others_wait && run.concurrent_sequences > 1 => {

@@ -23,7 +23,8 @@ pub enum PipelineSplit {
         /// Blocks of the last stage.
         last: Option<NonZeroU64>,
     },
-    /// Embedding and loss count as a block each (`account_for_embedding_in_pipeline_split`, `account_for_loss_in_pipeline_split`).
+    /// Embedding and loss count as a block each (`account_for_embedding_in_pipeline_split`,
+    /// `account_for_loss_in_pipeline_split`).
     WithEnds,
 }
 
@@ -60,11 +61,13 @@ pub struct ParallelLayout {
     pub data_parallel_size: NonZeroU64,
     /// Context-parallel ranks, which share the tokens of a sequence out among themselves.
     pub context_parallel_size: NonZeroU64,
-    /// Ranks among which the experts are shared out; they are taken from the ranks that hold the same dense part.
+    /// Ranks among which the experts are shared out; they are taken from the ranks that hold the
+    /// same dense part.
     pub expert_model_parallel_size: NonZeroU64,
     /// Ranks that split one expert; `None`: as many as tensor-parallel ranks.
     pub expert_tensor_parallel_size: Option<NonZeroU64>,
-    /// Chunks of blocks on each pipeline stage (interleaved schedule); 1 is one-forward-one-backward.
+    /// Chunks of blocks on each pipeline stage (interleaved schedule); 1 is
+    /// one-forward-one-backward.
     pub virtual_pipeline_model_parallel_size: NonZeroU64,
     /// True if the parts outside attention and feed-forward are split over tensor ranks too.
     pub sequence_parallel: bool,

@@ -1,4 +1,5 @@
-//! Settings of PyTorch and of the libraries that share a training out: DeepSpeed's file and the arguments of `DistributedDataParallel`.
+//! Settings of PyTorch and of the libraries that share a training out: DeepSpeed's file and the
+//! arguments of `DistributedDataParallel`.
 
 use serde::{Deserialize, Serialize};
 
@@ -45,28 +46,33 @@ pub struct LibraryOptions {
     pub gradient_as_bucket_view: bool,
     /// DDP's `bucket_cap_mb`.
     pub bucket_cap_mb: u64,
-    /// DDP's `find_unused_parameters`: buckets are not made anew once the order of gradients is known.
+    /// DDP's `find_unused_parameters`: buckets are not made anew once the order of gradients is
+    /// known.
     pub find_unused_parameters: bool,
     /// ZeRO's `overlap_comm`.
     pub overlap_comm: OverlapComm,
     /// ZeRO's `contiguous_gradients`: gradients are copied into a buffer as backward makes them.
     pub contiguous_gradients: bool,
-    /// `reduce_scatter` of stages 1 and 2: gradients are joined by the rank that owns them before they are reduced.
+    /// `reduce_scatter` of stages 1 and 2: gradients are joined by the rank that owns them before
+    /// they are reduced.
     pub reduce_scatter: bool,
-    /// Stage 3's `stage3_param_persistence_threshold`: parameters of fewer elements are never given back.
+    /// Stage 3's `stage3_param_persistence_threshold`: parameters of fewer elements are never given
+    /// back.
     pub persistence_threshold: u64,
     /// Stage 3's `stage3_max_live_parameters`: parameters that stay gathered at once.
     pub max_live_parameters: u64,
     /// Stage 3's `stage3_prefetch_bucket_size`: elements that are gathered ahead at once.
     pub prefetch_bucket_size: u64,
-    /// Stage 3's `stage3_max_reuse_distance`: parameters used again before that many others stay gathered.
+    /// Stage 3's `stage3_max_reuse_distance`: parameters used again before that many others stay
+    /// gathered.
     pub max_reuse_distance: u64,
     /// Stage 3's `sub_group_size`: elements of a rank that the optimizer updates at once.
     pub sub_group_size: u64,
 }
 
 impl LibraryOptions {
-    /// The libraries' defaults (deepspeed/runtime/zero/config.py, torch/nn/parallel/distributed.py), for a model from the host.
+    /// The libraries' defaults (deepspeed/runtime/zero/config.py,
+    /// torch/nn/parallel/distributed.py), for a model from the host.
     pub const DEFAULT: Self = Self {
         made_on_gpu: false,
         cublas_workspace_cache: false,

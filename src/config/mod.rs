@@ -1,8 +1,8 @@
 //! Validated inputs of the estimator: the model, its training or serving, its layout and the
 //! hardware.
 //!
-//! Architecture fields carry Hugging Face `config.json` keys, parallelism carries Megatron-LM's words, sharding DeepSpeed's and
-//! PyTorch's. A [`Job`] joins them; estimates of a job cannot fail.
+//! Architecture fields carry Hugging Face `config.json` keys, parallelism carries Megatron-LM's
+//! words, sharding DeepSpeed's and PyTorch's. A [`Job`] joins them; estimates of a job cannot fail.
 
 mod cache;
 mod compressed;

@@ -44,7 +44,8 @@ pub enum PositionEmbedding {
     None,
 }
 
-/// A decoder-only transformer, with the keys of a Hugging Face `config.json`. All sizes are at least 1.
+/// A decoder-only transformer, with the keys of a Hugging Face `config.json`. All sizes are at
+/// least 1.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ModelConfig {
     /// Width of the residual stream (h).
@@ -63,7 +64,8 @@ pub struct ModelConfig {
     pub vocab_size: u64,
     /// Longest sequence the model was made for, tokens.
     pub max_position_embeddings: u64,
-    /// Rows of a learned position table: `max_position_embeddings`, plus 2 in OPT. Unused otherwise.
+    /// Rows of a learned position table: `max_position_embeddings`, plus 2 in OPT. Unused
+    /// otherwise.
     pub position_rows: u64,
     /// Normalisation kind.
     pub normalization: Normalization,
@@ -91,7 +93,8 @@ pub struct ModelConfig {
     pub family: Family,
     /// Activation function of the feed-forward layer.
     pub hidden_act: HiddenAct,
-    /// Rotated part of each head (`head_dim · partial_rotary_factor`); `None`: the whole head. Rotary positions only.
+    /// Rotated part of each head (`head_dim · partial_rotary_factor`); `None`: the whole head.
+    /// Rotary positions only.
     pub rotary_dim: Option<u64>,
     /// Tokens a sliding layer looks back on; `None`: the whole text.
     pub sliding_window: Option<u64>,
@@ -104,7 +107,8 @@ pub struct ModelConfig {
     pub moe: Option<Moe>,
     /// Latent attention in place of the query, key and value projections.
     pub mla: Option<Mla>,
-    /// Attention and feed-forward read the same input and are added together (`use_parallel_residual`, `parallel_attn`).
+    /// Attention and feed-forward read the same input and are added together
+    /// (`use_parallel_residual`, `parallel_attn`).
     pub parallel_residual: bool,
     /// One learned extra score per head (gpt-oss).
     pub attention_sinks: bool,
@@ -116,7 +120,8 @@ pub struct ModelConfig {
     pub lm_head_bias: bool,
     /// Width of the token embedding where it is not `hidden_size` (OPT's `word_embed_proj_dim`).
     pub word_embed_proj_dim: Option<u64>,
-    /// Falcon's decoder with a norm each for attention and feed-forward (`new_decoder_architecture`).
+    /// Falcon's decoder with a norm each for attention and feed-forward
+    /// (`new_decoder_architecture`).
     pub new_decoder_architecture: bool,
     /// A dense layer over the first token in place of an output head (BERT without a task).
     pub pooler: bool,
@@ -124,7 +129,8 @@ pub struct ModelConfig {
     pub task: Option<Task>,
     /// Both ends of an encoder; `None` for a decoder.
     pub encoder: Option<Encoder>,
-    /// Layers that are not all alike, or keep a state; `None`: every layer has attention and feed-forward.
+    /// Layers that are not all alike, or keep a state; `None`: every layer has attention and
+    /// feed-forward.
     pub hybrid: Option<Hybrid>,
     /// A vision tower with its projector, before the text.
     pub tower: Option<Tower>,
@@ -132,7 +138,8 @@ pub struct ModelConfig {
     pub source: Option<Source>,
     /// Blocks whose weights several layers share.
     pub shared: Option<SharedBlocks>,
-    /// Rank of gates of the norms before attention and before experts (`gated_norm_rank`); 0: they have none.
+    /// Rank of gates of the norms before attention and before experts (`gated_norm_rank`); 0: they
+    /// have none.
     pub norm_gate_rank: u64,
     /// The parts of the model's cache, where no other field describes them.
     pub cache: CacheParts,

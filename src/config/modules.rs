@@ -20,7 +20,8 @@ pub struct Modules {
     pub norm: NormStyle,
     /// Norms of queries and keys.
     pub query_key_norm: QueryKeyNorm,
-    /// Norms of queries and keys, and of embedded tokens, have no scale, and raise the mean to a power.
+    /// Norms of queries and keys, and of embedded tokens, have no scale, and raise the mean to a
+    /// power.
     pub unscaled_norms: bool,
     /// Projections of queries, keys and values.
     pub projections: Projections,
@@ -56,7 +57,8 @@ pub struct Modules {
     pub position_ids: PositionIds,
     /// Blocks are handed position ids, which they do not read.
     pub hands_on_positions: bool,
-    /// Layers that keep a state in place of attention are handed rotary tables, which they do not read.
+    /// Layers that keep a state in place of attention are handed rotary tables, which they do not
+    /// read.
     pub hands_rotary_to_states: bool,
     /// The factor on embedded tokens.
     pub embedding_scale: EmbeddingScale,
@@ -76,7 +78,8 @@ pub struct Modules {
     pub scales_values: bool,
     /// Values make a mask for attention, which learns (blocks of [`BlockLayout::PreNorm`]).
     pub masks_by_values: bool,
-    /// The residual stream is multiplied by a number for each channel before each half is added (blocks of [`BlockLayout::PreNorm`]).
+    /// The residual stream is multiplied by a number for each channel before each half is added
+    /// (blocks of [`BlockLayout::PreNorm`]).
     pub scales_stream: bool,
     /// Each query's largest score is subtracted before the softmax, which is in the scores' format.
     pub subtracts_largest_score: bool,
@@ -85,11 +88,13 @@ pub struct Modules {
     /// Each half is added to the normed values that it reads, in place of the values before the
     /// norm, and both are scaled; blocks of [`BlockLayout::PreNorm`].
     pub adds_to_norms: bool,
-    /// Factors stand before and behind attention and state, on keys, on each column into the state, and in the feed-forward layer.
+    /// Factors stand before and behind attention and state, on keys, on each column into the state,
+    /// and in the feed-forward layer.
     pub scales_branches: bool,
     /// Logits are scaled.
     pub scales_logits: bool,
-    /// The residual stream is in fp32 behind the first block; norms and the head read casts of it (`residual_in_fp32`).
+    /// The residual stream is in fp32 behind the first block; norms and the head read casts of it
+    /// (`residual_in_fp32`).
     pub residual_in_fp32: bool,
     /// Logits are cast to fp32 as they are made, so that those of 16 bits are let go.
     pub casts_logits: bool,
@@ -100,12 +105,13 @@ pub struct Modules {
     pub returns_probabilities: bool,
     /// Attention's input and output keep their names until the block ends.
     pub holds_attention: bool,
-    /// Norms are registered before the layers that stand before them: a block's first one before its feed-forward layer, the final one
-    /// before the blocks.
+    /// Norms are registered before the layers that stand before them: a block's first one before
+    /// its feed-forward layer, the final one before the blocks.
     pub registers_norms_first: bool,
     /// Without a final norm, the norms of a block stand behind its sums.
     pub norms_follow_without_final: bool,
-    /// A bias of the output head that is registered beside the head's own, and is another one where the head is not tied.
+    /// A bias of the output head that is registered beside the head's own, and is another one where
+    /// the head is not tied.
     pub registers_head_bias_twice: bool,
     /// Ranks may have parts of the tokens between attention and feed-forward.
     pub splits_tokens: bool,
@@ -113,8 +119,9 @@ pub struct Modules {
     pub takes_prefix: bool,
     /// peft refuses adapters on the output of its layers that keep a state.
     pub peft_spares_states: bool,
-    /// peft turns the names that linear layers of experts and routers once had (`gate_proj`, `up_proj`, `down_proj`, `gate`) into
-    /// adapters of the parameters that hold them today (`utils/transformers_weight_conversion.py`).
+    /// peft turns the names that linear layers of experts and routers once had (`gate_proj`,
+    /// `up_proj`, `down_proj`, `gate`) into adapters of the parameters that hold them today
+    /// (`utils/transformers_weight_conversion.py`).
     pub peft_finds_experts: bool,
     /// True if a server has slots for adapters beside the embedding and the head, too (vLLM's
     /// `embedding_modules`).
@@ -124,11 +131,13 @@ pub struct Modules {
     pub slots_of_joint_experts: bool,
     /// Choices that encoders alone have.
     pub encoder: EncoderModules,
-    /// The modules of an encoder beside the decoder; `None`: there is none, or it has the decoder's.
+    /// The modules of an encoder beside the decoder; `None`: there is none, or it has the
+    /// decoder's.
     pub source: Option<&'static Self>,
     /// Queries, keys and values are copied into the order of heads.
     pub orders_heads: bool,
-    /// The feed-forward layer's inner values are cast to the format of the last weight, before autocast casts both.
+    /// The feed-forward layer's inner values are cast to the format of the last weight, before
+    /// autocast casts both.
     pub feeds_as_weights: bool,
     /// The table of positions never learns (sines).
     pub freezes_positions: bool,
@@ -262,25 +271,30 @@ pub enum BlockLayout {
     SandwichWithInput,
     /// A norm behind each half alone.
     NormsBehind,
-    /// As [`Self::NormsBehind`] where a layer has attention, as [`Self::PreNorm`] where it keeps a state.
+    /// As [`Self::NormsBehind`] where a layer has attention, as [`Self::PreNorm`] where it keeps a
+    /// state.
     NormsBehindAttention,
     /// A norm and a state, behind a block that several layers share where the layer has attention.
     BehindSharedBlock,
-    /// Residual streams that each half collapses and mixes, attention to one key that is the value too and to compressed ones, experts.
+    /// Residual streams that each half collapses and mixes, attention to one key that is the value
+    /// too and to compressed ones, experts.
     CompressedInStreams,
-    /// Layers that keep sums of every channel, and feed-forward layers with a gate, both of which read mixes of two tokens; the first block
-    /// norms embedded tokens.
+    /// Layers that keep sums of every channel, and feed-forward layers with a gate, both of which
+    /// read mixes of two tokens; the first block norms embedded tokens.
     TimeMixed,
-    /// Dense parts with choices of their own, one after the other or side by side: joint projections, scaled queries and sums, partly
-    /// rotated heads.
+    /// Dense parts with choices of their own, one after the other or side by side: joint
+    /// projections, scaled queries and sums, partly rotated heads.
     OwnOrder,
     /// One projection makes queries, keys and values one behind the other, and is split in three.
     JointThirds,
-    /// One projection whose columns hold query, key and value of each head; attention may stand beside the feed-forward layer.
+    /// One projection whose columns hold query, key and value of each head; attention may stand
+    /// beside the feed-forward layer.
     JointByHead,
-    /// As [`Self::JointByHead`], with linear biases added in the product of the scores and each half adding the residual itself.
+    /// As [`Self::JointByHead`], with linear biases added in the product of the scores and each
+    /// half adding the residual itself.
     JointByHeadBiased,
-    /// One projection whose columns hold the query heads, key and value of each group; products with transposed weights.
+    /// One projection whose columns hold the query heads, key and value of each group; products
+    /// with transposed weights.
     JointByGroup,
 }
 
@@ -293,7 +307,8 @@ pub enum LinearStyle {
     Conv1d,
 }
 
-/// How RMS norms are written; one kernel in fused stacks, and `nn.LayerNorm` where the model has layer norms.
+/// How RMS norms are written; one kernel in fused stacks, and `nn.LayerNorm` where the model has
+/// layer norms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NormStyle {
     /// fp32 inside, cast back, times the weight (`LlamaRMSNorm`).
@@ -304,13 +319,16 @@ pub enum NormStyle {
     ScaledByCopy,
     /// fp32 inside, cast back, without a scale (`NanoChatRMSNorm`).
     Unscaled,
-    /// The input itself by a root mean square in fp32, cast to 16-bit weights' format, times the weight (`T5LayerNorm`).
+    /// The input itself by a root mean square in fp32, cast to 16-bit weights' format, times the
+    /// weight (`T5LayerNorm`).
     ScaledInput,
     /// All in fp32, scaled by one plus the weight (`Gemma2RMSNorm`).
     OnePlusScale,
-    /// fp32 inside, by the mean square to the power of -1/2; scaled in fp32, then cast back (`Gemma3nRMSNorm`).
+    /// fp32 inside, by the mean square to the power of -1/2; scaled in fp32, then cast back
+    /// (`Gemma3nRMSNorm`).
     ScaledByPower,
-    /// Mean and variance in fp32, operator by operator, without a bias, in fused stacks too (`CohereLayerNorm`).
+    /// Mean and variance in fp32, operator by operator, without a bias, in fused stacks too
+    /// (`CohereLayerNorm`).
     MeanAndVariance,
 }
 
@@ -323,14 +341,17 @@ pub enum QueryKeyNorm {
     OnceAllAreMade,
     /// Each head by the same scale, after heads and tokens have changed places.
     AfterTransposing,
-    /// Each head by the same scale, after heads and tokens have changed places and the heads are rotated; blocks of
+    /// Each head by the same scale, after heads and tokens have changed places and the heads are
+    /// rotated; blocks of
     /// [`BlockLayout::PreNorm`].
     AfterRotation,
     /// All heads together, by one scale over all their columns.
     AllHeadsTogether,
-    /// Each head by a scale of its own, before heads and tokens change places; blocks of [`BlockLayout::OwnOrder`].
+    /// Each head by a scale of its own, before heads and tokens change places; blocks of
+    /// [`BlockLayout::OwnOrder`].
     OwnScales,
-    /// Each head by a norm of its own, after heads and tokens have changed places; blocks of [`BlockLayout::OwnOrder`].
+    /// Each head by a norm of its own, after heads and tokens have changed places; blocks of
+    /// [`BlockLayout::OwnOrder`].
     OwnNorms,
 }
 
@@ -356,7 +377,8 @@ pub enum FeedForwardStyle {
     JointGateAndUp,
     /// A module with gate and up in one matrix, both kept within limits.
     JointWithinLimits,
-    /// Written into the block: each tensor is let go when the next has taken its name; blocks of [`BlockLayout::OwnOrder`].
+    /// Written into the block: each tensor is let go when the next has taken its name; blocks of
+    /// [`BlockLayout::OwnOrder`].
     InLine,
 }
 
@@ -367,7 +389,8 @@ pub enum StateProjections {
     Apart,
     /// Each by a matrix of its own; the gate behind the rule, and updates twice as strong.
     OneEach,
-    /// All but strength and decay by one matrix, whose columns lie by heads of keys, and these by another.
+    /// All but strength and decay by one matrix, whose columns lie by heads of keys, and these by
+    /// another.
     ByKeyHead,
 }
 
@@ -386,7 +409,8 @@ pub enum RouterScores {
     CorrectedSigmoid,
     /// As [`Self::CorrectedSigmoid`], in the scores' format, and scaled.
     CorrectedSigmoidAsScored,
-    /// A softmax over all experts, corrected for the choice alone by a parameter that never learns; in fp32 under autocast too.
+    /// A softmax over all experts, corrected for the choice alone by a parameter that never learns;
+    /// in fp32 under autocast too.
     CorrectedSoftmax,
 }
 
@@ -430,13 +454,15 @@ pub struct ExpertModules {
     pub scores: RouterScores,
     /// The format of the router's weights.
     pub router_weights: RouterWeights,
-    /// The correction of [`RouterScores::CorrectedSigmoid`] is kept in fp32, whatever the format of weights.
+    /// The correction of [`RouterScores::CorrectedSigmoid`] is kept in fp32, whatever the format of
+    /// weights.
     pub corrects_in_fp32: bool,
     /// The format of the picked experts' weights.
     pub weights_in: ExpertWeights,
     /// The router's weights are left as they are, whatever `norm_topk_prob` says.
     pub ignores_norm_topk_prob: bool,
-    /// Scores are made in fp32, and experts are chosen among groups of them, without shared experts too.
+    /// Scores are made in fp32, and experts are chosen among groups of them, without shared experts
+    /// too.
     pub routes_by_groups: bool,
     /// One group of experts is none: nothing is chosen among groups.
     pub one_group_is_none: bool,
@@ -460,7 +486,8 @@ pub struct ExpertModules {
     pub clamps_gates: bool,
     /// Gate and up are kept within limits before the activation function, in shared experts too.
     pub limits_gates: bool,
-    /// The router is a linear layer, which adapters find and quantisation packs; others hold a parameter.
+    /// The router is a linear layer, which adapters find and quantisation packs; others hold a
+    /// parameter.
     pub router_is_linear: bool,
 }
 
@@ -487,7 +514,8 @@ impl ExpertModules {
         router_is_linear: false,
     };
 
-    /// The choices of `granitemoe`: a router before the experts, and a softmax in fp32 over those that it picks.
+    /// The choices of `granitemoe`: a router before the experts, and a softmax in fp32 over those
+    /// that it picks.
     pub const OF_PICKED_IN_FP32: Self = Self {
         scores: RouterScores::SoftmaxOfPickedInFp32,
         weights_in: ExpertWeights::AsInput,
@@ -513,7 +541,8 @@ pub enum RotationStyle {
     Joined,
     /// As [`Self::Joined`], with cosines and sines repeated in every block.
     RepeatedTables,
-    /// The whole head: turned, then multiplied in fp32, with cosines and sines repeated in every block.
+    /// The whole head: turned, then multiplied in fp32, with cosines and sines repeated in every
+    /// block.
     RepeatedTablesInFp32,
 }
 
@@ -558,11 +587,14 @@ pub enum SinkStyle {
 pub enum AttentionGate {
     /// Nothing, or a gate that is made with the queries.
     None,
-    /// A sigmoid for every column, from a matrix of its own that runs beside those of queries, keys and values.
+    /// A sigmoid for every column, from a matrix of its own that runs beside those of queries, keys
+    /// and values.
     OfColumns,
-    /// A softplus in fp32 for every head, from a matrix of its own that runs once the output is there.
+    /// A softplus in fp32 for every head, from a matrix of its own that runs once the output is
+    /// there.
     OfHeads,
-    /// A sigmoid in fp32 for every column, which latent attention makes with its queries, of narrow queries before and behind their norm.
+    /// A sigmoid in fp32 for every column, which latent attention makes with its queries, of narrow
+    /// queries before and behind their norm.
     WithLatentQueries,
     /// A sigmoid for every head, from a matrix of its own that runs once the output is there.
     SigmoidOfHeads,

@@ -17,9 +17,11 @@ pub enum TrainingPrecision {
     Fp16Mixed,
     /// Everything in bf16, optimizer states too, no master weights.
     Bf16Pure,
-    /// PyTorch autocast: fp32 weights, gradients and states; matrix products in bf16 with the cast weights kept for the step.
+    /// PyTorch autocast: fp32 weights, gradients and states; matrix products in bf16 with the cast
+    /// weights kept for the step.
     AmpBf16,
-    /// PyTorch FSDP2's mixed precision: fp32 shards, gradients and states, gathered and computed in bf16.
+    /// PyTorch FSDP2's mixed precision: fp32 shards, gradients and states, gathered and computed in
+    /// bf16.
     FsdpMixed,
 }
 
@@ -33,7 +35,8 @@ pub enum GradientDType {
     AsWeights,
     /// fp32 instead: Megatron-LM's main gradients (18 bytes per parameter with `AdamW`).
     Fp32,
-    /// 16-bit gradients and an fp32 copy beside them: Nanotron (20 bytes per parameter with `AdamW`).
+    /// 16-bit gradients and an fp32 copy beside them: Nanotron (20 bytes per parameter with
+    /// `AdamW`).
     Fp32Copy,
 }
 

@@ -44,7 +44,8 @@ pub enum Loss {
     /// As the software stack does.
     #[default]
     OfStack,
-    /// As transformers 4 did before it shifted labels in place of logits (`ForCausalLMLoss` of 4.46).
+    /// As transformers 4 did before it shifted labels in place of logits (`ForCausalLMLoss` of
+    /// 4.46).
     Transformers4,
     /// As TRL's trainers do (1.16): log-probabilities by tiles of logits, none of which are kept.
     Trl,
@@ -54,14 +55,16 @@ pub enum Loss {
     NotCompiled,
     /// As Cut Cross-Entropy does: head and loss in one kernel, which writes no logits.
     Cut,
-    /// As torchtitan does by default (`ChunkedLossWrapper` of 0.3.0): head, loss and their backward chunk by chunk.
+    /// As torchtitan does by default (`ChunkedLossWrapper` of 0.3.0): head, loss and their backward
+    /// chunk by chunk.
     TorchtitanChunks,
 }
 
 /// Chunks of a sequence in torchtitan 0.3.0 (`ChunkedLossWrapper.Config.num_chunks`).
 const TORCHTITAN_CHUNKS: u64 = 8;
 
-/// Tokens and columns of a tile of logits in TRL 1.16 (`TOKEN_CHUNK_SIZE`, `_CHUNKED_LOGPROB_CHUNK_SIZE`).
+/// Tokens and columns of a tile of logits in TRL 1.16 (`TOKEN_CHUNK_SIZE`,
+/// `_CHUNKED_LOGPROB_CHUNK_SIZE`).
 const TRL_TOKENS: u64 = 4096;
 const TRL_COLUMNS: u64 = 32_768;
 
@@ -109,7 +112,8 @@ pub struct TrainingRun {
     pub source_length: Option<u64>,
     /// Sequences per optimizer step over all ranks.
     pub global_batch_size: u64,
-    /// Sequences a rank holds at once (b); `None`: the whole share of the global batch, no accumulation.
+    /// Sequences a rank holds at once (b); `None`: the whole share of the global batch, no
+    /// accumulation.
     pub micro_batch_size: Option<u64>,
     /// Number formats.
     pub precision: TrainingPrecision,
@@ -276,13 +280,15 @@ pub struct ServingRun {
     pub context_length: u64,
     /// Sequences served at the same time by one instance.
     pub concurrent_sequences: u64,
-    /// True if requests that find no room wait, so that memory has to hold one alone; `concurrent_sequences` are then those that run.
+    /// True if requests that find no room wait, so that memory has to hold one alone;
+    /// `concurrent_sequences` are then those that run.
     pub others_wait: bool,
     /// Tokens processed at once in prefill.
     pub prefill_chunk_size: u64,
     /// Tokens of a prompt, for the time to the first token; `None`: the whole context.
     pub prompt_length: Option<u64>,
-    /// Tokens that an encoder beside the decoder reads of every sequence; `None`: as many as the context.
+    /// Tokens that an encoder beside the decoder reads of every sequence; `None`: as many as the
+    /// context.
     pub source_length: Option<u64>,
     /// Images in every prompt, whose tokens are part of its length.
     pub images: Images,
@@ -290,7 +296,8 @@ pub struct ServingRun {
     pub shared_prefix: u64,
     /// Mean and 95th percentile of the tokens that sequences really hold, where they are known.
     pub lengths: Option<LengthMix>,
-    /// Users to be served at once by all instances together, for the number of accelerators; `None`: not asked.
+    /// Users to be served at once by all instances together, for the number of accelerators;
+    /// `None`: not asked.
     pub users: Option<u64>,
     /// Format of the weights.
     pub quantization: WeightFormat,

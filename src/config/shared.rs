@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::ModelConfig;
 
-/// Blocks whose weights several layers share. Each reads the embedded tokens beside the layer's input, and layers with attention run
-/// them in turn.
+/// Blocks whose weights several layers share. Each reads the embedded tokens beside the layer's
+/// input, and layers with attention run them in turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SharedBlocks {
     /// Blocks with weights of their own (`num_mem_blocks`).

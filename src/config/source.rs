@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{EmbeddedParts, Encoder, Family, LayerKind, ModelConfig, OWN_SIZES};
 
-/// Sizes of an encoder that a decoder reads. Its blocks are the first of a model's layers; those of the decoder stand behind them.
+/// Sizes of an encoder that a decoder reads. Its blocks are the first of a model's layers; those of
+/// the decoder stand behind them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Source {
     /// Its blocks (`encoder_layers`); 0: the decoder was saved without the encoder, and the weights
@@ -31,7 +32,8 @@ pub struct Source {
     pub idle_vocab_size: u64,
     /// The decoder's output is not scaled before its head, although the family's modules can do so.
     pub unscaled_output: bool,
-    /// Sizes that the family's own modules alone know, in the order in which its description names their keys.
+    /// Sizes that the family's own modules alone know, in the order in which its description names
+    /// their keys.
     pub own: [u64; OWN_SIZES],
 }
 

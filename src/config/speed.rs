@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::hardware::kernels::Kernels;
 
-/// Figures of one accelerator that time rests on. Bandwidths are of one direction, bytes per second.
+/// Figures of one accelerator that time rests on. Bandwidths are of one direction, bytes per
+/// second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speed {
     /// Rate that large matrix products in 16 bit sustain, TFLOP/s; `None`: the share
@@ -20,8 +21,8 @@ pub struct Speed {
     pub memory_share: f64,
     /// Multiprocessors, over which a product's tiles are dealt out.
     pub multiprocessors: u64,
-    /// Fused attention on long sequences with heads of 128, by generation of the kernel ([`crate::stacks::Flash`]): shares of the 16-bit peak in
-    /// forward and backward.
+    /// Fused attention on long sequences with heads of 128, by generation of the kernel
+    /// ([`crate::stacks::Flash`]): shares of the 16-bit peak in forward and backward.
     pub attention: [[f64; 2]; 3],
     /// Link to the accelerators of the same domain; `None`: they share the network.
     pub scale_up_bandwidth: Option<f64>,
@@ -114,13 +115,15 @@ pub enum ProductFormat {
 pub struct Overlap {
     /// Tensor-parallel reductions run beside the product of the weight's gradient.
     pub weight_gradient: bool,
-    /// Tensor-parallel gathers and reductions run piece by piece beside their product (`tp_comm_overlap`).
+    /// Tensor-parallel gathers and reductions run piece by piece beside their product
+    /// (`tp_comm_overlap`).
     pub products: bool,
     /// Gradients are reduced while backward still runs (`overlap_grad_reduce`; DDP and FSDP do).
     pub gradients: bool,
     /// Weights are gathered while forward already runs (`overlap_param_gather`; FSDP does).
     pub parameters: bool,
-    /// In backward weights are gathered ahead of use (FSDP's `backward_prefetch` `BACKWARD_PRE`; FSDP2 does).
+    /// In backward weights are gathered ahead of use (FSDP's `backward_prefetch` `BACKWARD_PRE`;
+    /// FSDP2 does).
     pub prefetch_backward: bool,
     /// Stages hand activations on while they compute the next chunk (interleaved schedules).
     pub pipeline: bool,

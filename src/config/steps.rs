@@ -3,7 +3,8 @@
 use super::tiles::TileRule;
 use super::tower::TowerSize;
 
-/// A step of a tower or of a projector. Numbers are places of layers in the part that the step belongs to.
+/// A step of a tower or of a projector. Numbers are places of layers in the part that the step
+/// belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TowerStep {
     /// Images of the tower's own size become patches, by a convolution.
@@ -12,11 +13,13 @@ pub enum TowerStep {
     Is(TowerFact),
     /// The input is sound instead of images; how the tower runs on it is not described.
     Heard,
-    /// Images are resized in proportion; the patches of all of them, which the processor has cut out, stand in one row.
+    /// Images are resized in proportion; the patches of all of them, which the processor has cut
+    /// out, stand in one row.
     Packed {
         /// The convolution, or the matrix.
         layer: u8,
-        /// The fewest and the most pixels of an image, as the processors' files of published models say.
+        /// The fewest and the most pixels of an image, as the processors' files of published models
+        /// say.
         limits: [u64; 2],
         /// Checkpointing asks for a gradient of them, where the tower is frozen
         /// (`enable_input_require_grads`, which finds them by the name that the class gives its
@@ -40,9 +43,11 @@ pub enum TowerStep {
         /// Norms of queries and keys, and a vector that scales what is added, where there are some.
         scaled: Option<TowerScale>,
     },
-    /// Learned positions of a square, as they lie between places of an image of any form, are added.
+    /// Learned positions of a square, as they lie between places of an image of any form, are
+    /// added.
     Interpolated(u8),
-    /// Attention of a normed input that turns queries and keys by the place of their patch, added to it; each image by itself.
+    /// Attention of a normed input that turns queries and keys by the place of their patch, added
+    /// to it; each image by itself.
     Joint {
         /// The norm.
         norm: u8,
@@ -115,7 +120,8 @@ pub enum TowerStep {
     Shuffled,
     /// An image is cut into several, whose tokens stand one behind the other.
     Tiled(TileRule),
-    /// An image is cut into tiles of a listed resolution, whose patches are put together again, each row with a vector at its end.
+    /// An image is cut into tiles of a listed resolution, whose patches are put together again,
+    /// each row with a vector at its end.
     Spread {
         /// The vector.
         end: u8,
@@ -128,7 +134,8 @@ pub enum TowerStep {
     },
     /// Images of any form become patches by this convolution, which all stand in one row.
     Joined(u8),
-    /// Attention of a normed input among the patches of each image in that row, turned by their places, added to it.
+    /// Attention of a normed input among the patches of each image in that row, turned by their
+    /// places, added to it.
     Turned {
         /// The norm.
         norm: u8,
@@ -178,7 +185,8 @@ impl TowerStep {
 pub enum TowerFact {
     /// Pixels are cast before the tower runs, and held until the projector has.
     PixelsCast,
-    /// Images that are not empty are picked, with a mask of their pixels, and held until the projector has run.
+    /// Images that are not empty are picked, with a mask of their pixels, and held until the
+    /// projector has run.
     PixelsPicked,
     /// Several images of a text are joined before the tower runs, and held until the projector has.
     PixelsJoined,
@@ -190,7 +198,8 @@ pub enum TowerFact {
     Returned,
 }
 
-/// Norms of queries and keys, as far as they are there, and the vector that scales what attention adds.
+/// Norms of queries and keys, as far as they are there, and the vector that scales what attention
+/// adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TowerScale {
     /// The norms.

@@ -46,7 +46,8 @@ pub struct Task {
     pub labels: u64,
 }
 
-/// The layers of an encoder's classes for tasks other than masked text; a decoder's have one matrix.
+/// The layers of an encoder's classes for tasks other than masked text; a decoder's have one
+/// matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskHeads {
     /// The model without a task has a dense layer over its first token (`pooler`).

@@ -1,4 +1,5 @@
-//! How processors cut an image into images of the tower's own size (transformers 5.23, `models/*/image_processing_*.py`).
+//! How processors cut an image into images of the tower's own size (transformers 5.23,
+//! `models/*/image_processing_*.py`).
 
 use crate::units::{ceil_u64, to_f64};
 
@@ -78,8 +79,8 @@ fn canvas([width, height]: [u64; 2], side: u64, most: u64) -> [u64; 2] {
 /// Tiles along a side of the largest resolution that an image is cut into, in lists of these.
 pub const GRID: u64 = 8;
 
-/// An image that is cut into tiles of one resolution of a list, whose patches are put together again without what was padded
-/// (`pack_image_features` of `llava_next`).
+/// An image that is cut into tiles of one resolution of a list, whose patches are put together
+/// again without what was padded (`pack_image_features` of `llava_next`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spread {
     /// Rows and columns of tiles; nothing where an image stays whole.

@@ -66,7 +66,8 @@ pub enum TowerSize {
     Turned,
     /// A further size that follows from others, of one kind alone.
     Derived,
-    /// The blocks' activation function, by its number; see [`number_of_function`](super::number_of_function).
+    /// The blocks' activation function, by its number; see
+    /// [`number_of_function`](super::number_of_function).
     Act,
     /// The projector's activation function, by its number; see
     /// [`number_of_function`](super::number_of_function).

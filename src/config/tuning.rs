@@ -14,7 +14,8 @@ pub enum Method {
     Dora,
     /// Embedded tokens before every text, beside a frozen model (prompt tuning).
     Prompt,
-    /// Keys and values before those of the text in every layer, beside a frozen model (prefix tuning without a projection).
+    /// Keys and values before those of the text in every layer, beside a frozen model (prefix
+    /// tuning without a projection).
     Prefix,
 }
 
@@ -178,7 +179,8 @@ impl Targets {
     }
 }
 
-/// Whole layers that learn beside adapters (`modules_to_save`): peft trains a copy of each and keeps the original.
+/// Whole layers that learn beside adapters (`modules_to_save`): peft trains a copy of each and
+/// keeps the original.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SavedModules {
     /// The token embedding (`embed_tokens`).
@@ -198,7 +200,8 @@ pub struct Tuning {
     pub target_modules: Targets,
     /// Whole layers that learn beside adapters (`modules_to_save`).
     pub modules_to_save: SavedModules,
-    /// Format of adapters; `None`: that of the weights beside them. peft makes them fp32 unless told otherwise.
+    /// Format of adapters; `None`: that of the weights beside them. peft makes them fp32 unless
+    /// told otherwise.
     pub adapter_dtype: Option<DType>,
     /// Tokens that learn (`num_virtual_tokens`).
     pub num_virtual_tokens: u64,

@@ -9,7 +9,8 @@ use crate::import::oom::{
 };
 use crate::units::{Bytes, whole};
 
-/// The steps in which PyTorch's allocator asks the driver for large segments, bytes (`kRoundLarge`).
+/// The steps in which PyTorch's allocator asks the driver for large segments, bytes
+/// (`kRoundLarge`).
 const SEGMENT_STEP: u64 = 2 << 20;
 
 /// The memory that a message asked for, explained by the tensors that are as large.
@@ -182,8 +183,8 @@ fn shared_segment(message: &OomMessage, asked: PrintedAmount) -> Option<u64> {
         .find(|segment| of_pytorch && asked.contains(*segment))
 }
 
-/// The fewest and the most bytes of a tensor for which PyTorch's allocator asks for a segment of its own of that amount; `None` where the
-/// amount is no whole number of 2 MiB.
+/// The fewest and the most bytes of a tensor for which PyTorch's allocator asks for a segment of
+/// its own of that amount; `None` where the amount is no whole number of 2 MiB.
 ///
 /// Formula: a tensor of n bytes gets ⌈n / 2 MiB⌉ · 2 MiB (see [`segment_of`]).
 pub(super) fn sizes_of_segment(asked: PrintedAmount) -> Option<[Bytes; 2]> {

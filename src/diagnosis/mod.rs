@@ -1,8 +1,10 @@
 //! An out-of-memory message beside the estimate of the job that printed it: the memory that was
 //! asked for, the cause of the failure, and remedies.
 //!
-//! The message comes from [`crate::import::oom`], the estimate from [`crate::estimator`], fixes from [`crate::planner`]. A
-//! [`Diagnosis`] is data with finished sentences: the command prints it, and the page can show it as it is.
+//! The message comes from [`crate::import::oom`], the estimate from [`crate::estimator`], fixes
+//! from [`crate::planner`]. A
+//! [`Diagnosis`] is data with finished sentences: the command prints it, and the page can show it
+//! as it is.
 
 mod amounts;
 mod asked_for;

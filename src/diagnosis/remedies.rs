@@ -33,7 +33,8 @@ pub enum Remedy {
 /// The setting of PyTorch's allocator against fragmentation, tried where the message may come from
 /// the job; `None` where the job has it already.
 ///
-/// Source: pytorch/pytorch issue 183387: PyTorch 2.9.1 warns about `PYTORCH_CUDA_ALLOC_CONF`, and ignores `PYTORCH_ALLOC_CONF` on CUDA.
+/// Source: pytorch/pytorch issue 183387: PyTorch 2.9.1 warns about `PYTORCH_CUDA_ALLOC_CONF`, and
+/// ignores `PYTORCH_ALLOC_CONF` on CUDA.
 fn expandable_segments(job: &Job, belongs: bool) -> Option<Remedy> {
     (!job.cluster().overheads.expandable_segments).then(|| Remedy::Setting {
         setting: "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",

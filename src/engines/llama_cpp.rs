@@ -16,8 +16,8 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     loads: |format: WeightFormat| format.is_gguf(),
     steps: STEPS,
     earlier: &[
-        // Wide loads in the kernel for weights in 16 bits, 1.33 times as fast on H100 (pull request 9816, issue 9817), and products
-        // with blocks in tiles from June 2024 on (8075).
+        // Wide loads in the kernel for weights in 16 bits, 1.33 times as fast on H100 (pull request
+        // 9816, issue 9817), and products with blocks in tiles from June 2024 on (8075).
         Earlier {
             until: "2024-06-24",
             steps: Steps {
@@ -58,10 +58,11 @@ const STEPS: Steps = Steps {
     ..Steps::NONE
 };
 
-/// While the graph was built again for every token: 10 to 15 % of a token of Llama-2 7B in `Q4_K_M` on A100 and H100 (issue 7456), of
-/// the 6.1 ms that it takes on an H100 PCIe (6763).
+/// While the graph was built again for every token: 10 to 15 % of a token of Llama-2 7B in `Q4_K_M`
+/// on A100 and H100 (issue 7456), of the 6.1 ms that it takes on an H100 PCIe (6763).
 const BUILDS_EACH_TIME: Steps = Steps { host: 0.76e-3, ..STEPS };
 
-/// Of these 6.1 ms (6763), 0.76 ms are the processor's (7456), and 1.95 ms starts of kernels and attention; in what is left 114
-/// multiprocessors read 3.98 GB, of memory that is nearly twice as fast.
+/// Of these 6.1 ms (6763), 0.76 ms are the processor's (7456), and 1.95 ms starts of kernels and
+/// attention; in what is left 114 multiprocessors read 3.98 GB, of memory that is nearly twice as
+/// fast.
 const IN_FLIGHT: f64 = 10.3e9;

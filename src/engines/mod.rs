@@ -1,7 +1,8 @@
-//! The programs that serve models: how each takes memory for its cache, and how it names the settings for that.
+//! The programs that serve models: how each takes memory for its cache, and how it names the
+//! settings for that.
 //!
-//! One engine is one file, which exports one [`EngineSpec`]. Everything in which engines differ is read from there; an engine's name
-//! stands in no other file.
+//! One engine is one file, which exports one [`EngineSpec`]. Everything in which engines differ is
+//! read from there; an engine's name stands in no other file.
 
 use std::fmt;
 use std::ops::Deref;
@@ -39,11 +40,13 @@ pub struct EngineSpec {
     pub smaller_cache: SmallerCache,
     /// Times of its steps beside the kernels of the model, and how steps are put together.
     pub steps: Steps,
-    /// Those of earlier releases, from old to new: measurements are compared with the release that they were made with.
+    /// Those of earlier releases, from old to new: measurements are compared with the release that
+    /// they were made with.
     pub earlier: &'static [Earlier],
     /// Its slots for adapters on accelerators; `None`: not known.
     pub adapter_slots: Option<AdapterSlots>,
-    /// Formats of fewer bits that are offered for more requests, with their titles, from many bits to few.
+    /// Formats of fewer bits that are offered for more requests, with their titles, from many bits
+    /// to few.
     pub smaller_weights: &'static [(WeightFormat, &'static str)],
 }
 
@@ -72,7 +75,8 @@ pub struct Steps {
     pub ggml: Option<GgmlRelease>,
     /// True if matrices that multiply the same input are one.
     pub fuses: bool,
-    /// True if a step holds parts of prompts beside further tokens; otherwise these wait for prompts.
+    /// True if a step holds parts of prompts beside further tokens; otherwise these wait for
+    /// prompts.
     pub mixes: bool,
     /// Tokens of a step unless told otherwise.
     pub most_tokens: u64,
@@ -87,14 +91,17 @@ pub struct GgmlRelease {
     /// their way to a kernel for vectors. It is the limit of accelerators whose memory is faster
     /// than that (Little's law).
     pub in_flight: [f64; 2],
-    /// True if it widens weights in blocks to 16 bits for every step of many tokens, and multiplies these.
+    /// True if it widens weights in blocks to 16 bits for every step of many tokens, and multiplies
+    /// these.
     pub widens: bool,
 }
 
-/// Slots for low-rank adapters: as many matrices of the largest rank, whatever is loaded, in the format of activations.
+/// Slots for low-rank adapters: as many matrices of the largest rank, whatever is loaded, in the
+/// format of activations.
 ///
-/// Beside each matrix A is `slots × rank × input` and B `slots × output × rank`. Where ranks share a matrix by its output they share B, and
-/// where by its input A; the other is whole on each, and so are both at an embedding and a head, where a model has slots there.
+/// Beside each matrix A is `slots × rank × input` and B `slots × output × rank`. Where ranks share
+/// a matrix by its output they share B, and where by its input A; the other is whole on each, and
+/// so are both at an embedding and a head, where a model has slots there.
 #[derive(Debug)]
 pub struct AdapterSlots {
     /// The source of the rule.
@@ -119,8 +126,10 @@ impl EngineSpec {
 }
 
 impl Steps {
-    /// A server: its own sums, and a tokenizer that reads a million tokens a second on one thread (a gigabyte in less than 20 seconds on
-    /// all of a server's, github.com/huggingface/tokenizers), behind some milliseconds of HTTP and of messages between processes: assumed.
+    /// A server: its own sums, and a tokenizer that reads a million tokens a second on one thread
+    /// (a gigabyte in less than 20 seconds on all of a server's,
+    /// github.com/huggingface/tokenizers), behind some milliseconds of HTTP and of messages between
+    /// processes: assumed.
     pub const SERVER: Self =
         Self { arrival: 5e-3, per_prompt_token: 1e-6, own_sums: true, ..Self::NONE };
 
@@ -154,8 +163,8 @@ pub enum CacheMemory {
 
 /// A share of memory that an engine stays within; it leaves the rest free.
 ///
-/// With `share` σ, `free = (memory − context) · (1 − σ) − (working sets + graphs)`: context and working sets count as said below, captured
-/// graphs always.
+/// With `share` σ, `free = (memory − context) · (1 − σ) − (working sets + graphs)`: context and
+/// working sets count as said below, captured graphs always.
 #[derive(Debug)]
 pub struct Share {
     /// Its key in links.
@@ -172,7 +181,8 @@ pub struct Share {
     pub is_beside_context: bool,
     /// True if working sets are taken from the memory that is left free, as captured graphs are.
     pub leaves_room_for_working_sets: bool,
-    /// True if the share is one of what weights, working sets and all else leave free, not of all memory.
+    /// True if the share is one of what weights, working sets and all else leave free, not of all
+    /// memory.
     pub is_of_the_rest: bool,
     /// A note beside the line of the memory that is left free.
     pub note: &'static str,
@@ -227,7 +237,8 @@ impl Engine {
         Self::SPECS.into_iter().find(|spec| spec.key == key).map(|spec| Self { spec, memory_share })
     }
 
-    /// The setting of that key in links. No engine may lack it: the search then runs past the list, which the compiler reports.
+    /// The setting of that key in links. No engine may lack it: the search then runs past the list,
+    /// which the compiler reports.
     pub(crate) const fn share_of_key(key: &str) -> &'static Share {
         let mut at = 0;
         loop {

@@ -28,10 +28,12 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     }),
     block_size: 16, // `block_size`
     loads: |format: WeightFormat| !format.is_gguf(),
-    // The engine of 2025 takes a tenth off a step of 2.7 ms with one sequence by preparing inputs faster (pull request 17866): assumed.
+    // The engine of 2025 takes a tenth off a step of 2.7 ms with one sequence by preparing inputs
+    // faster (pull request 17866): assumed.
     steps: STEPS,
-    // Version 0.6.0 hides a part of it behind the step. Before: gaps of 4 ms between steps (vllm-project/vllm issue 6854), 5 to 6 ms with 256
-    // sequences (issue 10634), and graphs of up to 256.
+    // Version 0.6.0 hides a part of it behind the step. Before: gaps of 4 ms between steps
+    // (vllm-project/vllm issue 6854), 5 to 6 ms with 256 sequences (issue 10634), and graphs of up
+    // to 256.
     earlier: &[Earlier {
         until: "2024-09-05",
         steps: Steps { host: 4e-3, sequence: 6e-6, captured: 256, ..STEPS },

@@ -38,7 +38,8 @@ pub(super) enum Moment {
     Backward,
     /// Backward is in the first block: only its activations are left, nearly all gradients exist.
     ///
-    /// Between these two every block releases its activations and adds its gradients, so one of them is the higher.
+    /// Between these two every block releases its activations and adds its gradients, so one of
+    /// them is the higher.
     BackwardEnds,
     /// Backward has ended and the optimizer steps: all gradients exist, no activations.
     Step,
@@ -127,7 +128,8 @@ fn training(scope: &Scope, (recompute, moment): (Recompute, Moment), lines: &mut
             lines,
         );
     }
-    // At the end of backward this micro-batch's blocks are done but for the first; those in flight behind it are still whole.
+    // At the end of backward this micro-batch's blocks are done but for the first; those in flight
+    // behind it are still whole.
     let ends = moment == Moment::BackwardEnds;
     let alive = |layers: u64, first: bool| {
         let done = if ends { layers.saturating_sub(u64::from(first)) } else { 0 };

@@ -1,4 +1,5 @@
-//! The tensors that a training holds when they are most, one by one, as PyTorch's allocator is asked for them.
+//! The tensors that a training holds when they are most, one by one, as PyTorch's allocator is
+//! asked for them.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -101,7 +101,8 @@ pub enum Blocker {
         /// How they are dealt out.
         split: PipelineSplit,
     },
-    /// Context-parallel ranks each take two pieces of a sequence, so that causal attention gives all the same work.
+    /// Context-parallel ranks each take two pieces of a sequence, so that causal attention gives
+    /// all the same work.
     #[error(
         "a sequence of {seq_length} tokens does not split into {pieces} equal pieces, two for each of {ranks} context-parallel ranks"
     )]
@@ -473,7 +474,8 @@ fn tensor(job: &Job, found: &mut Vec<Blocker>) {
             [Some(usual), other.filter(|other| *other != usual)].into_iter().flatten()
         {
             must("num_attention_heads", heads, t);
-            // The library splits projections by columns; other software gives several ranks the same head.
+            // The library splits projections by columns; other software gives several ranks the
+            // same head.
             if library || !t.is_multiple_of(kv) {
                 must("num_key_value_heads", kv, t);
             }

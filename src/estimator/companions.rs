@@ -1,8 +1,10 @@
-//! Models that share the memory with the one that learns: reference, critic, reward model and the engine that generates answers.
+//! Models that share the memory with the one that learns: reference, critic, reward model and the
+//! engine that generates answers.
 //!
-//! Each is a job of its own, estimated as any other, and a line or two of the ledger. Three moments are compared: the model learns, its
-//! critic learns, answers are generated. What forward passes without gradients take for a moment (reference and reward model) is less
-//! than what backward takes after them, and is not counted.
+//! Each is a job of its own, estimated as any other, and a line or two of the ledger. Three moments
+//! are compared: the model learns, its critic learns, answers are generated. What forward passes
+//! without gradients take for a moment (reference and reward model) is less than what backward
+//! takes after them, and is not counted.
 
 use super::ledger::{Certainty, Ledger, LineItem, MemoryKind, sort_by_kind};
 use super::timeline::{self, Timeline};
@@ -188,7 +190,8 @@ fn without_critic(lines: &[LineItem]) -> Vec<LineItem> {
         .collect()
 }
 
-/// The engine's weights, cache and workspace: an instance on as many accelerators of a node as share the weights in training.
+/// The engine's weights, cache and workspace: an instance on as many accelerators of a node as
+/// share the weights in training.
 fn engine(job: &Job, run: &TrainingRun) -> Vec<LineItem> {
     let layout = job.layout();
     let node = job.cluster().accelerator.accelerators_per_node;

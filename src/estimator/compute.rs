@@ -5,7 +5,8 @@ use crate::ops::{self, Op, OpList, Role};
 use crate::stacks::SelectiveRecompute;
 use crate::units::{Flops, FlopsPerSecond, Seconds, to_f64};
 
-/// Compute of a training run. FLOPs count a multiply-add as two and attention as the full square of tokens.
+/// Compute of a training run. FLOPs count a multiply-add as two and attention as the full square of
+/// tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Compute {
     /// Forward of one optimizer step, all ranks together.

@@ -1,8 +1,11 @@
-//! Memory as the device shows it: what tensors take, what PyTorch's allocator keeps for them, and what the driver counts.
+//! Memory as the device shows it: what tensors take, what PyTorch's allocator keeps for them, and
+//! what the driver counts.
 //!
-//! The step's tensors are handed to PyTorch's caching allocator ([`crate::hardware::allocator`]) in the order in which they take and give
-//! back memory, for as many steps as it takes until nothing grows: the model as the library makes and shares it out, a step that makes the
-//! optimizer's states, and steps that find them. Peaks are those of steps; what was kept since the model was made is part of them.
+//! The step's tensors are handed to PyTorch's caching allocator ([`crate::hardware::allocator`]) in
+//! the order in which they take and give back memory, for as many steps as it takes until nothing
+//! grows: the model as the library makes and shares it out, a step that makes the optimizer's
+//! states, and steps that find them. Peaks are those of steps; what was kept since the model was
+//! made is part of them.
 
 use super::timeline::{Sequence, TensorEvent, sequence};
 use super::{alone_run, blockers, megatron, megatron_run, memory_by_kind, overhead, played_run};
@@ -10,31 +13,36 @@ use crate::config::{Job, TrainingRun};
 use crate::hardware::allocator::{Device, Event, Gap, Settings, Stream, replay, replay_until};
 use crate::units::Bytes;
 
-/// Steps that are replayed. Reserved memory grows over the first steps: the first has no optimizer states, the second finds the holes
-/// that they left, the third finds what the second left.
+/// Steps that are replayed. Reserved memory grows over the first steps: the first has no optimizer
+/// states, the second finds the holes that they left, the third finds what the second left.
 const STEPS: u32 = 3;
 
-/// Layers that are played one by one at most, and memory that is handed out at most, so that nobody waits for a model that nobody trains.
+/// Layers that are played one by one at most, and memory that is handed out at most, so that nobody
+/// waits for a model that nobody trains.
 const MOST_LAYERS: u64 = 1000;
 const MOST_MEMORY: Bytes = Bytes(16 << 40);
 
 /// How near the least memory is looked for, bytes.
 const CLOSE: u64 = 32 << 20;
 
-/// Micro-batches of a step that are replayed at most: from the third on each finds what the second left.
+/// Micro-batches of a step that are replayed at most: from the third on each finds what the second
+/// left.
 const MOST_MICRO_BATCHES: u64 = 3;
 
 /// Batches of an evaluation that are replayed: the second finds what the first left.
 const EVALUATION_BATCHES: usize = 2;
 
-/// Memory of the rank that holds most, as its device shows it. Each of the three amounts holds the one before.
+/// Memory of the rank that holds most, as its device shows it. Each of the three amounts holds the
+/// one before.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceMemory {
-    /// Bytes of the blocks that tensors sit in, when they are most: `torch.cuda.max_memory_allocated()`.
+    /// Bytes of the blocks that tensors sit in, when they are most:
+    /// `torch.cuda.max_memory_allocated()`.
     pub allocated: Bytes,
     /// Bytes that PyTorch holds, when they are most: `torch.cuda.max_memory_reserved()`.
     pub reserved: Bytes,
-    /// Bytes that the driver counts, as `nvidia-smi` shows them: reserved, and what stands outside PyTorch's allocator.
+    /// Bytes that the driver counts, as `nvidia-smi` shows them: reserved, and what stands outside
+    /// PyTorch's allocator.
     pub in_use: Bytes,
     /// Where the reserved memory is when most is allocated.
     pub gap: Gap,
@@ -53,8 +61,9 @@ pub enum NotReplayed {
         "A serving engine takes its memory once, when it starts; nothing is handed out anew with every step."
     )]
     Serving,
-    /// A stack that lists tensors, or parts of Megatron-LM whose order was not read (context parallelism, latent attention, shared
-    /// experts, biases of feed-forward layers, dropout, interleaved and split schedules, sharded gradients).
+    /// A stack that lists tensors, or parts of Megatron-LM whose order was not read (context
+    /// parallelism, latent attention, shared experts, biases of feed-forward layers, dropout,
+    /// interleaved and split schedules, sharded gradients).
     #[error(
         "The order in which this software stack takes and gives back memory is not modelled, so the reserve for fragmentation is assumed."
     )]

@@ -1,12 +1,14 @@
 //! Tensors that wait in pinned host memory instead of on the accelerator, and the device memory
 //! that this saves.
 //!
-//! - Optimizer states and master weights (`DeepSpeed` ZeRO-Offload, Megatron-LM's `optimizer_cpu_offload`): the step runs on the host.
-//!   Megatron-LM's main gradients stay on the device, `DeepSpeed`'s shares of gradients under stages 2 and 3 go as well, as they are
+//! - Optimizer states and master weights (`DeepSpeed` ZeRO-Offload, Megatron-LM's
+//!   `optimizer_cpu_offload`): the step runs on the host. Megatron-LM's main gradients stay on the
+//!   device, `DeepSpeed`'s shares of gradients under stages 2 and 3 go as well, as they are
 //!   reduced; stage 1 keeps them for the step.
-//! - Weights (`DeepSpeed` `offload_param` under stage 3, FSDP2's `CPUOffloadPolicy`, which takes gradients and states along): the
-//!   device holds what is gathered at the moment.
-//! - Activations: blocks in backward or just through forward stay, one other block's copy is on its way, the rest waits.
+//! - Weights (`DeepSpeed` `offload_param` under stage 3, FSDP2's `CPUOffloadPolicy`, which takes
+//!   gradients and states along): the device holds what is gathered at the moment.
+//! - Activations: blocks in backward or just through forward stay, one other block's copy is on its
+//!   way, the rest waits.
 
 use std::rc::Rc;
 
@@ -74,7 +76,8 @@ pub(super) fn lines(job: &Job, stage: u64) -> Vec<LineItem> {
     found
 }
 
-/// States of the optimizer in pages, which move to the device as they are needed: those that do not stay there.
+/// States of the optimizer in pages, which move to the device as they are needed: those that do not
+/// stay there.
 fn paged(job: &Job, stage: u64) -> Vec<LineItem> {
     let whole = job.with_run(|run| {
         if let Run::Training(run) = run {

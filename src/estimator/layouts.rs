@@ -9,9 +9,11 @@ use super::{
 use crate::config::{Choice, DataSharding, Job};
 use crate::units::Bytes;
 
-/// Memory and time of one job as a search chooses it, again and again: what layouts have in common is worked out once.
+/// Memory and time of one job as a search chooses it, again and again: what layouts have in common
+/// is worked out once.
 ///
-/// The bytes are those of [`memory_by_kind`] and the seconds those of [`time::step`], which property tests hold.
+/// The bytes are those of [`memory_by_kind`] and the seconds those of [`time::step`], which
+/// property tests hold.
 pub struct Layouts {
     job: Job,
     megatron: megatron::Many,

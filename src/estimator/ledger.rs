@@ -4,7 +4,8 @@ use crate::ops::Shape;
 use crate::sources::Source;
 use crate::units::{Bytes, DType, sort_short};
 
-/// Kinds of memory, in the words of PyTorch's `MemTracker` plus cache and framework. Order = stacking order in charts.
+/// Kinds of memory, in the words of PyTorch's `MemTracker` plus cache and framework. Order =
+/// stacking order in charts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MemoryKind {
     /// Weights used by forward and backward.
@@ -17,7 +18,8 @@ pub enum MemoryKind {
     Activation,
     /// Keys and values of served tokens.
     KvCache,
-    /// Alive only during some operation: working set of a recomputed block, gathered weights, logits.
+    /// Alive only during some operation: working set of a recomputed block, gathered weights,
+    /// logits.
     Temporary,
     /// Framework context, reserves and overheads outside the model.
     Framework,
@@ -127,7 +129,8 @@ pub struct LineItem {
     pub label: &'static str,
     /// Bytes on this rank.
     pub bytes: Bytes,
-    /// Tensors behind it; empty where the line is not made of tensors. Their bytes add up to `bytes` where `exact_sum`.
+    /// Tensors behind it; empty where the line is not made of tensors. Their bytes add up to
+    /// `bytes` where `exact_sum`.
     pub tensors: Vec<TensorLine>,
     /// One plain sentence: how it comes about for this job.
     pub note: &'static str,

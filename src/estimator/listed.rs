@@ -1,4 +1,5 @@
-//! Jobs whose memory is a sum over the operation list at a few moments: serving, and training whose step is not played.
+//! Jobs whose memory is a sum over the operation list at a few moments: serving, and training whose
+//! step is not played.
 
 use std::rc::Rc;
 

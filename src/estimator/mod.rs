@@ -1,6 +1,8 @@
-//! From a checked [`Job`] to an [`Estimate`]: the ledger of memory on the most loaded rank, the peak's moment, blockers, compute.
+//! From a checked [`Job`] to an [`Estimate`]: the ledger of memory on the most loaded rank, the
+//! peak's moment, blockers, compute.
 //!
-//! Nothing here can fail. Every byte is a sum over the operation list of [`crate::ops`] or a line with a source.
+//! Nothing here can fail. Every byte is a sum over the operation list of [`crate::ops`] or a line
+//! with a source.
 
 mod activations;
 mod at_peak;
@@ -114,7 +116,8 @@ pub struct Estimate {
     pub host: Ledger,
     /// The moments compared.
     pub moments: Vec<Moment>,
-    /// The step from forward to the optimizer; `None` when serving, and for kernels whose step is not played operator by operator.
+    /// The step from forward to the optimizer; `None` when serving, and for kernels whose step is
+    /// not played operator by operator.
     pub timeline: Option<Timeline>,
     /// The moment of the peak.
     pub peak_moment: &'static str,
@@ -128,11 +131,13 @@ pub struct Estimate {
     pub parameters: ParameterCount,
     /// FLOPs, time and cost of training; `None` when serving.
     pub compute: Option<Compute>,
-    /// Keys and values of one token in all blocks, over all ranks of an instance; `None` when training.
+    /// Keys and values of one token in all blocks, over all ranks of an instance; `None` when
+    /// training.
     pub kv_cache_per_token: Option<Bytes>,
     /// Room for keys and values; `None` when training.
     pub cache_room: Option<CacheRoom>,
-    /// Requests that run at once where a server lets further ones wait; `None` where all that are asked for have to fit.
+    /// Requests that run at once where a server lets further ones wait; `None` where all that are
+    /// asked for have to fit.
     pub at_once: Option<u64>,
 }
 
@@ -385,8 +390,8 @@ fn trainable(job: &Job, total: u64) -> u64 {
     }
 }
 
-/// Keys and values of one token: the cache with a context of one token and one sequence, which every window holds. Of a model with layers that
-/// keep a state, what a second token adds.
+/// Keys and values of one token: the cache with a context of one token and one sequence, which
+/// every window holds. Of a model with layers that keep a state, what a second token adds.
 fn kv_cache_per_token(job: &Job) -> Option<Bytes> {
     let Run::Serving(_) = job.run() else { return None };
     if job.model().is_counted_and_served() {

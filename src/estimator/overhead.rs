@@ -52,7 +52,8 @@ pub(super) fn on_top(job: &Job, mut by_kind: [Bytes; 7]) -> [Bytes; 7] {
     by_kind
 }
 
-/// Device memory outside PyTorch's allocator: framework context, buffers of communicators, and what was measured beyond all predictions.
+/// Device memory outside PyTorch's allocator: framework context, buffers of communicators, and what
+/// was measured beyond all predictions.
 pub(super) fn outside(job: &Job) -> Bytes {
     let overheads = job.cluster().overheads;
     overheads.framework_context
@@ -63,7 +64,8 @@ pub(super) fn outside(job: &Job) -> Bytes {
 /// The kinds of [`amounts`].
 const KINDS: [MemoryKind; 5] = [MemoryKind::Framework; 5];
 
-/// Context, communicator buffers, fragmentation reserve, serving overhead and what was measured beyond these; those that are not there are 0.
+/// Context, communicator buffers, fragmentation reserve, serving overhead and what was measured
+/// beyond these; those that are not there are 0.
 fn amounts(job: &Job, allocated: Bytes, weights: Bytes) -> [Bytes; 5] {
     let layout = job.layout();
     let overheads = job.cluster().overheads;
@@ -100,7 +102,8 @@ fn all(job: &Job, allocated: Bytes, weights: Bytes) -> [Overhead; 5] {
     ]
 }
 
-/// Groups of ranks that exchange something: tensor, pipeline, context, expert, sharding and replica groups of more than one rank.
+/// Groups of ranks that exchange something: tensor, pipeline, context, expert, sharding and replica
+/// groups of more than one rank.
 fn communicators(layout: &ParallelLayout) -> u64 {
     let degrees =
         [layout.t(), layout.p(), layout.cp(), layout.ep(), layout.shards(), layout.replicas()];

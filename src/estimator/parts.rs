@@ -1,9 +1,10 @@
-//! Parts of the engine that few scenarios need: the modules that few models have, and the step of stacks that is not played operator by
-//! operator. The page's program begins without them and fetches them when a scenario needs them, so that a family more makes no first
-//! visit longer. Every other program has them inside.
+//! Parts of the engine that few scenarios need: the modules that few models have, and the step of
+//! stacks that is not played operator by operator. The page's program begins without them and
+//! fetches them when a scenario needs them, so that a family more makes no first visit longer.
+//! Every other program has them inside.
 //!
-//! `wasm_split`, which Leptos' own `#[lazy]` uses, marks the one function that hands them out; `cargo xtask build` cuts off what is
-//! reachable through it alone.
+//! `wasm_split`, which Leptos' own `#[lazy]` uses, marks the one function that hands them out;
+//! `cargo xtask build` cuts off what is reachable through it alone.
 
 use super::megatron;
 use super::time::{Clock, Timed};
@@ -16,7 +17,8 @@ use crate::units::Bytes;
 
 /// Questions about a step that is not played.
 pub(super) struct Unplayed {
-    /// Memory at the peak of a step by Megatron-LM's schedule, on one stage or the one that holds most, with or without its tensors.
+    /// Memory at the peak of a step by Megatron-LM's schedule, on one stage or the one that holds
+    /// most, with or without its tensors.
     pub peak: fn(&Job, &TrainingRun, Option<u64>, bool) -> megatron::Peak,
     /// Lines that a stage holds when forward has ended.
     pub after_forward: fn(&Job, &TrainingRun, u64) -> Vec<LineItem>,

@@ -1,12 +1,13 @@
-//! A ledger's figures as they are printed. One function rounds them, so that a figure has one value wherever it stands: in the ledger,
-//! on the bar, in its explanation, in a file.
+//! A ledger's figures as they are printed. One function rounds them, so that a figure has one value
+//! wherever it stands: in the ledger, on the bar, in its explanation, in a file.
 
 use super::ledger::{Ledger, MemoryKind};
 use super::{Estimate, LineItem};
 use crate::units::{Bytes, MemoryUnit, Scale};
 
-/// The figures of a ledger in units of their scale's last decimal. Kinds add up to the total and lines to their kind, as printed; none is
-/// further from its exact amount than one unit of the last decimal.
+/// The figures of a ledger in units of their scale's last decimal. Kinds add up to the total and
+/// lines to their kind, as printed; none is further from its exact amount than one unit of the last
+/// decimal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Printed {
     /// In which unit and with how many decimals.

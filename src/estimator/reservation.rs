@@ -26,7 +26,8 @@ pub struct CacheRoom {
     pub per_sequence: Bytes,
     /// Tokens of one block.
     pub block_size: u64,
-    /// Blocks; `None` where layers look back on different lengths, so that their blocks are not alike.
+    /// Blocks; `None` where layers look back on different lengths, so that their blocks are not
+    /// alike.
     pub blocks: Option<u64>,
     /// Sequences of the whole context that find room at the same time.
     pub concurrency: f64,

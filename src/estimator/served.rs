@@ -24,7 +24,8 @@ struct Held<'a> {
     count: u64,
 }
 
-/// Calls `visit` with every parameter of the stage on one tensor-parallel rank, once for each format that its layers have.
+/// Calls `visit` with every parameter of the stage on one tensor-parallel rank, once for each
+/// format that its layers have.
 fn each<'a>(scope: &Scope<'a>, formats: &Formats, mut visit: impl FnMut(Held<'a>)) {
     let (list, stage, t) = (scope.list, &scope.stage, scope.job.layout().t());
     let mut once = |ops: &'a [Op], most: usize| {
@@ -96,7 +97,8 @@ pub(super) fn weights(scope: &Scope, run: &ServingRun, lines: &mut Vec<LineItem>
     });
 }
 
-/// One operation of a step that multiplies with weights: engines run its matrices side by side as one kernel.
+/// One operation of a step that multiplies with weights: engines run its matrices side by side as
+/// one kernel.
 pub(super) struct Multiplies {
     /// Layers that have it; 1 for the head.
     pub layers: u64,
@@ -110,7 +112,8 @@ pub(super) struct Multiplies {
     pub routed: bool,
     /// True if it lies behind the last layer.
     pub is_head: bool,
-    /// Numbers that it reads and writes of each token, on a tensor rank, beside the stream between layers.
+    /// Numbers that it reads and writes of each token, on a tensor rank, beside the stream between
+    /// layers.
     pub width: f64,
     /// FLOPs of all tokens of the list, all tensor ranks together.
     pub flops: f64,
@@ -120,8 +123,9 @@ pub(super) struct Multiplies {
 
 /// Weights that a step multiplies with, on one tensor rank of all stages together.
 ///
-/// Of an embedding that is no head too, and of the layers' own, a step reads only the tokens' rows, which are not counted. A tower runs in
-/// no step, nor does attention to the states of an encoder that is not there.
+/// Of an embedding that is no head too, and of the layers' own, a step reads only the tokens' rows,
+/// which are not counted. A tower runs in no step, nor does attention to the states of an encoder
+/// that is not there.
 pub(super) fn multiplied(job: &Job, run: &ServingRun, list: &OpList) -> Vec<Multiplies> {
     let parameters = Rc::new(stage::Parameters::of(job, list));
     let scope = Scope { job, list, stage: stage::only(job), parameters, detail: false };
@@ -172,7 +176,8 @@ pub(super) fn multiplied(job: &Job, run: &ServingRun, list: &OpList) -> Vec<Mult
     found
 }
 
-/// Numbers of a token on the side of a matrix that is not the stream between layers, on a tensor rank.
+/// Numbers of a token on the side of a matrix that is not the stream between layers, on a tensor
+/// rank.
 fn width(tensor: &Tensor, hidden: u64, t: u64) -> f64 {
     let elements = to_f64(tensor.elements_per_rank(t, false).0);
     let matrices = to_f64(formats::matrices(&tensor.shape));
@@ -183,7 +188,8 @@ fn width(tensor: &Tensor, hidden: u64, t: u64) -> f64 {
     }
 }
 
-/// Cached bytes of one sequence of the whole context, and of what all sequences share, on one tensor rank of all stages together.
+/// Cached bytes of one sequence of the whole context, and of what all sequences share, on one
+/// tensor rank of all stages together.
 pub(super) fn cached(job: &Job, run: &ServingRun) -> (Bytes, Bytes) {
     cached_by(job, run, 0..job.model().num_hidden_layers)
 }

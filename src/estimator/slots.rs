@@ -1,4 +1,5 @@
-//! Slots for low-rank adapters of a served model: matrices of the largest rank beside linear layers, as an engine takes them at its start.
+//! Slots for low-rank adapters of a served model: matrices of the largest rank beside linear
+//! layers, as an engine takes them at its start.
 
 use super::ledger::{Certainty, LineItem, MemoryKind};
 use super::stage::Scope;
@@ -15,10 +16,12 @@ fn rule(run: &ServingRun) -> Option<&'static AdapterSlots> {
     run.engine.spec().adapter_slots.as_ref().filter(|_| run.adapter_slots > 0)
 }
 
-/// Numbers that one more rank takes in one slot beside a parameter, on a tensor rank; 0 beside what is no linear layer.
+/// Numbers that one more rank takes in one slot beside a parameter, on a tensor rank; 0 beside what
+/// is no linear layer.
 ///
-/// Beside a matrix that ranks share by its output, `A` is whole and `B` this rank's part; by its input, `A` is this rank's part and `B` whole.
-/// Experts have a pair each, and an `A` for gate and for up where a file has them apart.
+/// Beside a matrix that ranks share by its output, `A` is whole and `B` this rank's part; by its
+/// input, `A` is this rank's part and `B` whole. Experts have a pair each, and an `A` for gate and
+/// for up where a file has them apart.
 fn beside(job: &Job, tensor: &Tensor) -> u64 {
     let sizes: Vec<u64> = tensor.shape.dims().map(|dim| dim.1.max(1)).collect();
     let (matrices, output, input) = match sizes.as_slice() {

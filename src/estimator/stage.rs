@@ -1,4 +1,5 @@
-//! Pipeline stages: which part of the model a rank holds, and how many micro-batches it keeps in flight.
+//! Pipeline stages: which part of the model a rank holds, and how many micro-batches it keeps in
+//! flight.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -154,7 +155,8 @@ impl Stage {
         self.of_kind.iter().find(|(of, _)| *of == kind).map_or(0, |(_, layers)| *layers)
     }
 
-    /// True if another stage holds the same ends and blocks, or as many blocks of each kind where all blocks are `alike`.
+    /// True if another stage holds the same ends and blocks, or as many blocks of each kind where
+    /// all blocks are `alike`.
     pub fn holds_as(&self, other: &Self, alike: bool) -> bool {
         let ends = [self.embedding, self.head] == [other.embedding, other.head];
         ends && (alike || self.first == other.first)
@@ -201,9 +203,11 @@ pub(super) fn stage(job: &Job, index: u64) -> Stage {
     .counted(job)
 }
 
-/// The stages that can hold most: the only one, or the first and the last, and the second where it may hold other blocks.
+/// The stages that can hold most: the only one, or the first and the last, and the second where it
+/// may hold other blocks.
 ///
-/// A middle stage holds the blocks of the one before it with no more micro-batches in flight, and no embedding.
+/// A middle stage holds the blocks of the one before it with no more micro-batches in flight, and
+/// no embedding.
 pub(super) fn stages(job: &Job) -> Vec<Stage> {
     let (p, model) = (job.layout().p(), job.model());
     let first = model.kind_of(0);

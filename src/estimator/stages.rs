@@ -21,7 +21,8 @@ pub struct StageMemory {
     pub blocks: u64,
     /// Chunks of micro-batches it keeps in flight at most.
     pub in_flight: u64,
-    /// Bytes by kind, in the order of [`MemoryKind::ALL`](super::MemoryKind::ALL), overheads included.
+    /// Bytes by kind, in the order of [`MemoryKind::ALL`](super::MemoryKind::ALL), overheads
+    /// included.
     pub by_kind: [Bytes; 7],
     /// When that is.
     pub moment: &'static str,
@@ -90,7 +91,8 @@ pub fn stages(job: &Job) -> Vec<StageMemory> {
     (0..).zip(of_each).map(with).collect()
 }
 
-/// Stages whose step is played: one play for all that hold the same, with other micro-batches in flight.
+/// Stages whose step is played: one play for all that hold the same, with other micro-batches in
+/// flight.
 fn played(job: &Job, run: &TrainingRun) -> Vec<([Bytes; 7], &'static str)> {
     let alike = job.model().moe.is_none() && job.model().sliding_window.is_none();
     let mut known: Vec<Played> = Vec::with_capacity(3);

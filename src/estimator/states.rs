@@ -1,4 +1,5 @@
-//! Model states: weights, gradients, optimizer states, and weights gathered for a while under full sharding.
+//! Model states: weights, gradients, optimizer states, and weights gathered for a while under full
+//! sharding.
 
 use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use super::stage::Scope;
@@ -51,7 +52,8 @@ pub(super) enum Gradients {
     All,
 }
 
-/// Gradients on one rank of a stage. With gradient accumulation all of them exist from the second micro-batch on.
+/// Gradients on one rank of a stage. With gradient accumulation all of them exist from the second
+/// micro-batch on.
 pub(super) fn gradients(scope: &Scope, exist: Gradients, lines: &mut Vec<LineItem>) {
     let Some(run) = scope.job.training() else { return };
     let (total, own) = (scope.total_parameters(), &scope.parameters);
@@ -97,7 +99,8 @@ pub(super) fn gradients(scope: &Scope, exist: Gradients, lines: &mut Vec<LineIte
     }
 }
 
-/// Every parameter tensor of the stage, with its elements on one tensor-parallel rank over all its copies.
+/// Every parameter tensor of the stage, with its elements on one tensor-parallel rank over all its
+/// copies.
 fn held<'a>(scope: &Scope<'a>) -> impl Iterator<Item = Held<'a>> + use<'a> {
     let (list, stage, t) = (scope.list, scope.stage.clone(), scope.job.layout().t());
     let embedding =
@@ -118,7 +121,8 @@ fn held<'a>(scope: &Scope<'a>) -> impl Iterator<Item = Held<'a>> + use<'a> {
     })
 }
 
-/// The bytes of each part of a sharded buffer, so that the parts add up to the rank's rounded-up share.
+/// The bytes of each part of a sharded buffer, so that the parts add up to the rank's rounded-up
+/// share.
 fn shares(
     elements: impl Iterator<Item = u64>,
     ranks: u64,
@@ -256,7 +260,8 @@ impl Held<'_> {
     }
 }
 
-/// Weights gathered for use under full sharding: `blocks` blocks beside the root group; `None` without full sharding.
+/// Weights gathered for use under full sharding: `blocks` blocks beside the root group; `None`
+/// without full sharding.
 pub(super) fn gathered(scope: &Scope, blocks: u64) -> Option<LineItem> {
     let (job, stage, own) = (scope.job, &scope.stage, &scope.parameters);
     let gathers = job.layout().sharding.gathers.as_ref().filter(|_| job.layout().shards() > 1)?;

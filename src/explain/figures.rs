@@ -1,4 +1,5 @@
-//! The two GPU counts, the terms of a step, and the figures of time, cost and model that follow from others.
+//! The two GPU counts, the terms of a step, and the figures of time, cost and model that follow
+//! from others.
 
 use crate::config::{Job, Run, TrainingRun};
 use crate::estimator::time::Timing;

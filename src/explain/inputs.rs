@@ -5,7 +5,8 @@ use crate::ops::{Dim, EXPERTS_OF_RANK};
 
 use super::expr::{Expr, Symbol, Value};
 
-/// One input: key, letter, meaning. Letters are those of the operation list; parallel degrees are Megatron-LM's.
+/// One input: key, letter, meaning. Letters are those of the operation list; parallel degrees are
+/// Megatron-LM's.
 type Known = (&'static str, &'static str, &'static str);
 
 const S: Known = ("seq_length", "s", "tokens of a sequence");

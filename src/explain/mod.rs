@@ -86,7 +86,8 @@ pub struct Explanation {
     pub expr: Expr,
     /// The unit in which it is counted.
     pub measure: Measure,
-    /// Amounts that the ledger prints, by the label of their formula (the figure's own is empty), as printed there.
+    /// Amounts that the ledger prints, by the label of their formula (the figure's own is empty),
+    /// as printed there.
     pub printed: Vec<(String, String)>,
     /// Its largest tensors, where some stand out.
     pub largest: Option<Largest>,

@@ -1,4 +1,5 @@
-//! Amounts of an explanation as the ledger prints them: the same number, in the page's unit and in the other.
+//! Amounts of an explanation as the ledger prints them: the same number, in the page's unit and in
+//! the other.
 
 use crate::estimator::{Estimate, Printed};
 use crate::units::{Bytes, MemoryUnit};

@@ -1,4 +1,5 @@
-//! Lines of the ledger as formulas: a tensor from its named dimensions, width, count and sharding; a line from its tensors.
+//! Lines of the ledger as formulas: a tensor from its named dimensions, width, count and sharding;
+//! a line from its tensors.
 //!
 //! A formula is taken only where its value is the ledger's bytes exactly, in whole numbers;
 //! otherwise the figure stands for itself.
@@ -115,7 +116,8 @@ impl<'a> Lines<'a> {
         Expr::product(dims.map(|dim| self.inputs.dim(dim)))
     }
 
-    /// A tensor's values on the most loaded tensor-parallel rank, as [`Tensor::elements_per_rank`] counts them.
+    /// A tensor's values on the most loaded tensor-parallel rank, as [`Tensor::elements_per_rank`]
+    /// counts them.
     fn on_rank(&self, tensor: &Tensor, whole: Expr) -> Expr {
         let (t, layout) = (|| self.inputs.t(), self.inputs.job.layout());
         let activation = matches!(tensor.role, Role::Saved | Role::Workspace);

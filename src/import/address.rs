@@ -1,6 +1,7 @@
 //! A model's address, which people paste where its file belongs.
 
-/// Where the text of the `config.json` is, if the text is the address of a model on the Hugging Face Hub or its name there.
+/// Where the text of the `config.json` is, if the text is the address of a model on the Hugging
+/// Face Hub or its name there.
 pub(super) fn of_config(text: &str) -> Option<String> {
     let text = text.trim().trim_matches(['"', '\'', '`']);
     if text.contains(['{', '[', '\n']) || text.split_whitespace().count() != 1 {

@@ -10,7 +10,8 @@ use crate::config::LayerSet;
 const CHUNKED: &str = "chunked_attention";
 /// The key of a chunk's tokens, and the library's default.
 const SIZE: (&str, u64) = ("attention_chunk_size", 8192);
-/// The keys of layers that rotate nothing, which see the whole text: their list, in which they are 0, and how often there is one.
+/// The keys of layers that rotate nothing, which see the whole text: their list, in which they are
+/// 0, and how often there is one.
 const UNROTATED: [&str; 2] = ["no_rope_layers", "no_rope_layer_interval"];
 /// The library's default of the latter.
 const INTERVAL: u64 = 4;

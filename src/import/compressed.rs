@@ -1,4 +1,5 @@
-//! Layers that compress keys, in blocks of several residual streams (transformers 5.23, `models/deepseek_v4/configuration_deepseek_v4.py`).
+//! Layers that compress keys, in blocks of several residual streams (transformers 5.23,
+//! `models/deepseek_v4/configuration_deepseek_v4.py`).
 
 use super::encoder::layers_by_rate;
 use super::reader::{MAX_LAYERS, MAX_SIZE, Reader};
@@ -91,8 +92,8 @@ fn of_word(word: &str) -> Result<Compresses, ImportError> {
     }
 }
 
-/// How each layer compresses keys: as its list says, or by rates. Where nothing is listed, the first two compress heavily, and so does
-/// every second one behind them.
+/// How each layer compresses keys: as its list says, or by rates. Where nothing is listed, the
+/// first two compress heavily, and so does every second one behind them.
 fn ways(
     file: &mut Reader<'_>,
     kind: &FamilySpec,

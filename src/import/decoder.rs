@@ -59,7 +59,8 @@ pub(super) fn decoder(
     let sizes = kind.sizes;
     let states_a_size =
         [HIDDEN, LAYERS, HEADS].into_iter().flatten().any(|key| file.peek(key).is_some());
-    // The text part of a larger model may leave everything to the library, if it says whose defaults these are.
+    // The text part of a larger model may leave everything to the library, if it says whose
+    // defaults these are.
     if !states_a_size && !file.is_a_part_with_a_kind() {
         return Err(ImportError::Missing { key: "hidden_size" });
     }
@@ -121,7 +122,8 @@ pub(super) fn decoder(
     finished(file, kind, config)
 }
 
-/// Rows of the token embedding; of a kind that reads no text, those that stand for what is masked or summed up.
+/// Rows of the token embedding; of a kind that reads no text, those that stand for what is masked
+/// or summed up.
 fn vocabulary(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<u64, ImportError> {
     if kind.not_looked_at.contains(&"vocab_size") {
         file.implied("vocab_size", &kind.sizes.vocab, "It reads no text.");
@@ -241,7 +243,8 @@ pub(super) fn flag(
     }
 }
 
-/// Key/value heads. A key that is there but null means as many as query heads, whatever the default.
+/// Key/value heads. A key that is there but null means as many as query heads, whatever the
+/// default.
 fn key_value_heads(
     file: &mut Reader<'_>,
     kind: &FamilySpec,
@@ -303,13 +306,15 @@ fn kind_of_attention(file: &mut Reader<'_>, heads: u64) -> Option<u64> {
     count
 }
 
-/// Falcon's decoder with groups of heads; before it had a switch, its name was that of the 40 B model.
+/// Falcon's decoder with groups of heads; before it had a switch, its name was that of the 40 B
+/// model.
 fn has_new_decoder(file: &Reader<'_>) -> bool {
     truth(file, "new_decoder_architecture")
         || matches!(file.peek("model_type"), Some(Value::Text(name)) if name == "RefinedWeb")
 }
 
-/// Falcon's older models and GPT-BigCode have one key/value head, or as many as query heads; they do not look at `num_kv_heads`.
+/// Falcon's older models and GPT-BigCode have one key/value head, or as many as query heads; they
+/// do not look at `num_kv_heads`.
 fn one_or_all(file: &mut Reader<'_>, heads: u64) -> Result<u64, ImportError> {
     let one = file.flag("multi_query", true)?;
     file.without_effect(KV_HEADS);

@@ -54,7 +54,8 @@ pub(super) fn encoder(
     Ok(())
 }
 
-/// Parameters beside those of the layers that are put together, and the parts of the cache where the kind tells them.
+/// Parameters beside those of the layers that are put together, and the parts of the cache where
+/// the kind tells them.
 fn counted_alone(
     file: &mut Reader<'_>,
     kind: &FamilySpec,
@@ -101,7 +102,8 @@ pub(super) fn layers_by_rate(file: &mut Reader<'_>, kind: &FamilySpec, layers: u
     file.asks("layer_types", Value::List(words.collect()), true);
 }
 
-/// Rows of the table of token types. Kinds without types do not look at the key; others may say by 0 that there are none.
+/// Rows of the table of token types. Kinds without types do not look at the key; others may say by
+/// 0 that there are none.
 fn types(file: &mut Reader<'_>, default: u64) -> Result<u64, ImportError> {
     const KEY: &str = "type_vocab_size";
     match file.peek(KEY) {
@@ -119,8 +121,9 @@ fn types(file: &mut Reader<'_>, default: u64) -> Result<u64, ImportError> {
     }
 }
 
-/// How distances between tokens enter scores (`relative_attention`): those that have an embedding, and whether it meets queries, meets
-/// keys, goes through the tokens' projections, and is normed. Without positions in the input there is no table of them.
+/// How distances between tokens enter scores (`relative_attention`): those that have an embedding,
+/// and whether it meets queries, meets keys, goes through the tokens' projections, and is normed.
+/// Without positions in the input there is no table of them.
 fn distances(
     file: &mut Reader<'_>,
     config: &mut ModelConfig,
@@ -177,7 +180,8 @@ fn words(file: &mut Reader<'_>, key: &'static str) -> String {
     text
 }
 
-/// A size that a family's own modules know; null says that there is none, and yes and no are 1 and 0.
+/// A size that a family's own modules know; null says that there is none, and yes and no are 1 and
+/// 0.
 pub(super) fn own_size(
     file: &mut Reader<'_>,
     key: &'static str,

@@ -4,7 +4,8 @@ use thiserror::Error;
 
 use super::value::Value;
 
-/// Why a file cannot be used. Every message is one sentence or two, for the person who pasted the text, with a way out.
+/// Why a file cannot be used. Every message is one sentence or two, for the person who pasted the
+/// text, with a way out.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ImportError {
@@ -156,7 +157,8 @@ impl ImportError {
         [first, second].into_iter().flatten()
     }
 
-    /// The sentence without its way out, for keys that stand in a form rather than in a text that was pasted.
+    /// The sentence without its way out, for keys that stand in a form rather than in a text that
+    /// was pasted.
     pub(crate) fn without_way_out(&self) -> String {
         let whole = self.to_string();
         whole.rsplit_once(';').map_or_else(|| whole.clone(), |(problem, _)| format!("{problem}."))

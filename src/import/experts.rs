@@ -165,7 +165,8 @@ fn narrowed(file: &mut Reader<'_>) -> Result<u64, ImportError> {
     Ok(width)
 }
 
-/// Inner width of one expert. Where the modules take the dense layer's, another one in the file is named as not counted.
+/// Inner width of one expert. Where the modules take the dense layer's, another one in the file is
+/// named as not counted.
 fn width(file: &mut Reader<'_>, experts: &Experts, inner: u64) -> Result<u64, ImportError> {
     // A list of two: experts for texts, and those for images, which belong to the projector.
     if let Some(Value::List(both)) =

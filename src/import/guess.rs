@@ -9,7 +9,8 @@ use crate::models::{
     Experts, FamilySpec, Flag, InnerWidth, KeyValueHeads, Latent, Positions, Window,
 };
 
-/// A kind for a file of an unknown `model_type`, put together from its keys. Nothing is taken where a size is missing.
+/// A kind for a file of an unknown `model_type`, put together from its keys. Nothing is taken where
+/// a size is missing.
 pub(super) fn guessed(file: &Reader<'_>) -> FamilySpec {
     let stated = |keys: &[&str]| keys.iter().any(|key| file.peek(key).is_some());
     let first = |keys: &[&'static str]| keys.iter().copied().find(|key| file.peek(key).is_some());

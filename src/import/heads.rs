@@ -48,8 +48,8 @@ pub(super) fn other_heads(
     Ok(())
 }
 
-/// The small models of the family have an embedding of its own for every layer, which the library takes where a file says nothing; and
-/// feed-forward layers twice as wide where keys are shared.
+/// The small models of the family have an embedding of its own for every layer, which the library
+/// takes where a file says nothing; and feed-forward layers twice as wide where keys are shared.
 fn inputs_of_layers(
     file: &mut Reader<'_>,
     kind: &FamilySpec,
@@ -100,7 +100,8 @@ fn global(
     })
 }
 
-/// The keys that begin with `swa_`; transformers takes twice the key/value heads where the file states none.
+/// The keys that begin with `swa_`; transformers takes twice the key/value heads where the file
+/// states none.
 fn swa(
     file: &mut Reader<'_>,
     config: &ModelConfig,
@@ -124,7 +125,8 @@ fn swa(
     })
 }
 
-/// Query heads of each layer. Those of one sort have as many: `num_attention_heads` of them where the whole text is seen.
+/// Query heads of each layer. Those of one sort have as many: `num_attention_heads` of them where
+/// the whole text is seen.
 fn queries(
     file: &mut Reader<'_>,
     config: &mut ModelConfig,

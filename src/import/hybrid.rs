@@ -1,4 +1,5 @@
-//! Layers that keep a state in place of keys and values, have attention or a feed-forward layer alone, or share keys and values.
+//! Layers that keep a state in place of keys and values, have attention or a feed-forward layer
+//! alone, or share keys and values.
 
 use super::decoder::truth;
 use super::layers::{SLIDING, compact};
@@ -109,7 +110,8 @@ pub(super) fn hybrid(
     odd_widths(file, (states.kind, kind.inner), config)
 }
 
-/// True for each sort of layer that a list may name: those that slide, and those that run a shared block.
+/// True for each sort of layer that a list may name: those that slide, and those that run a shared
+/// block.
 type Words = (bool, bool);
 
 fn count(layers: &[Layer], of: Layer, all: bool) -> String {
@@ -142,7 +144,8 @@ fn layers(
         .collect())
 }
 
-/// `layer_types`, `layers_block_type`, Nemotron's pattern of letters, or the original lists of Kimi Linear and MiniMax.
+/// `layer_types`, `layers_block_type`, Nemotron's pattern of letters, or the original lists of Kimi
+/// Linear and MiniMax.
 fn listed(file: &mut Reader<'_>, words: Words) -> Result<Option<Vec<Layer>>, ImportError> {
     for key in ["layer_types", "layers_block_type"] {
         if let Some(Value::List(list)) = file.peek(key) {
@@ -283,7 +286,8 @@ fn shared_blocks(
 ) -> Result<Option<SharedBlocks>, ImportError> {
     let Attends::Shared { adapted, .. } = attends else { return Ok(None) };
     if !adapted {
-        // The library ties none where the file says that weights are not tied: each layer has a block of its own.
+        // The library ties none where the file says that weights are not tied: each layer has a
+        // block of its own.
         let own = (0..config.num_hidden_layers).filter(|layer| layers.contains(*layer)).count();
         let count = if config.tie_word_embeddings {
             1

@@ -45,7 +45,8 @@ pub(super) fn indexer(
     Ok(())
 }
 
-/// The indexer of blocks, in the layers that have one: the keys of its sizes have other names in a group of their own, too.
+/// The indexer of blocks, in the layers that have one: the keys of its sizes have other names in a
+/// group of their own, too.
 fn of_blocks(
     file: &mut Reader<'_>,
     defaults: [u64; 4],
@@ -117,7 +118,8 @@ fn of_blocks(
     Ok(())
 }
 
-/// The layers that choose for themselves: as listed, else by a pattern of letters, else by a period.
+/// The layers that choose for themselves: as listed, else by a pattern of letters, else by a
+/// period.
 fn layers(file: &mut Reader<'_>, layers: u64) -> Result<LayerSet, ImportError> {
     let number = |file: &Reader<'_>, key: &str, default| match file.peek(key) {
         Some(Value::Whole(number)) => *number,

@@ -80,7 +80,8 @@ pub(super) fn inner(
     file.size_or(names, MAX_SIZE, kind.sizes.inner)
 }
 
-/// The feed-forward layer's inner width that follows from `hidden_ratio`, unless the file may state it, and does.
+/// The feed-forward layer's inner width that follows from `hidden_ratio`, unless the file may state
+/// it, and does.
 fn two_thirds(
     file: &mut Reader<'_>,
     may_be_stated: bool,

@@ -19,7 +19,8 @@ pub(crate) struct KeysRead {
     pub asked: Vec<Asked>,
 }
 
-/// Reads keys of a file of that kind, by the library's own names; of every key that is not there the library's default counts.
+/// Reads keys of a file of that kind, by the library's own names; of every key that is not there
+/// the library's default counts.
 ///
 /// A kind that is not listed gives [`ImportError::UnknownKind`].
 pub(crate) fn config_of_keys(model_type: &str, keys: &Object) -> KeysRead {
@@ -71,9 +72,11 @@ pub(crate) fn list(items: &[Value]) -> Option<List<'_>> {
     numbers.map(List::Numbers)
 }
 
-/// Words of layers in short: runs as a number before the word, and no more than the part that repeats.
+/// Words of layers in short: runs as a number before the word, and no more than the part that
+/// repeats.
 ///
-/// `sliding_attention` five times, then `full_attention`, and so on for 24 layers, is `5.sliding_attention.full_attention`.
+/// `sliding_attention` five times, then `full_attention`, and so on for 24 layers, is
+/// `5.sliding_attention.full_attention`.
 pub(crate) fn write_words(words: &[&str]) -> String {
     let repeats = |period: usize| {
         words.iter().zip(words.iter().skip(period)).all(|(one, other)| one == other)
@@ -96,7 +99,8 @@ pub(crate) fn write_words(words: &[&str]) -> String {
     text
 }
 
-/// Reads what [`write_words`] wrote, for that many layers; blanks and commas may stand between words too.
+/// Reads what [`write_words`] wrote, for that many layers; blanks and commas may stand between
+/// words too.
 pub(crate) fn read_words(text: &str, layers: usize) -> Vec<String> {
     let mut part: Vec<&str> = Vec::new();
     let mut run = 1;

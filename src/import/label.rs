@@ -30,7 +30,8 @@ pub fn kind_label(model_type: &str) -> String {
     models::label(kind).or_else(spelling).map_or_else(|| by_rule(kind), str::to_owned)
 }
 
-/// Words with a capital, `_` as a space, a point between two numbers, and a space before the number of families that write one.
+/// Words with a capital, `_` as a space, a point between two numbers, and a space before the number
+/// of families that write one.
 fn by_rule(kind: &str) -> String {
     let mut label = String::new();
     for word in kind.split(['_', '-', ' ']).filter(|word| !word.is_empty()) {
@@ -68,7 +69,8 @@ fn capital(word: &str) -> String {
 /// The longest name that is taken over.
 const LONGEST: usize = 60;
 
-/// The last part of a name that a file gives itself, unless it is a folder of the machine it was saved on.
+/// The last part of a name that a file gives itself, unless it is a folder of the machine it was
+/// saved on.
 pub(super) fn sensible_name(stated: &str) -> Option<String> {
     let stated = stated.trim().trim_end_matches('/');
     let is_path = stated.starts_with(['/', '.', '~', '\\'])

@@ -131,7 +131,8 @@ fn listed_of(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<Option<Vec<bool
     })
 }
 
-/// The list `layer_types`: true for layers with a window; `others` are further words for layers without one.
+/// The list `layer_types`: true for layers with a window; `others` are further words for layers
+/// without one.
 fn listed(file: &mut Reader<'_>, others: &[&str]) -> Result<Option<Vec<bool>>, ImportError> {
     let Some(Value::List(types)) = file.peek("layer_types") else { return Ok(None) };
     // The list takes the place of older files' period.
@@ -400,7 +401,8 @@ pub(super) fn compact(mut flags: Vec<bool>) -> Result<LayerSet, ImportError> {
     Ok(LayerSet::Listed(flags.into()))
 }
 
-/// Layers that attend to images alone, by their list; as many as the library takes where the file has none.
+/// Layers that attend to images alone, by their list; as many as the library takes where the file
+/// has none.
 pub(super) fn crossed(file: &mut Reader<'_>, kind: &FamilySpec) -> u64 {
     const EVERY_FIFTH: u64 = 5;
     let Some(key) = kind.crossed else { return 0 };

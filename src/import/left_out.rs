@@ -1,4 +1,5 @@
-//! Parts of a model that are not in its text part: towers for images and sound, layers that predict further tokens.
+//! Parts of a model that are not in its text part: towers for images and sound, layers that predict
+//! further tokens.
 
 use super::value::{Object, Value, class_of};
 use crate::models::FamilySpec;
@@ -70,9 +71,9 @@ pub(super) fn is_a_part(key: &str) -> bool {
             .any(|start| key.starts_with(start))
 }
 
-/// The parts that the file has beside `text`, and those that its kind always has; `around` is the file, where `text` is only its part for
-/// text.
-/// The groups `counted`, which describe a tower or its projector, are not left out.
+/// The parts that the file has beside `text`, and those that its kind always has; `around` is the
+/// file, where `text` is only its part for text. The groups `counted`, which describe a tower or
+/// its projector, are not left out.
 pub(super) fn left_out(
     kind: &FamilySpec,
     (text, around): (&Object, Option<&Object>),

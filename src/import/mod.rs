@@ -1,8 +1,10 @@
-//! Hugging Face `config.json` to an architecture, with a report of what was read, derived, assumed or ignored.
+//! Hugging Face `config.json` to an architecture, with a report of what was read, derived, assumed
+//! or ignored.
 //!
-//! Every kind of the table is read with that kind's own defaults; a decoder of another kind is put together from its keys and
-//! marked assumed. What is not modelled is named, and either counted as something that needs at least as much or refused. Reading
-//! is lenient about the notation (comments, trailing commas, `Infinity`) and strict about the meaning.
+//! Every kind of the table is read with that kind's own defaults; a decoder of another kind is put
+//! together from its keys and marked assumed. What is not modelled is named, and either counted as
+//! something that needs at least as much or refused. Reading is lenient about the notation
+//! (comments, trailing commas, `Infinity`) and strict about the meaning.
 
 mod address;
 mod chunks;
@@ -86,7 +88,8 @@ pub struct Imported {
     pub config: ModelConfig,
     /// The kind of model, as Hugging Face names it, such as `llama`.
     pub model_type: String,
-    /// The kind that the file as a whole calls itself: another one where only its part for text is read.
+    /// The kind that the file as a whole calls itself: another one where only its part for text is
+    /// read.
     pub file_type: String,
     /// True if the kind `model_type` is listed; false only where the caller asked to count an
     /// unknown kind as a generic decoder.
@@ -97,9 +100,11 @@ pub struct Imported {
     pub quantization: Option<Quantized>,
     /// The values that were read, derived, assumed and ignored.
     pub report: Vec<ReportRow>,
-    /// One sentence for everything that is not modelled and counted as something that needs at least as much; mostly empty.
+    /// One sentence for everything that is not modelled and counted as something that needs at
+    /// least as much; mostly empty.
     pub upper_bounds: Vec<String>,
-    /// Keys of the file that may change the answer and are not understood, sorted by name; dotted where nested.
+    /// Keys of the file that may change the answer and are not understood, sorted by name; dotted
+    /// where nested.
     pub not_counted: Vec<String>,
     /// Parts of the model that are not in [`Self::config`], such as a vision tower.
     pub left_out: Vec<LeftOut>,
@@ -214,16 +219,19 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     })
 }
 
-/// The decoder of a file that has a group for it and one for its encoder, where that decoder's kind is listed.
+/// The decoder of a file that has a group for it and one for its encoder, where that decoder's kind
+/// is listed.
 fn decoder_part(file: &Object) -> Option<&Object> {
     let Some(Value::Object(part)) = file.get("decoder_config") else { return None };
     matches!(part.get("model_type"), Some(Value::Text(kind)) if models::of(kind).is_some())
         .then_some(part)
 }
 
-/// A file whose parts stand one level deeper, in a model inside it, with the keys of that model in the place of its own.
+/// A file whose parts stand one level deeper, in a model inside it, with the keys of that model in
+/// the place of its own.
 fn opened(mut file: Object) -> Object {
-    // The model inside a robot's policy is of a kind of its own, which says nothing about the whole.
+    // The model inside a robot's policy is of a kind of its own, which says nothing about the
+    // whole.
     for (key, is_whole) in [("thinker_config", true), ("vlm_config", false)] {
         if let Some(Value::Object(mut inner)) = file.remove(key) {
             if !is_whole {
@@ -248,7 +256,8 @@ fn with_parts(file: &Object) -> Object {
     keys
 }
 
-/// Puts the keys of the group that holds a kind's sizes in its place; what the file itself says stays.
+/// Puts the keys of the group that holds a kind's sizes in its place; what the file itself says
+/// stays.
 fn opened_within(file: &mut Object, kind: Option<&FamilySpec>) {
     let Some(group) = kind.map(|kind| kind.within).filter(|group| !group.is_empty()) else {
         return;
@@ -272,14 +281,15 @@ fn without_parts_of_others(file: &mut Object, kind: Option<&FamilySpec>) {
     }
 }
 
-/// The kind of the class under `architectures`, where that is another listed one than `kind`: servers run the class, and files of the wild
-/// carry the `model_type` of an older model.
+/// The kind of the class under `architectures`, where that is another listed one than `kind`:
+/// servers run the class, and files of the wild carry the `model_type` of an older model.
 fn by_class(file: &Object, kind: &'static FamilySpec) -> &'static FamilySpec {
     let of_class = value::class_of(file.get("architectures")).and_then(models::of_class);
     of_class.filter(|of_class| !kind.may_be_saved_as(of_class.class)).unwrap_or(kind)
 }
 
-/// The kind that a key of the file shows, where several kinds go by one name: code on the hub has no registry that would keep them apart.
+/// The kind that a key of the file shows, where several kinds go by one name: code on the hub has
+/// no registry that would keep them apart.
 fn by_key(file: &Object, kind: &'static FamilySpec) -> Option<&'static FamilySpec> {
     let shows = |key: &str, value: &str| match file.get(key) {
         None | Some(Value::Null | Value::Bool(false) | Value::Whole(0)) => false,
@@ -355,7 +365,8 @@ pub(crate) fn lenient_json(text: &str) -> Option<serde_json::Value> {
     json5::from_str(text).ok()
 }
 
-/// The kind of a file, or of its part for text: where that names none, or one that is not known, the file around it may say it.
+/// The kind of a file, or of its part for text: where that names none, or one that is not known,
+/// the file around it may say it.
 fn kind_of(base: &Object, around: Option<&Object>) -> Result<String, ImportError> {
     let is_listed = |kind: &String| models::of(kind).is_some();
     let own = model_type(base);

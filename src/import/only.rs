@@ -5,7 +5,8 @@ use super::reader::Reader;
 use super::value::Value;
 use crate::models::{FamilySpec, Otherwise};
 
-/// Refuses values that the kind's modules are not known for, or says that they are counted as something that needs at least as much.
+/// Refuses values that the kind's modules are not known for, or says that they are counted as
+/// something that needs at least as much.
 pub(super) fn check(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<(), ImportError> {
     for only in kind.only {
         let excused = only.unless.is_some_and(|other| file.peek(other).is_some());

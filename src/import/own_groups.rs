@@ -1,6 +1,8 @@
-//! Sizes of a family's own whose parameters are counted alone: under keys, in groups of keys, and in lists.
+//! Sizes of a family's own whose parameters are counted alone: under keys, in groups of keys, and
+//! in lists.
 //!
-//! A scenario and a link hold a group as its sizes alone, with bars between, in the order in which the family names them.
+//! A scenario and a link hold a group as its sizes alone, with bars between, in the order in which
+//! the family names them.
 
 use super::ImportError;
 use super::encoder::own_size;
@@ -55,7 +57,8 @@ fn group(
     Ok(stated)
 }
 
-/// A member of a group. Of groups in a group, such as one for each layer, it must be the same in all; under no name it is their number.
+/// A member of a group. Of groups in a group, such as one for each layer, it must be the same in
+/// all; under no name it is their number.
 fn of_group(key: &str, group: &Object, name: &str) -> Result<Option<u64>, ImportError> {
     if name.is_empty() {
         return Ok(u64::try_from(group.len()).ok());

@@ -17,7 +17,8 @@ pub struct Quantized {
     pub group_size: Option<u64>,
 }
 
-/// The format that the file states, told in the report; `None` without one, and for those that are not listed.
+/// The format that the file states, told in the report; `None` without one, and for those that are
+/// not listed.
 pub(super) fn quantization(reader: &mut Reader<'_>) -> Option<Quantized> {
     let file = reader.quantization_config()?;
     let method = text(file, "quant_method").unwrap_or("no method");

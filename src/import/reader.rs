@@ -118,8 +118,8 @@ impl<'a> Reader<'a> {
                 && !around("num_hidden_layers")
     }
 
-    /// True if the file around a text part was saved from a class of another task: one that classifies, or the whole kind's own model without
-    /// a head, and none of the kind's.
+    /// True if the file around a text part was saved from a class of another task: one that
+    /// classifies, or the whole kind's own model without a head, and none of the kind's.
     pub(super) fn is_saved_without_text(&self, family: &FamilySpec) -> bool {
         let class = self.outer.and_then(|outer| super::value::class_of(outer.get("architectures")));
         let kind = self.outer.and_then(|outer| outer.get("model_type"));
@@ -343,12 +343,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Marks keys as dealt with although they say nothing that counts, so that they are not listed as ignored.
+    /// Marks keys as dealt with although they say nothing that counts, so that they are not listed
+    /// as ignored.
     pub(super) fn without_effect(&mut self, keys: &[&str]) {
         let _ = self.find(keys);
     }
 
-    /// The report, with everything that was not used at its end, and the sentences of [`Self::upper_bound`].
+    /// The report, with everything that was not used at its end, and the sentences of
+    /// [`Self::upper_bound`].
     pub(super) fn into_report(mut self) -> (Vec<ReportRow>, Vec<String>) {
         let groups = self.groups_of_tower();
         if let Some(outer) = self.outer {
@@ -404,7 +406,8 @@ fn may_be_listed(key: &str) -> bool {
         || ["intermediate_size", "num_key_value_heads"].contains(&key)
 }
 
-/// A whole number from 1 to `max`; a list of one for each layer, where all of them are the same, is that number.
+/// A whole number from 1 to `max`; a list of one for each layer, where all of them are the same, is
+/// that number.
 pub(super) fn whole(key: &str, value: &Value, max: u64) -> Result<u64, ImportError> {
     match value {
         Value::List(of_layers) if may_be_listed(key) => match of_layers.split_first() {

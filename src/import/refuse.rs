@@ -28,7 +28,8 @@ pub(super) fn not_modelled(model_type: &str, file: &Object) -> Result<(), Import
     })
 }
 
-/// Structures that the keys give away; of a kind whose states or streams are known, not that it has some.
+/// Structures that the keys give away; of a kind whose states or streams are known, not that it has
+/// some.
 fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
     let has_states = kind.is_some_and(|kind| kind.states.is_some());
     let has_streams = kind.is_some_and(|kind| kind.streams.is_some() || kind.embeds_each_layer);
@@ -105,8 +106,9 @@ const STATES: [(&str, &str); 7] = [
     ("conv_L_cache", "layers of convolution"),
 ];
 
-/// The class under `architectures`, where it is one of another task; encoders predict masked tokens. Of a kind that is listed, one that
-/// classifies tokens or finds answers is counted without what it has for that, and named.
+/// The class under `architectures`, where it is one of another task; encoders predict masked
+/// tokens. Of a kind that is listed, one that classifies tokens or finds answers is counted without
+/// what it has for that, and named.
 fn class(file: &Object, predicts_masked: bool, is_listed: bool) -> Option<String> {
     let class = super::value::class_of(file.get("architectures"))?;
     let others = ["ImageClassification", "ForCTC", "Segmentation", "Detection"];

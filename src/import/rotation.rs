@@ -39,7 +39,8 @@ pub(super) fn rotary_dim(
     Ok(Some(width))
 }
 
-/// The rotated share of a head, as the file states it. Kinds with rotary tables for each sort of layers state it for each sort.
+/// The rotated share of a head, as the file states it. Kinds with rotary tables for each sort of
+/// layers state it for each sort.
 fn rotated_share(file: &Reader<'_>, kind: &FamilySpec) -> Result<Option<f64>, ImportError> {
     const KEY: &str = "partial_rotary_factor";
     let nested = match file.peek("rope_parameters").or_else(|| file.peek("rope_scaling")) {

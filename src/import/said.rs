@@ -1,4 +1,5 @@
-//! Questions to a file by a family whose parameters are counted alone: numbers under keys, in groups of keys, and in lists.
+//! Questions to a file by a family whose parameters are counted alone: numbers under keys, in
+//! groups of keys, and in lists.
 //!
 //! | key | word | answer |
 //! |---|---|---|

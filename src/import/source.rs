@@ -83,7 +83,8 @@ fn own_sizes(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<[u64; OWN_SIZES
     Ok(own)
 }
 
-/// True for a decoder that was saved without its encoder: its class says so, or that it is used as a decoder.
+/// True for a decoder that was saved without its encoder: its class says so, or that it is used as
+/// a decoder.
 fn is_alone(file: &mut Reader<'_>, absent: Absent) -> Result<bool, ImportError> {
     const KEY: &str = "is_decoder";
     if absent == Absent::Always {
@@ -108,7 +109,8 @@ fn is_alone(file: &mut Reader<'_>, absent: Absent) -> Result<bool, ImportError> 
     Ok(is_alone)
 }
 
-/// The encoder that a decoder is without. Of its sizes the width of what cross-attention would read is left.
+/// The encoder that a decoder is without. Of its sizes the width of what cross-attention would read
+/// is left.
 fn alone(
     file: &mut Reader<'_>,
     kind: &FamilySpec,
@@ -122,7 +124,8 @@ fn alone(
         file.without_effect(&[key]);
     }
     let stated = keys.hidden.map(|(key, _)| file.optional(&[key], MAX_SIZE)).transpose()?.flatten();
-    // The encoder's own sizes are not the decoder's, where this has no parameters that are made of them.
+    // The encoder's own sizes are not the decoder's, where this has no parameters that are made of
+    // them.
     let own = if kind.modules.encoder.further.is_empty() {
         kind.own_sizes.iter().for_each(|(key, _)| file.without_effect(&[key]));
         [0; OWN_SIZES]
@@ -132,7 +135,8 @@ fn alone(
     Ok(Source { hidden_size: stated.unwrap_or(hidden), own, ..Source::default() })
 }
 
-/// The keys of a file that has a group for each side: those of the decoder, and beside them those of the encoder.
+/// The keys of a file that has a group for each side: those of the decoder, and beside them those
+/// of the encoder.
 pub(super) fn joined(file: &Object) -> Option<Object> {
     let Some(Value::Text(kind)) = file.get("model_type") else { return None };
     let [encoder, decoder] = crate::models::of(kind)?.source?.groups?;
@@ -150,7 +154,8 @@ pub(super) fn joined(file: &Object) -> Option<Object> {
     Some(keys)
 }
 
-/// Blocks of a decoder, which is as deep as its encoder where the file of some kinds does not say how deep it is.
+/// Blocks of a decoder, which is as deep as its encoder where the file of some kinds does not say
+/// how deep it is.
 pub(super) fn layers_of(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<u64, ImportError> {
     let names = kind.names_of(LAYERS);
     let Some(keys) = kind.source.filter(|keys| keys.deep) else {
@@ -161,7 +166,8 @@ pub(super) fn layers_of(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<u64,
     file.size_or_derived(names, layers, "As many as the encoder has.")
 }
 
-/// The feed-forward layer by one word: an activation function, with `gated-` before it where another matrix gates it.
+/// The feed-forward layer by one word: an activation function, with `gated-` before it where
+/// another matrix gates it.
 fn feed_forward(
     file: &mut Reader<'_>,
     default: &str,

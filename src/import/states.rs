@@ -211,7 +211,8 @@ fn heads_of_state(
     let derived = if head == 0 { all.unwrap_or(hidden) / mixer.num_heads } else { head };
     mixer.head_dim =
         unless_auto(file, &states.names(if alone { HEAD_ALONE } else { HEAD }), derived.max(1))?;
-    // Mamba 2's heads must fill the width that it expands to; Nemotron-H's modules look at the heads alone.
+    // Mamba 2's heads must fill the width that it expands to; Nemotron-H's modules look at the
+    // heads alone.
     if alone && all.is_some_and(|all| all != mixer.inner()) {
         let key = ["expand", "num_heads", "head_dim", "hidden_size"]
             .into_iter()
@@ -229,7 +230,8 @@ fn heads_of_state(
     Ok(())
 }
 
-/// As many heads as attention has, keys of three quarters of the hidden size and values of twice that, where the file says nothing else.
+/// As many heads as attention has, keys of three quarters of the hidden size and values of twice
+/// that, where the file says nothing else.
 fn heads_of_attention(
     file: &mut Reader<'_>,
     states: States,
@@ -320,7 +322,8 @@ fn unless_auto(
     file.size_or_derived(keys, derived, "From the hidden size.")
 }
 
-/// Biases that no published model has are refused; a convolution that could have one, and has none, needs a little less.
+/// Biases that no published model has are refused; a convolution that could have one, and has none,
+/// needs a little less.
 fn no_biases(file: &mut Reader<'_>) -> Result<(), ImportError> {
     for key in ["use_bias", "mamba_proj_bias", "projectors_bias", "conv_bias"] {
         if truth(file, key) {
@@ -361,7 +364,8 @@ pub(super) fn multiple(file: &Reader<'_>, key: &str, default: f64, of: u64) -> u
     crate::units::ceil_u64(width.floor()).saturating_mul(64)
 }
 
-/// A width as a multiple of another one, rounded down: xLSTM's layers have it so, whatever its file's class says of whole 64s.
+/// A width as a multiple of another one, rounded down: xLSTM's layers have it so, whatever its
+/// file's class says of whole 64s.
 fn share(file: &Reader<'_>, key: &str, default: f64, of: u64) -> u64 {
     crate::units::ceil_u64((crate::units::to_f64(of) * factor(file, key, default)).floor())
 }

@@ -1,6 +1,7 @@
 //! Files of classes that predict no text: their task, and how many classes it has.
 //!
-//! Both stand beside the other keys of the file once [`beside`] has put them there; so a scenario and a link carry them.
+//! Both stand beside the other keys of the file once [`beside`] has put them there; so a scenario
+//! and a link carry them.
 
 use super::ImportError;
 use super::reader::{MAX_SIZE, Reader};
@@ -14,10 +15,12 @@ const TASK: &str = "task_of";
 const LABELS: &str = "num_labels";
 /// The key that says how tokens become one state.
 const POOLING: &str = "classifier_pooling";
-/// The numbers that a head gives where its file says nothing: of two classes, or of both ends of a span.
+/// The numbers that a head gives where its file says nothing: of two classes, or of both ends of a
+/// span.
 const TWO: u64 = 2;
 
-/// The task of a file of that kind; none where it predicts text, or its task's layers are not described.
+/// The task of a file of that kind; none where it predicts text, or its task's layers are not
+/// described.
 pub(super) fn of_file(file: &Object, kind: &FamilySpec) -> Option<TaskKind> {
     models::task_of_class(class_of(file.get("architectures"))?, kind)
 }
@@ -37,7 +40,8 @@ pub(super) fn beside(base: &mut Object, model_type: &str) {
     }
 }
 
-/// The task that the keys speak of, in the place of text: a head of its own, and no pooler beside it.
+/// The task that the keys speak of, in the place of text: a head of its own, and no pooler beside
+/// it.
 pub(super) fn task(file: &mut Reader<'_>, config: &mut ModelConfig) -> Result<(), ImportError> {
     let kind = match file.peek(TASK) {
         Some(Value::Text(word)) => TaskKind::named(word),
@@ -47,7 +51,8 @@ pub(super) fn task(file: &mut Reader<'_>, config: &mut ModelConfig) -> Result<()
     file.done_with(&[TASK]);
     let labels = if kind == TaskKind::States { 0 } else { file.size_or(&[LABELS], MAX_SIZE, TWO)? };
     config.task = Some(Task { kind, labels });
-    // Classes of a text are made of its first token; other ways to pool tokens have the same layers, and are not described.
+    // Classes of a text are made of its first token; other ways to pool tokens have the same
+    // layers, and are not described.
     let first = Value::Text("cls".to_owned());
     if kind == TaskKind::Sequence && file.peek(POOLING).is_some_and(|pooling| *pooling != first) {
         file.disagrees(POOLING);

@@ -1,7 +1,7 @@
 //! A file's vision part: the tower and its projector, where both are known.
 //!
-//! Keys of the vision part stand beside those of the text part, as `vision_config.hidden_size`, once [`beside`] has put them there; so a
-//! scenario and a link carry them like all others.
+//! Keys of the vision part stand beside those of the text part, as `vision_config.hidden_size`,
+//! once [`beside`] has put them there; so a scenario and a link carry them like all others.
 
 use super::reader::{MAX_SIZE, Reader, whole};
 use super::value::{Object, Value};
@@ -14,7 +14,8 @@ use crate::models::{
     VISION_KIND, VISION_OF,
 };
 
-/// Puts the keys of a known vision part, and those of its projector, beside the keys of the text part.
+/// Puts the keys of a known vision part, and those of its projector, beside the keys of the text
+/// part.
 pub(super) fn beside(base: &mut Object, around: &Object) {
     let Some(Value::Text(kind)) = around.get("model_type") else { return };
     let vision = match around.get("vision_config") {
@@ -103,7 +104,8 @@ impl TowerOnly {
     }
 }
 
-/// The keys of a group, none where the file has none; `None` where it is of another kind, or no group at all.
+/// The keys of a group, none where the file has none; `None` where it is of another kind, or no
+/// group at all.
 fn keys_of(around: &Object, group: &TowerGroup) -> Option<Object> {
     let mut keys = around;
     for name in group.path.split('.').filter(|name| !name.is_empty()) {
@@ -117,7 +119,8 @@ fn keys_of(around: &Object, group: &TowerGroup) -> Option<Object> {
     kind_of(keys).is_none_or(fits).then(|| keys.clone())
 }
 
-/// The groups of the file that the tower and the projector of these keys stand in: none where they speak of no tower.
+/// The groups of the file that the tower and the projector of these keys stand in: none where they
+/// speak of no tower.
 pub(super) fn groups(base: &Object) -> Vec<&'static str> {
     let text = |key: &str| match base.get(key) {
         Some(Value::Text(kind)) => Some(kind.as_str()),
@@ -145,8 +148,8 @@ fn stated(tower: &TowerSpec, vision: Option<&Object>, size: TowerSize) -> u64 {
     }
 }
 
-/// The resolutions that an image is cut into, in tiles of that side, where the file lists them: places in a square of eight by eight;
-/// none where one of them is no whole number of tiles.
+/// The resolutions that an image is cut into, in tiles of that side, where the file lists them:
+/// places in a square of eight by eight; none where one of them is no whole number of tiles.
 fn grids(projector: Option<&TowerSpec>, around: &Object, side: u64) -> Option<(String, Value)> {
     let key = projector?
         .keys
@@ -174,8 +177,8 @@ fn grids(projector: Option<&TowerSpec>, around: &Object, side: u64) -> Option<(S
 /// How a key ends that says in tiles what the file says in pixels.
 const IN_TILES: &str = "_in_tiles";
 
-/// How many blocks lie behind the one that the projector reads, where the file says which that is: counted from the last, as −2, or from
-/// the embedded patches on.
+/// How many blocks lie behind the one that the projector reads, where the file says which that is:
+/// counted from the last, as −2, or from the embedded patches on.
 fn behind(projector: Option<&TowerSpec>, around: &Object, layers: u64) -> Option<(String, Value)> {
     let key = projector?.keys.iter().find(|of| of.size == TowerSize::Behind)?.key;
     let behind = match around.get(FEATURE_LAYER)? {
@@ -203,7 +206,8 @@ const BEHIND: &str = "_behind";
 /// The key that says which block of the tower the projector reads.
 const FEATURE_LAYER: &str = "vision_feature_layer";
 
-/// A value as a scenario can hold it: of a list of layers their number, of equal sides one; `None` where there is none.
+/// A value as a scenario can hold it: of a list of layers their number, of equal sides one; `None`
+/// where there is none.
 fn simple(default: TowerDefault, value: &Value) -> Option<Value> {
     match (default, value) {
         (TowerDefault::Count(_), Value::List(layers)) => {
@@ -255,7 +259,8 @@ fn kind_of(vision: &Object) -> Option<&str> {
     }
 }
 
-/// The tower and the projector of keys, before that text; `None` where the keys speak of none that is known.
+/// The tower and the projector of keys, before that text; `None` where the keys speak of none that
+/// is known.
 ///
 /// # Errors
 /// A sentence about a size that is no size.

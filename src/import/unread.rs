@@ -155,8 +155,9 @@ const PLAIN_WORDS: [&str; 26] = [
     "return_dict",
 ];
 
-/// Names of the keys that nothing has looked at and that may change the answer, dotted where nested; of an unknown kind every one that
-/// says something. A file that goes by no name of its own says none.
+/// Names of the keys that nothing has looked at and that may change the answer, dotted where
+/// nested; of an unknown kind every one that says something. A file that goes by no name of its own
+/// says none.
 pub(super) fn not_counted(
     file: &Reader<'_>,
     kind: &FamilySpec,
@@ -222,7 +223,8 @@ fn off(file: &Reader<'_>) -> bool {
     matches!(file.peek("use_sliding_window"), Some(Value::Bool(false)))
 }
 
-/// The class under `architectures` is another than the kind's, or predicts no text; of a file with a text part, that around it.
+/// The class under `architectures` is another than the kind's, or predicts no text; of a file with
+/// a text part, that around it.
 fn contradicts(file: &Reader<'_>, kind: &FamilySpec, known: bool) -> bool {
     if file.is_saved_without_text(kind) {
         return true;

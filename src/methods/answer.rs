@@ -77,7 +77,8 @@ pub struct MethodLine {
 /// The number of accelerators that a method asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GpuAnswer {
-    /// The document's own division with its own rounding; `None` where it has no rule or nothing can fit.
+    /// The document's own division with its own rounding; `None` where it has no rule or nothing
+    /// can fit.
     pub arithmetic: Option<u64>,
     /// The smallest count that can really run by the document's memory; `None` where none can.
     pub runnable: Option<u64>,
@@ -112,7 +113,8 @@ pub struct MethodTime {
 /// A method's answer for one scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MethodAnswer {
-    /// Short id, stable: `ju-2026`, `eleuther`, `capacity-planning`, `distributed-overview`, `solenya`.
+    /// Short id, stable: `ju-2026`, `eleuther`, `capacity-planning`, `distributed-overview`,
+    /// `solenya`.
     pub id: &'static str,
     /// Short name for headings.
     pub title: &'static str,

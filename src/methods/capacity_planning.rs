@@ -14,7 +14,8 @@ pub const H100: Bytes = Bytes(80 * Bytes::GB);
 /// fp32 master weights, first and second moment, bytes per parameter (component 3).
 pub const OPTIMIZER_PARTS: [u64; 3] = [4, 4, 4];
 
-/// Bytes per `b·s·h·L` without checkpointing: attention 11, MLP 19, norms 4 (component 4, after Korthikanti et al.).
+/// Bytes per `b·s·h·L` without checkpointing: attention 11, MLP 19, norms 4 (component 4, after
+/// Korthikanti et al.).
 pub const ACTIVATION_PARTS: [u64; 3] = [11, 19, 4];
 
 /// The factor of the code with checkpointing (component 4).

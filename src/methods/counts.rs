@@ -216,7 +216,8 @@ pub fn instance_shape(
     (1..=largest).rev().find(splits).map(|t| (t, gpus / t))
 }
 
-/// The smallest serving instance from `arithmetic` accelerators upwards that has a shape and fills whole nodes.
+/// The smallest serving instance from `arithmetic` accelerators upwards that has a shape and fills
+/// whole nodes.
 pub(super) fn smallest_instance(inputs: &MethodInputs, arithmetic: u64) -> Option<(u64, u64, u64)> {
     let node = inputs.accelerators_per_node.max(1);
     let most =
@@ -248,7 +249,8 @@ pub(super) fn instance_in_words(count: u64, t: u64, p: u64) -> String {
     )
 }
 
-/// All divisors in ascending order; above 2³² those whose smaller cofactor exceeds 2¹⁶ are left out.
+/// All divisors in ascending order; above 2³² those whose smaller cofactor exceeds 2¹⁶ are left
+/// out.
 fn divisors(number: u64) -> Vec<u64> {
     let number = number.max(1);
     let small: Vec<u64> = (1..=SEARCH_LIMIT)

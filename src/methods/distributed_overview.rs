@@ -1,4 +1,5 @@
-//! *Distributed training overview* (lecture notes on one GPU's memory, batch size and recomputation).
+//! *Distributed training overview* (lecture notes on one GPU's memory, batch size and
+//! recomputation).
 //!
 //! Symbols: `N` parameters, `h` `hidden_size`, `v` `vocab_size`, `L` layers, `seq` tokens per
 //! sequence, `bs`/`mbs` sequences held at once, `gbs` sequences per step. The document has no
@@ -93,10 +94,12 @@ impl BytesPerParameter {
     }
 }
 
-/// Bytes per `s·b·h` that one block keeps: attention 11, MLP 19, norms 4 (section 7.2, after Korthikanti et al.).
+/// Bytes per `s·b·h` that one block keeps: attention 11, MLP 19, norms 4 (section 7.2, after
+/// Korthikanti et al.).
 pub const LINEAR_PARTS: [u64; 3] = [11, 19, 4];
 
-/// Bytes per `a·s²·b` that one block keeps: softmax output 2, mask 1, dropout output 2 (section 7.2, after Korthikanti et al.).
+/// Bytes per `a·s²·b` that one block keeps: softmax output 2, mask 1, dropout output 2 (section
+/// 7.2, after Korthikanti et al.).
 pub const ATTENTION_PARTS: [u64; 3] = [2, 1, 2];
 
 /// Returns the bytes of activations, `L·seq·bs·h·(34 + 5·n_heads·seq/h)` (section 7.2).
@@ -197,8 +200,8 @@ pub fn total(states: BytesPerParameter, num_parameters: u64, activations: Bytes)
     Bytes(states.total()) * num_parameters + activations + CUDA_CONTEXT
 }
 
-/// Bytes per `b·s·h` in the document's own table: norm, QKV, projection input, norm, MLP up, `GeLU` input, MLP down, dropout
-/// (section 7.2). They add up to 38, not 34.
+/// Bytes per `b·s·h` in the document's own table: norm, QKV, projection input, norm, MLP up, `GeLU`
+/// input, MLP down, dropout (section 7.2). They add up to 38, not 34.
 pub const TABLE_LINEAR_ROWS: [(&str, u64); 8] = [
     ("ln1", 2),
     ("qkv", 6),

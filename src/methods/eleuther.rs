@@ -142,10 +142,12 @@ pub fn optimizer_bytes_corrected(optimizer: Optimizer, weight: DType) -> Option<
     })
 }
 
-/// Bytes per `s·b·h·L` that tensor parallelism does not divide: norm inputs 4, attention and MLP input 2 + 2, dropout masks 2.
+/// Bytes per `s·b·h·L` that tensor parallelism does not divide: norm inputs 4, attention and MLP
+/// input 2 + 2, dropout masks 2.
 pub const UNSHARDED_PARTS: [u64; 4] = [4, 2, 2, 2];
 
-/// Bytes per `s·b·h·L` divided by `t`: queries and keys 4, values 2, projection input 2, `GeLU` input 8, second linear's input 8.
+/// Bytes per `s·b·h·L` divided by `t`: queries and keys 4, values 2, projection input 2, `GeLU`
+/// input 8, second linear's input 8.
 pub const SHARDED_PARTS: [u64; 5] = [4, 2, 2, 8, 8];
 
 /// Bytes per `a·s²·b·L`, divided by `t`: softmax output 2, dropout mask 1, dropout output 2.

@@ -1,9 +1,10 @@
 //! Li Ju, *How Many GPUs Do You Need To Train a Transformer?* (2026).
 //!
-//! Training only, data parallelism only, 16-bit weights and gradients. Symbols: `B` global batch, `s` tokens per sequence,
-//! `d_model` = `hidden_size`, `d_interm` = `intermediate_size`, `n_head` = `num_attention_heads`, `L` layers, `V` vocabulary,
-//! `N` parameters, `N_gpu` data-parallel ranks. In a [`Shape`] of this document `batch_size` is the **global** batch, because
-//! the document divides everything by `N_gpu` afterwards. Section numbers are the document's.
+//! Training only, data parallelism only, 16-bit weights and gradients. Symbols: `B` global batch,
+//! `s` tokens per sequence, `d_model` = `hidden_size`, `d_interm` = `intermediate_size`, `n_head` =
+//! `num_attention_heads`, `L` layers, `V` vocabulary, `N` parameters, `N_gpu` data-parallel ranks.
+//! In a [`Shape`] of this document `batch_size` is the **global** batch, because the document
+//! divides everything by `N_gpu` afterwards. Section numbers are the document's.
 
 use super::{ModelStates, Shape, named, product, whole_billions};
 use crate::config::Optimizer;
@@ -103,8 +104,8 @@ pub fn gradients(num_parameters: u64) -> Bytes {
     Bytes(2) * num_parameters
 }
 
-/// The optimizers that the document names, by their keys, with bytes per parameter, fp32 master weights included (sections 2.3 and 5):
-/// 12 Adam, 8 SGD with momentum, 4 eight-bit Adam.
+/// The optimizers that the document names, by their keys, with bytes per parameter, fp32 master
+/// weights included (sections 2.3 and 5): 12 Adam, 8 SGD with momentum, 4 eight-bit Adam.
 const OPTIMIZERS: [(&str, u64); 3] = [("adamw", 12), ("sgdm", 8), ("adamw8", 4)];
 
 /// Returns the optimizer bytes per parameter, fp32 master weights included; `None` for optimizers
@@ -140,7 +141,8 @@ pub fn adam_states(num_parameters: u64) -> ModelStates {
     }
 }
 
-/// The `B·s·d_model` tensors of one block as listed in section 2.4: input, QKV, attention output, norm, MLP output, norm.
+/// The `B·s·d_model` tensors of one block as listed in section 2.4: input, QKV, attention output,
+/// norm, MLP output, norm.
 pub const LISTED_TENSORS: [u64; 6] = [1, 3, 1, 2, 1, 2];
 
 /// Returns the number of `B·s·d_model` tensors that one block keeps: the list less one, as its

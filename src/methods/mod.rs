@@ -1,8 +1,9 @@
 //! The methods of five documents, each as its document gives it.
 //!
-//! Each document prescribes formulas for the memory of a transformer; each has one file here that follows it, its slips included,
-//! so that its own numbers come out. Where a document contradicts itself or its own arithmetic, the corrected value is a second
-//! function with its own name, and [`wrong`] lists the place in one sentence. [`all`] applies the five to a scenario and says for
+//! Each document prescribes formulas for the memory of a transformer; each has one file here that
+//! follows it, its slips included, so that its own numbers come out. Where a document contradicts
+//! itself or its own arithmetic, the corrected value is a second function with its own name, and
+//! [`wrong`] lists the place in one sentence. [`all`] applies the five to a scenario and says for
 //! every kind of memory where and why they differ from the engine.
 //!
 //! | method | trains | serves | counts GPUs |
@@ -13,7 +14,8 @@
 //! | [`distributed_overview`] | one GPU | no | no rule |
 //! | [`solenya`] | one GPU | no | no rule |
 //!
-//! Memory is whole bytes. Every formula that is integral is computed in integers; shares are rounded up.
+//! Memory is whole bytes. Every formula that is integral is computed in integers; shares are
+//! rounded up.
 
 mod answer;
 pub mod capacity_planning;
@@ -54,7 +56,8 @@ pub struct Shape {
     pub intermediate_size: u64,
     /// Tokens per sequence.
     pub seq_length: u64,
-    /// Sequences; whose sequences (one GPU's or the whole job's) differs between the documents and is said in each.
+    /// Sequences; whose sequences (one GPU's or the whole job's) differs between the documents and
+    /// is said in each.
     pub batch_size: u64,
 }
 

@@ -94,7 +94,8 @@ pub fn layer_parameters(hidden_size: u64, intermediate_size: u64) -> u64 {
         .saturating_add(mlp_parameters(hidden_size, intermediate_size))
 }
 
-/// The `h` terms of a block once `d_fc` is kept apart: norm 2, attention 4, norm 2, MLP 1 (section 2.2.4).
+/// The `h` terms of a block once `d_fc` is kept apart: norm 2, attention 4, norm 2, MLP 1 (section
+/// 2.2.4).
 pub const LAYER_VECTORS: [u64; 4] = [2, 4, 2, 1];
 
 /// Returns all parameters, `h(v + s) + L(4h² + 9h + 2·d_fc·h + d_fc) + 2h` (section 2.2.4). With
@@ -116,8 +117,8 @@ pub fn activations(shape: &Shape) -> Bytes {
     distributed_overview::activations(shape)
 }
 
-/// The optimizers that the guide names, by their keys, with bytes per parameter, master weights not included (section 3): Adam 8,
-/// Adafactor 4, eight-bit Adam 1.
+/// The optimizers that the guide names, by their keys, with bytes per parameter, master weights not
+/// included (section 3): Adam 8, Adafactor 4, eight-bit Adam 1.
 const OPTIMIZERS: [(&str, u64); 3] = [("adamw", 2 * 4), ("adafactor", 4), (EIGHT_BIT, 1)];
 
 /// The key of the optimizer whose second moment the guide leaves out.

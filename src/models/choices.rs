@@ -46,7 +46,8 @@ pub(crate) const FAMILIES: [Family; COUNT + 1] = {
     all
 };
 
-/// The names that people use for the kinds of each family, by `model_type`. The page looks names up here, so that its program holds no keys of files.
+/// The names that people use for the kinds of each family, by `model_type`. The page looks names up
+/// here, so that its program holds no keys of files.
 static LABELS: [&[(&str, &str)]; MEMBERS.len()] = {
     let mut labels: [&[(&str, &str)]; MEMBERS.len()] = [&[]; MEMBERS.len()];
     let mut at = 0;

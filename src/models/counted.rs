@@ -23,7 +23,8 @@ pub(super) fn sparse_layers(model: &Counted) -> u64 {
     (0..model.num_hidden_layers).map(|layer| u64::from(model.moe_at(layer).is_some())).sum()
 }
 
-/// Latent attention of one layer: narrow and wide projections, a norm of either narrow one, and the output projection.
+/// Latent attention of one layer: narrow and wide projections, a norm of either narrow one, and the
+/// output projection.
 pub(super) fn latent_attention(model: &Counted) -> u64 {
     let Some(mla) = model.mla else { return 0 };
     let (h, a) = (model.hidden_size, model.num_attention_heads);
@@ -49,7 +50,8 @@ pub(super) fn attention(model: &Counted) -> u64 {
     2 * h * queries + 2 * h * keys + norms + biases
 }
 
-/// An indexer of tokens: queries from the narrow ones, one key with a layer norm, and a weight for each head.
+/// An indexer of tokens: queries from the narrow ones, one key with a layer norm, and a weight for
+/// each head.
 pub(super) fn indexer(model: &Counted, [heads, width]: [u64; 2]) -> u64 {
     let rank = model.mla.and_then(|mla| mla.q_lora_rank).unwrap_or(model.hidden_size);
     rank * heads * width + model.hidden_size * width + 2 * width + model.hidden_size * heads

@@ -6,14 +6,15 @@ use super::families::MEMBERS;
 /// The keys of a GGUF file of one kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gguf {
-    /// The kind that this is about: a family that is like another one takes over its description, and not this.
+    /// The kind that this is about: a family that is like another one takes over its description,
+    /// and not this.
     kind: &'static str,
     /// The word under `general.architecture`.
     architecture: &'static str,
     /// True for the kind with experts, of two that share an architecture.
     has_experts: bool,
-    /// Keys beside the usual ones, without the architecture in front, and those of `config.json`; the name of a tensor for a key that
-    /// says whether there is one.
+    /// Keys beside the usual ones, without the architecture in front, and those of `config.json`;
+    /// the name of a tensor for a key that says whether there is one.
     pub keys: &'static [(&'static str, &'static str)],
 }
 

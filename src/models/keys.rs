@@ -1,4 +1,5 @@
-//! How files state what only some families have: key/value heads, inner widths, states, layers with other heads.
+//! How files state what only some families have: key/value heads, inner widths, states, layers with
+//! other heads.
 
 use crate::config::{CachePart, MixerKind, ModelConfig};
 
@@ -29,8 +30,8 @@ pub(crate) struct SourceKeys {
     pub shares_words: bool,
     /// The head is tied whatever the file says; one that says no leaves the output unscaled alone.
     pub always_tied: bool,
-    /// The groups of keys that the file has for encoder and decoder: those of the encoder's stand beside the decoder's, as
-    /// `encoder.hidden_size`.
+    /// The groups of keys that the file has for encoder and decoder: those of the encoder's stand
+    /// beside the decoder's, as `encoder.hidden_size`.
     pub groups: Option<[&'static str; 2]>,
     /// How decoders are saved without it.
     pub absent: Absent,
@@ -84,7 +85,8 @@ pub(crate) const DECODER: &[(&str, &[&str])] = &[
     ("num_attention_heads", &["decoder_attention_heads"]),
 ];
 
-/// How decoders are saved without their encoder, with weights of attention to its states that nothing reads.
+/// How decoders are saved without their encoder, with weights of attention to its states that
+/// nothing reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Absent {
     /// The library has no class for that.
@@ -104,7 +106,8 @@ pub(crate) enum KeyValueHeads {
     StatedOrNamed,
     /// Modules have one for every query head, whatever a file says.
     AsQueryHeads,
-    /// `multi_query` switches between one and as many as query heads; the modules look at no number.
+    /// `multi_query` switches between one and as many as query heads; the modules look at no
+    /// number.
     OneOrAll,
     /// As [`Self::OneOrAll`] without `new_decoder_architecture`, else as a number.
     OneOrAllInOldDecoder,
@@ -113,8 +116,9 @@ pub(crate) enum KeyValueHeads {
 /// How many sizes of its own a family may have whose further parameters are counted alone.
 pub(crate) const COUNTED_SIZES: usize = 32;
 
-/// The number of parameters beside embedding, head, norms and feed-forward layers: of an architecture, the sizes of its own, and what the
-/// file says under a key (`import/said.rs` lists what can be asked).
+/// The number of parameters beside embedding, head, norms and feed-forward layers: of an
+/// architecture, the sizes of its own, and what the file says under a key (`import/said.rs` lists
+/// what can be asked).
 pub(crate) type Rest =
     fn(&ModelConfig, &[u64; COUNTED_SIZES], &dyn Fn(&str, &str) -> Option<u64>) -> u64;
 
@@ -129,13 +133,16 @@ pub(crate) enum OwnSizes {
     Stated,
     /// Rows of several tables of token types (`type_vocab_sizes`), together.
     TableTypes,
-    /// Columns of all languages' adapters together, and languages (`languages`, `adapter_reduction_factor`).
+    /// Columns of all languages' adapters together, and languages (`languages`,
+    /// `adapter_reduction_factor`).
     Adapters,
     /// Languages that have an embedding, where there are several (`n_langs`).
     Languages,
-    /// Under the keys that the family lists; the last one is the number of parameters of parts that are counted alone.
+    /// Under the keys that the family lists; the last one is the number of parameters of parts that
+    /// are counted alone.
     Rest(Rest),
-    /// As [`Self::Rest`], from keys that no input holds: what goes by keys of the kind holds the number itself (`further_parameters`).
+    /// As [`Self::Rest`], from keys that no input holds: what goes by keys of the kind holds the
+    /// number itself (`further_parameters`).
     RestOfFile(Rest),
     /// 1 where masked tokens are dropped (`token_dropout`); positions must be rotated.
     DroppedTokens,
@@ -158,8 +165,9 @@ pub(crate) enum InnerWidth {
     Multiple(Key),
     /// As a factor on the hidden size, rounded up to whole 64s (`ffn_proj_factor`).
     Factor(f64),
-    /// As two thirds of a multiple of the hidden size (`hidden_ratio`, with the library's default), rounded up to whole 256s, unless the
-    /// file states it; where it may not, its `intermediate_size` is the width of something else.
+    /// As two thirds of a multiple of the hidden size (`hidden_ratio`, with the library's default),
+    /// rounded up to whole 256s, unless the file states it; where it may not, its
+    /// `intermediate_size` is the width of something else.
     TwoThirds { may_be_stated: bool, default: u64 },
 }
 
@@ -198,8 +206,8 @@ pub(crate) enum Attends {
 pub(crate) struct States {
     pub kind: MixerKind,
     pub attends: Attends,
-    /// Heads, width of a head, heads of keys, width of a key, tokens of the convolution: the library's defaults, 0 where they follow
-    /// from other sizes.
+    /// Heads, width of a head, heads of keys, width of a key, tokens of the convolution: the
+    /// library's defaults, 0 where they follow from other sizes.
     pub sizes: [u64; 5],
     /// Tokens that training computes at once where the file does not say.
     pub chunk: u64,
@@ -207,7 +215,8 @@ pub(crate) struct States {
     pub gate: bool,
     /// The state is kept in fp32 unless the file says otherwise.
     pub fp32: bool,
-    /// How the names of the state's sizes begin in files of the kind; empty for those of several beginnings.
+    /// How the names of the state's sizes begin in files of the kind; empty for those of several
+    /// beginnings.
     pub prefix: &'static str,
 }
 
@@ -231,18 +240,22 @@ pub(crate) struct ManyStreams {
     pub hidden_size_per_layer_input: u64,
     pub vocab_size_per_layer_input: u64,
     pub num_kv_shared_layers: u64,
-    /// The first layers, whose feed-forward layer keeps the largest activations alone; none of a model that has no more layers.
+    /// The first layers, whose feed-forward layer keeps the largest activations alone; none of a
+    /// model that has no more layers.
     pub first_sparse: u64,
 }
 
 /// The layers of a kind whose attention has heads of its own, and the keys that state them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heads {
-    /// Layers that see the whole text have wider heads, fewer of which are keys (`global_head_dim`).
+    /// Layers that see the whole text have wider heads, fewer of which are keys
+    /// (`global_head_dim`).
     WiderWithoutWindow,
-    /// Layers that slide have another number of query heads, and rotate the whole head (`num_attention_heads_per_layer`).
+    /// Layers that slide have another number of query heads, and rotate the whole head
+    /// (`num_attention_heads_per_layer`).
     QueriesByLayer,
-    /// Layers that slide have more key/value heads; values are narrower than keys everywhere (keys that begin with `swa_`).
+    /// Layers that slide have more key/value heads; values are narrower than keys everywhere (keys
+    /// that begin with `swa_`).
     MoreKeysInWindow,
 }
 

@@ -1,4 +1,5 @@
-//! The families of models: each says how its `config.json` files are read, and which modules run it.
+//! The families of models: each says how its `config.json` files are read, and which modules run
+//! it.
 
 mod choices;
 mod clip;
@@ -44,7 +45,8 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     MEMBERS.into_iter().flat_map(|family| family.names.iter().copied())
 }
 
-/// The task of a class of another task than text, of that family; none where the library's layers for it are not described.
+/// The task of a class of another task than text, of that family; none where the library's layers
+/// for it are not described.
 pub(crate) fn task_of_class(class: &str, family: &FamilySpec) -> Option<TaskKind> {
     let endings = [
         ("ForSequenceClassification", TaskKind::Sequence),

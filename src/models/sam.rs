@@ -1,5 +1,5 @@
-//! The tower of Segment Anything (transformers 5.23, `models/sam`): blocks that see windows, a few that see the whole image, learned
-//! positions of each head, and a neck of convolutions.
+//! The tower of Segment Anything (transformers 5.23, `models/sam`): blocks that see windows, a few
+//! that see the whole image, learned positions of each head, and a neck of convolutions.
 //!
 //! Its sizes stand behind those of a first tower, since some models have it as a second one.
 
@@ -24,8 +24,9 @@ pub const NECK_INPUT: TowerSize = Own15;
 /// Twice the channels behind the neck.
 pub const TWICE: TowerSize = Own16;
 
-/// The sizes under these keys: width, inner width, layers, heads, channels behind the neck, sides of image, patch and window, layers that
-/// see the whole image, biases, positions of two kinds, and channels.
+/// The sizes under these keys: width, inner width, layers, heads, channels behind the neck, sides
+/// of image, patch and window, layers that see the whole image, biases, positions of two kinds, and
+/// channels.
 pub const fn keys(names: [&'static str; 13]) -> [TowerKey; 13] {
     [
         stated(SecondHidden, names[0], 768),
@@ -99,7 +100,8 @@ pub const NECK: TowerPart = TowerPart {
     ],
 };
 
-/// Sets the sizes that follow from others. The inner width is four times the width unless the file states it.
+/// Sets the sizes that follow from others. The inner width is four times the width unless the file
+/// states it.
 pub fn follow(sizes: &mut TowerSizes) {
     if sizes.get(SecondInner) == 0 {
         product(sizes, SecondInner, SecondHidden, 4);

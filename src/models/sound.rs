@@ -59,7 +59,8 @@ const NINE: TowerSize = Own3;
 const INPUT: TowerSize = Own5;
 const JOINED: TowerSize = Own6;
 
-/// Blocks behind convolutions over bands and time, and these with the projection (`models/qwen3_omni_moe`, `models/qwen3_asr`).
+/// Blocks behind convolutions over bands and time, and these with the projection
+/// (`models/qwen3_omni_moe`, `models/qwen3_asr`).
 pub const OVER_BANDS: [TowerPart; 2] = [
     BIASED,
     TowerPart {

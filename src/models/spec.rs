@@ -1,5 +1,5 @@
-//! The description of a family's `config.json` files of its kind: which facts are fixed, which the file states, and what the library
-//! takes where it does not.
+//! The description of a family's `config.json` files of its kind: which facts are fixed, which the
+//! file states, and what the library takes where it does not.
 
 use super::gguf::Gguf;
 use super::keys::{
@@ -59,7 +59,8 @@ impl Sizes {
         positions: 4096,
     };
 
-    /// Hidden and inner width, layers, query heads, vocabulary and positions; heads of the hidden size shared out.
+    /// Hidden and inner width, layers, query heads, vocabulary and positions; heads of the hidden
+    /// size shared out.
     pub const fn of(
         [hidden, inner]: [u64; 2],
         layers: u64,
@@ -125,8 +126,8 @@ pub(crate) enum Window {
     Where { slides: fn(u64, u64) -> bool, window: u64 },
     /// The layers that the list names, else all from `max_window_layers` on.
     FromStated { window: u64, first: u64 },
-    /// All but the first and every `period`-th behind it (`global_attn_every_n_layers`), unless a list says so; they look around on half
-    /// of `local_attention` to either side.
+    /// All but the first and every `period`-th behind it (`global_attn_every_n_layers`), unless a
+    /// list says so; they look around on half of `local_attention` to either side.
     Around { period: u64, window: u64 },
     /// All but the first and every `period`-th, unless a list says so.
     AllButFirstAndEvery { period: u64, window: u64 },
@@ -170,7 +171,8 @@ pub(crate) struct Experts {
     pub shared: u64,
     /// Inner width of one shared expert, where it has a key of its own; 0: none.
     pub shared_width: u64,
-    /// The key of one shared expert's inner width, where it is not that of the others, with the library's default.
+    /// The key of one shared expert's inner width, where it is not that of the others, with the
+    /// library's default.
     pub one_shared: Option<(&'static str, u64)>,
     /// Files may state shared experts although the library takes none.
     pub may_share: bool,
@@ -272,7 +274,8 @@ pub(crate) struct FamilySpec {
     pub told_by_class: &'static [&'static str],
     /// Usual spellings of names that do not follow from them, such as "GLM-4.5" of `glm4_moe`.
     pub labels: &'static [(&'static str, &'static str)],
-    /// The modules that run it, as choices: its own, those of another family, or [`Modules::GENERIC`].
+    /// The modules that run it, as choices: its own, those of another family, or
+    /// [`Modules::GENERIC`].
     pub modules: &'static Modules,
     /// Its files may give sizes the names of other kinds, such as `n_embd`.
     pub older_names: bool,
@@ -287,7 +290,8 @@ pub(crate) struct FamilySpec {
     pub inner: InnerWidth,
     /// Heads that do not fill the hidden size are refused.
     pub heads_fill_hidden: bool,
-    /// Where the file states no width of a head, it is the hidden size by the number of heads, rounded down.
+    /// Where the file states no width of a head, it is the hidden size by the number of heads,
+    /// rounded down.
     pub rounds_heads_down: bool,
     pub normalization: Normalization,
     pub mlp: MlpKind,
@@ -313,14 +317,16 @@ pub(crate) struct FamilySpec {
     pub embedding_size: Option<(&'static str, u64)>,
     /// Keys of the sizes that the family's own modules alone know, with the library's defaults.
     pub own_sizes: &'static [(&'static str, u64)],
-    /// Groups of keys, and lists, of which some members are such sizes, behind those: a member of a group, the number of items of a list
-    /// under no name, or how often it has one.
+    /// Groups of keys, and lists, of which some members are such sizes, behind those: a member of a
+    /// group, the number of items of a list under no name, or how often it has one.
     pub own_groups: &'static [(&'static str, &'static [(&'static str, u64)])],
     /// How files state these sizes.
     pub own_rule: OwnSizes,
-    /// The parts of the cache of a kind whose parameters are counted alone; `None`: serving it is refused.
+    /// The parts of the cache of a kind whose parameters are counted alone; `None`: serving it is
+    /// refused.
     pub keeps: Option<Keeps>,
-    /// Keys are compressed in layers of its own kinds, and blocks mix several streams: its own sizes are those of
+    /// Keys are compressed in layers of its own kinds, and blocks mix several streams: its own
+    /// sizes are those of
     /// [`crate::config::Compressed`] in their order, its first group the rates.
     pub compresses: bool,
     /// The key of the rank of norms' gates, with the library's default.
@@ -345,23 +351,30 @@ pub(crate) struct FamilySpec {
     pub attention_cap: Flag,
     pub logit_cap: Flag,
     pub head_bias: Flag,
-    /// The key that lists layers which attend to images alone: texts pass by them, and they belong to the projector.
+    /// The key that lists layers which attend to images alone: texts pass by them, and they belong
+    /// to the projector.
     pub crossed: Option<&'static str>,
-    /// The library's decoders of its kind classify texts and tokens by one matrix in place of the head.
+    /// The library's decoders of its kind classify texts and tokens by one matrix in place of the
+    /// head.
     pub classifies: bool,
     /// Keys of parts that every model of the kind has, stated or not, and that are not counted.
     pub never_counted: &'static [&'static str],
-    /// Keys of parts that checkpoints of the kind have beside the model, stated or not, and that are named as left out.
+    /// Keys of parts that checkpoints of the kind have beside the model, stated or not, and that
+    /// are named as left out.
     pub always_left_out: &'static [&'static str],
-    /// Its own class holds the layers that predict further tokens, which the classes of other kinds leave in the checkpoint.
+    /// Its own class holds the layers that predict further tokens, which the classes of other kinds
+    /// leave in the checkpoint.
     pub predicts_further: bool,
-    /// The group of keys that its sizes stand in, where that is no part for text with a kind of its own; empty: the file itself.
+    /// The group of keys that its sizes stand in, where that is no part for text with a kind of its
+    /// own; empty: the file itself.
     pub within: &'static str,
-    /// A class that its files may name, and the groups of keys that describe parts which that class does not have.
+    /// A class that its files may name, and the groups of keys that describe parts which that class
+    /// does not have.
     pub alone: (&'static str, &'static [&'static str]),
     /// How llama.cpp's files write this kind, where they do.
     pub gguf: Option<Gguf>,
-    /// The key of dense layers' inner width where `intermediate_size` is that of experts, with the library's default; 0: as experts.
+    /// The key of dense layers' inner width where `intermediate_size` is that of experts, with the
+    /// library's default; 0: as experts.
     pub dense_inner: Option<(&'static str, u64)>,
     /// `do_layer_norm_before` moves the norms and `word_embed_proj_dim` narrows the embedding.
     pub moves_norms_and_narrows_embedding: bool,
@@ -373,7 +386,8 @@ pub(crate) struct FamilySpec {
     pub only: &'static [Only],
     /// Keys that sound as if they were about a shape, and that its modules do not look at.
     pub not_looked_at: &'static [&'static str],
-    /// Files that go by its name and are of another kind: a key, its value as files write it (empty: whatever switches it on), and the kind.
+    /// Files that go by its name and are of another kind: a key, its value as files write it
+    /// (empty: whatever switches it on), and the kind.
     pub instead: &'static [(&'static str, &'static str, &'static str)],
 }
 
@@ -400,7 +414,8 @@ impl FamilySpec {
         false
     }
 
-    /// A decoder of RMS norms, gated feed-forward, rotary positions and a head of its own; without sizes.
+    /// A decoder of RMS norms, gated feed-forward, rotary positions and a head of its own; without
+    /// sizes.
     pub const PLAIN: Self = Self {
         names: &[],
         class: "",
@@ -481,7 +496,8 @@ impl FamilySpec {
         ..Self::PLAIN
     };
 
-    /// The names of a size that this kind's files have: all that there are for older kinds and for unknown ones, else the library's own.
+    /// The names of a size that this kind's files have: all that there are for older kinds and for
+    /// unknown ones, else the library's own.
     pub fn names_of<'a>(&self, keys: &'a [&'static str]) -> &'a [&'static str] {
         if self.older_names {
             keys

@@ -1,6 +1,8 @@
-//! Vision towers and the projectors behind them: the keys that files state, and the layers that they make.
+//! Vision towers and the projectors behind them: the keys that files state, and the layers that
+//! they make.
 //!
-//! A tower is one file of `towers`, a projector one of `projectors`; both are data of the type [`TowerSpec`].
+//! A tower is one file of `towers`, a projector one of `projectors`; both are data of the type
+//! [`TowerSpec`].
 
 use super::choices::same;
 use super::projectors::MEMBERS as PROJECTORS;
@@ -12,10 +14,12 @@ use crate::config::{
 /// How the keys of a file's vision part begin, once they stand beside those of its text part.
 pub(crate) const VISION: &str = "vision_config.";
 
-/// How the keys of a further part begin, likewise: whatever name its group has in the file, so that kinds share their inputs.
+/// How the keys of a further part begin, likewise: whatever name its group has in the file, so that
+/// kinds share their inputs.
 pub(crate) const FURTHER: &str = "further_config.";
 
-/// The key under which the kind of a file with a vision part stands beside the keys of its text part.
+/// The key under which the kind of a file with a vision part stands beside the keys of its text
+/// part.
 pub(crate) const VISION_OF: &str = "vision_of";
 
 /// The key of the tower's own kind.
@@ -24,7 +28,8 @@ pub(crate) const VISION_KIND: &str = "vision_config.model_type";
 /// A group of a file's keys that belongs to the tower or to the projector, beside the vision part.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TowerGroup {
-    /// Its name; of a group inside a group both names with a dot between, and nothing for the file itself.
+    /// Its name; of a group inside a group both names with a dot between, and nothing for the file
+    /// itself.
     pub path: &'static str,
     /// How its keys begin beside those of the text part: [`VISION`] or [`FURTHER`].
     pub prefix: &'static str,
@@ -95,15 +100,18 @@ pub(crate) enum Known {
 /// A kind of tower, or of projector.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TowerSpec {
-    /// The `model_type`s: of a tower those of a file's vision part, of a projector those of whole files.
+    /// The `model_type`s: of a tower those of a file's vision part, of a projector those of whole
+    /// files.
     pub names: &'static [&'static str],
     /// The whole files whose tower this is, where it ends in the width of the text; towers alone.
     pub whole: &'static [&'static str],
     /// The kind of tower of files that do not say it; projectors alone.
     pub tower: &'static str,
-    /// The class that runs the text part alone, although its files are those of the whole; empty: there is none.
+    /// The class that runs the text part alone, although its files are those of the whole; empty:
+    /// there is none.
     pub text_class: &'static str,
-    /// A file of the kind without a vision part has no tower, rather than one of the library's sizes.
+    /// A file of the kind without a vision part has no tower, rather than one of the library's
+    /// sizes.
     pub may_be_blind: bool,
     /// Groups of keys beside the vision part.
     pub groups: &'static [TowerGroup],
@@ -113,7 +121,8 @@ pub(crate) struct TowerSpec {
     pub only: &'static [TowerOnly],
     /// Sizes, in the order in which they are read.
     pub keys: &'static [TowerKey],
-    /// The sizes that a head has which is not tied, where the file states them outside its text part: width and rows.
+    /// The sizes that a head has which is not tied, where the file states them outside its text
+    /// part: width and rows.
     pub head: Option<[TowerSize; 2]>,
     /// Keys that sound as if they were about a shape, and that make no difference.
     pub not_looked_at: &'static [&'static str],
@@ -141,7 +150,8 @@ impl TowerSpec {
     };
 }
 
-/// The part without the steps that images take through it, for a tower that has its layers and not its shapes.
+/// The part without the steps that images take through it, for a tower that has its layers and not
+/// its shapes.
 pub(super) const fn without_steps(part: &TowerPart) -> TowerPart {
     let layers = match part.layers.split_last() {
         Some((TowerLayer::Runs(_), layers)) => layers,
@@ -197,7 +207,8 @@ pub(super) const fn places<const N: usize>(
 
 const fn nothing(_: &mut TowerSizes) {}
 
-/// Numbers of a patch and patches of an image; the width of merged patches, and of queries, keys and values side by side.
+/// Numbers of a patch and patches of an image; the width of merged patches, and of queries, keys
+/// and values side by side.
 pub(super) fn patches(sizes: &mut TowerSizes) {
     let of = |size| sizes.get(size);
     let (side, hidden, merge) =
@@ -218,7 +229,8 @@ pub(super) fn turned(sizes: &mut TowerSizes, share: u64) {
     sizes.set(TowerSize::Turned, head / share.max(1));
 }
 
-/// A block of a vision transformer: attention and a plain feed-forward layer, with layer norms and biases everywhere.
+/// A block of a vision transformer: attention and a plain feed-forward layer, with layer norms and
+/// biases everywhere.
 pub(super) const BLOCKS: TowerPart = TowerPart {
     times: TowerSize::Layers,
     layers: &[
@@ -272,7 +284,8 @@ const fn find(list: &[&'static TowerModules], model_type: &str) -> &'static Towe
     &TowerModules::NONE
 }
 
-/// The tower and the projector of a whole file of that kind, whose vision part is of the kind `tower`; `None` where one is not known.
+/// The tower and the projector of a whole file of that kind, whose vision part is of the kind
+/// `tower`; `None` where one is not known.
 ///
 /// A tower that ends in the width of the text has no projector.
 pub(crate) fn of_file(

@@ -22,13 +22,15 @@ pub struct Lowering<'a> {
     pub context_length: u64,
     /// Images of one sequence.
     pub images: Images,
-    /// Tokens of one text where several share a sequence; `None`: attention looks back on the whole context.
+    /// Tokens of one text where several share a sequence; `None`: attention looks back on the whole
+    /// context.
     pub packed_text: Option<u64>,
     /// Sequences whose keys and values are kept (0 when training).
     pub concurrent_sequences: u64,
     /// Format of weights.
     pub parameter: DType,
-    /// Format in which the model was made, and which its buffers keep: that of weights unless they are gathered in another.
+    /// Format in which the model was made, and which its buffers keep: that of weights unless they
+    /// are gathered in another.
     pub made_in: DType,
     /// True if parameters that transformers' modules make in a format of their own keep it.
     pub keeps_formats: bool,
@@ -129,7 +131,8 @@ impl<'a> Lowering<'a> {
         Dim("seq_length", self.seq_length)
     }
 
-    /// The lengths and numbers of sequences of which a serving step's tensors are products, by the names that shapes have for them.
+    /// The lengths and numbers of sequences of which a serving step's tensors are products, by the
+    /// names that shapes have for them.
     pub(crate) const fn lengths(&self) -> [Dim; 3] {
         let (context, sequences) = (self.context_length, self.concurrent_sequences);
         [self.s(), Dim("context_length", context), Dim("concurrent_sequences", sequences)]
@@ -160,7 +163,8 @@ impl<'a> Lowering<'a> {
         Dim("head_dim", self.model.head_dim)
     }
 
-    /// Width of a value head: that of a query head but in latent attention and in models that state another.
+    /// Width of a value head: that of a query head but in latent attention and in models that state
+    /// another.
     pub(super) fn value_dim(&self) -> Dim {
         match self.model.value_head_dim() {
             same if same == self.model.head_dim && self.model.mla.is_none() => self.head_dim(),

@@ -111,7 +111,8 @@ fn of_tensors(with: &Lowering, tensors: Vec<Tensor>, layers: Vec<u64>) -> Cache 
     Cache { op, layers }
 }
 
-/// The cache of a model that lists its parts. They are shared out over stages evenly, rounded up: it is not told which layer has which.
+/// The cache of a model that lists its parts. They are shared out over stages evenly, rounded up:
+/// it is not told which layer has which.
 fn of_parts(with: &Lowering, layers: &Range<u64>) -> Cache {
     let (all, here) =
         (with.model.num_hidden_layers.max(1), layers.end.saturating_sub(layers.start));
@@ -148,7 +149,8 @@ fn of_part(with: &Lowering, part: &CachePart, tensors: &mut Vec<Tensor>) {
     }
 }
 
-/// Entries of a part that are no tokens: each sequence has its own, but for those of a shared prefix that are never let go.
+/// Entries of a part that are no tokens: each sequence has its own, but for those of a shared
+/// prefix that are never let go.
 fn entries_of(with: &Lowering, part: &CachePart) -> [[Dim; 2]; 2] {
     let all = part.entries(with.context_length);
     let is_kept = part.every > 0 && part.most == 0;
@@ -166,7 +168,8 @@ fn entries_of(with: &Lowering, part: &CachePart) -> [[Dim; 2]; 2] {
     ]
 }
 
-/// Adds the cache of one layer that looks back on so many tokens, with the scales that its format stores beside.
+/// Adds the cache of one layer that looks back on so many tokens, with the scales that its format
+/// stores beside.
 fn of_one_layer(with: &Lowering, (tokens, kind): (u64, LayerKind), tensors: &mut Vec<Tensor>) {
     for [tokens, sequences] in
         tokens_of(with, tokens).into_iter().filter(|[tokens, _]| tokens.1 > 0)
@@ -188,7 +191,8 @@ fn of_one_layer(with: &Lowering, (tokens, kind): (u64, LayerKind), tensors: &mut
     }
 }
 
-/// The tokens that each sequence keeps of a layer that looks back on so many, and those that all sequences share, in whole blocks.
+/// The tokens that each sequence keeps of a layer that looks back on so many, and those that all
+/// sequences share, in whole blocks.
 fn tokens_of(with: &Lowering, tokens: u64) -> [[Dim; 2]; 2] {
     let block = with.block_size.max(1);
     // A sequence's last token is its own; tokens that fell out of a window are shared no more.
@@ -203,7 +207,8 @@ fn tokens_of(with: &Lowering, tokens: u64) -> [[Dim; 2]; 2] {
     ]
 }
 
-/// Adds what cross-attention of one layer keeps: keys and values of the whole source, which no step adds to.
+/// Adds what cross-attention of one layer keeps: keys and values of the whole source, which no step
+/// adds to.
 fn of_source(with: &Lowering, first: LayerKind, tensors: &mut Vec<Tensor>) {
     let kind = LayerKind { source: false, ..first };
     let tokens = with.source_length.next_multiple_of(with.block_size.max(1));

@@ -1,8 +1,9 @@
 //! Parts of a block that tensor-parallel ranks share, by the software that splits them.
 //!
-//! Hugging Face modules follow their family's plan (transformers 5.23, `base_model_tp_plan`): most split attention by heads and the
-//! feed-forward layer and experts by columns; where a plan gathers a product's output (`colwise_gather_output`), ranks hold parts of
-//! the weights and all of what they multiply to; what no plan names stays whole. Other stacks are split as Megatron-Core does.
+//! Hugging Face modules follow their family's plan (transformers 5.23, `base_model_tp_plan`): most
+//! split attention by heads and the feed-forward layer and experts by columns; where a plan gathers
+//! a product's output (`colwise_gather_output`), ranks hold parts of the weights and all of what
+//! they multiply to; what no plan names stays whole. Other stacks are split as Megatron-Core does.
 
 use super::builder::Lowering;
 use super::tensor::Dim;

@@ -1,16 +1,23 @@
-//! The stacks whose memory is a list: serving engines, and what Korthikanti et al. 2022 write down that forward saves for backward.
+//! The stacks whose memory is a list: serving engines, and what Korthikanti et al. 2022 write down
+//! that forward saves for backward.
 //!
-//! Both run the modules that training runs on the tape ([`super::record`]). What they hold is read off the products of that run, in the
-//! shapes that the modules gave them: results are worked with, and what a product reads is saved. In training a working tensor stands
-//! for the gradient of its shape in backward.
+//! Both run the modules that training runs on the tape ([`super::record`]). What they hold is read
+//! off the products of that run, in the shapes that the modules gave them: results are worked with,
+//! and what a product reads is saved. In training a working tensor stands for the gradient of its
+//! shape in backward.
 //!
 //! Modules hold other memory on the tape, so that a list is *modelled*:
-//! - a half of a block lets go of nothing before it ends, where an engine frees gate and up once they are multiplied;
-//! - norms, rotation, activation functions and residual sums take nothing, since engines run them in place, and save their input alone;
-//! - queries, keys and values lie side by side and are cut evenly over tensor-parallel ranks, also where these outnumber key heads;
-//! - every token of a chunk that goes through experts is copied for each expert of it, also where a kernel gathers rows as it reads;
-//! - the papers' block is a row: attention, then feed-forward, with the norms that `norms_per_block` counts around them and what each
-//!   reads, also where a family runs both on one input (GPT-NeoX) or has its norms elsewhere (OLMo 2).
+//! - a half of a block lets go of nothing before it ends, where an engine frees gate and up once
+//!   they are multiplied;
+//! - norms, rotation, activation functions and residual sums take nothing, since engines run them
+//!   in place, and save their input alone;
+//! - queries, keys and values lie side by side and are cut evenly over tensor-parallel ranks, also
+//!   where these outnumber key heads;
+//! - every token of a chunk that goes through experts is copied for each expert of it, also where a
+//!   kernel gathers rows as it reads;
+//! - the papers' block is a row: attention, then feed-forward, with the norms that
+//!   `norms_per_block` counts around them and what each reads, also where a family runs both on one
+//!   input (GPT-NeoX) or has its norms elsewhere (OLMo 2).
 
 use super::builder::Lowering;
 use super::modules::{CROSS, CROSSES, Shapes};
@@ -99,7 +106,8 @@ impl<'a> Listed<'a> {
         if self.with.training { KORTHIKANTI_2022 } else { FUSED_KERNELS }
     }
 
-    /// A norm of that number in the block, which saves its input; the first reads what is saved already, the block's input.
+    /// A norm of that number in the block, which saves its input; the first reads what is saved
+    /// already, the block's input.
     fn norm(&mut self, number: u64, name: &'static str, input: Option<&'static str>) {
         if self.with.model.norms_per_block >= number {
             self.at(name, self.source());
@@ -122,7 +130,8 @@ impl<'a> Listed<'a> {
         self.ops
     }
 
-    /// Tensors that a vision tower works with over the images of one prompt: the larger half of one of its blocks, beside patches and pixels.
+    /// Tensors that a vision tower works with over the images of one prompt: the larger half of one
+    /// of its blocks, beside patches and pixels.
     pub fn with_images(mut self, mut before: Vec<Op>) -> Vec<Op> {
         let (images, activation) = (self.with.images, self.with.activation);
         let Some((tower, seen)) =
@@ -217,8 +226,8 @@ impl<'a> Listed<'a> {
         self.norm(3, "Norm behind attention", Some("projected output"));
     }
 
-    /// Beside a half of a block of several streams: those that it begins with and those that it makes, and the inputs of all layers,
-    /// which live through the whole step.
+    /// Beside a half of a block of several streams: those that it begins with and those that it
+    /// makes, and the inputs of all layers, which live through the whole step.
     fn streams(&mut self) {
         let (Some(altup), with) = (self.with.model.altup(), self.with) else { return };
         self.at("Streams", ARITHMETIC);
@@ -265,7 +274,8 @@ impl<'a> Listed<'a> {
         }
     }
 
-    /// Served attention to an encoder's states, which are there until their keys and values are cached.
+    /// Served attention to an encoder's states, which are there until their keys and values are
+    /// cached.
     fn across(&mut self) {
         let (activation, [project, output]) = (self.with.activation, CROSS);
         let products: Vec<_> = self.products(project).collect();
@@ -288,8 +298,8 @@ impl<'a> Listed<'a> {
         }
     }
 
-    /// Queries, keys and values from narrow projections with a norm each; their results before and after the norm are saved. Values
-    /// are as wide as the attention's output.
+    /// Queries, keys and values from narrow projections with a norm each; their results before and
+    /// after the norm are saved. Values are as wide as the attention's output.
     fn latent(&mut self) {
         self.at("Latent projections down", ARITHMETIC);
         let narrow = [
@@ -327,7 +337,8 @@ impl<'a> Listed<'a> {
         self.saves_as("key norm statistic", of_keys, DType::Fp32, Kept::Block);
     }
 
-    /// `FlashAttention`: no scores in memory; queries, keys, values, output and one fp32 log-sum-exp per query and head are saved.
+    /// `FlashAttention`: no scores in memory; queries, keys, values, output and one fp32
+    /// log-sum-exp per query and head are saved.
     fn flash_core(&mut self) {
         let Shapes { queries, keys, values, statistics, .. } = self.shapes;
         self.at("Attention core (FlashAttention)", FLASH_ATTENTION_2022);
@@ -339,8 +350,8 @@ impl<'a> Listed<'a> {
 
     /// Scores, softmax, dropout and values, with scores written to memory.
     ///
-    /// In the list of Korthikanti et al. probabilities, dropout mask and dropout output take `5·a·s²·b` bytes in 16 bit. Served, the
-    /// scores stand in fp32.
+    /// In the list of Korthikanti et al. probabilities, dropout mask and dropout output take
+    /// `5·a·s²·b` bytes in 16 bit. Served, the scores stand in fp32.
     fn standard_core(&mut self) {
         let (Shapes { queries, keys, values, scores, .. }, core) =
             (self.shapes, Kept::AttentionCore);
@@ -360,8 +371,8 @@ impl<'a> Listed<'a> {
         self.saves("values", values);
     }
 
-    /// Up (and gate) projection with its activation function, whose input is saved (gate and up in a gated layer), and down projection,
-    /// which a dropout mask follows.
+    /// Up (and gate) projection with its activation function, whose input is saved (gate and up in
+    /// a gated layer), and down projection, which a dropout mask follows.
     fn dense(&mut self) {
         let up: &[_] = match self.with.model.mlp {
             MlpKind::Gated => &["gate output", "up output"],
@@ -380,7 +391,8 @@ impl<'a> Listed<'a> {
         }
     }
 
-    /// The router with scores in fp32, what the tokens of all routed experts need, and the experts that every token goes through.
+    /// The router with scores in fp32, what the tokens of all routed experts need, and the experts
+    /// that every token goes through.
     fn experts(&mut self) {
         self.at("Router", ARITHMETIC);
         for LayerProduct { from, to, .. } in self.products("Router") {
@@ -409,8 +421,8 @@ impl<'a> Listed<'a> {
 
     /// Final norm, output head and loss.
     ///
-    /// Served, logits are in fp32 for sampling. The paper's loss saves head input and fp32 logits, whose 16-bit gradient is workspace of
-    /// the loss's backward.
+    /// Served, logits are in fp32 for sampling. The paper's loss saves head input and fp32 logits,
+    /// whose 16-bit gradient is workspace of the loss's backward.
     pub fn head(mut self) -> Vec<Op> {
         let (Shapes { hidden, logits, .. }, activation) = (self.shapes, self.with.activation);
         if self.with.model.final_norm {

@@ -1,8 +1,9 @@
 //! A transformer and a run as operations with their parameters, saved tensors, workspace and FLOPs.
 //!
-//! Modules run on a tape. Memory of a training step is played there moment by moment. Parameters and FLOPs of every stack, what serving
-//! works with, and what the papers' stack saves, are read off one run of the same modules (`record`, `listed`). Megatron-LM's ranks share
-//! the matrices of that record ([`megatron`]). Shapes carry their names, so an explanation never repeats a formula.
+//! Modules run on a tape. Memory of a training step is played there moment by moment. Parameters
+//! and FLOPs of every stack, what serving works with, and what the papers' stack saves, are read
+//! off one run of the same modules (`record`, `listed`). Megatron-LM's ranks share the matrices of
+//! that record ([`megatron`]). Shapes carry their names, so an explanation never repeats a formula.
 //!
 //! | symbol | field |
 //! |---|---|
@@ -40,7 +41,8 @@ use crate::config::{
 };
 use crate::units::{DType, Flops, sort_short};
 
-/// The whole model as operations: once for the embedding, once for each kind of block, once for the head.
+/// The whole model as operations: once for the embedding, once for each kind of block, once for the
+/// head.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpList {
     /// Token and position embedding.
@@ -103,7 +105,8 @@ impl OpList {
         std::iter::once(&mut self.embedding).chain(blocks).chain([&mut self.head])
     }
 
-    /// Its operations with the tensors that they save and work with, at other lengths; see [`Lowering::lengths`].
+    /// Its operations with the tensors that they save and work with, at other lengths; see
+    /// [`Lowering::lengths`].
     pub(crate) fn at(&self, lengths: &[Dim]) -> Self {
         let all = |ops: &[Op]| ops.iter().map(|op| op.at(lengths)).collect();
         let kinds =
@@ -200,9 +203,10 @@ fn kinds(model: &ModelConfig) -> Vec<(LayerKind, u64)> {
 
 /// True if parameters that transformers' modules make in a format of their own keep it in training.
 ///
-/// DeepSpeed, and all that keeps master weights, casts the whole model (`module.bfloat16()`); FSDP2 gathers every parameter in one format.
-/// Megatron-LM's modules, and those of serving engines, are others, which make routers in the model's format (`params_dtype`). Without 16
-/// bits all formats are fp32 anyway.
+/// DeepSpeed, and all that keeps master weights, casts the whole model (`module.bfloat16()`); FSDP2
+/// gathers every parameter in one format. Megatron-LM's modules, and those of serving engines, are
+/// others, which make routers in the model's format (`params_dtype`). Without 16 bits all formats
+/// are fp32 anyway.
 fn keeps_formats(job: &Job, run: &TrainingRun) -> bool {
     run.precision == TrainingPrecision::Bf16Pure
         && run.stack.is_played()

@@ -1,4 +1,5 @@
-//! The costs in time of every part of a model on one rank: its modules are played once, forward and backward.
+//! The costs in time of every part of a model on one rank: its modules are played once, forward and
+//! backward.
 
 use super::builder::Lowering;
 use super::modules::{BESIDE, Tables};

@@ -1,5 +1,5 @@
-//! The record of a model: its modules are declared on a tape, so that no parameter is written down twice, and run there, so that no
-//! product is.
+//! The record of a model: its modules are declared on a tape, so that no parameter is written down
+//! twice, and run there, so that no product is.
 
 use super::builder::Lowering;
 use super::listed::Listed;
@@ -10,13 +10,16 @@ use super::{BlockKind, OpList, Shape, kinds};
 use crate::config::LayerKind;
 use crate::units::{DType, Flops, to_f64};
 
-/// Operations behind the last block, whatever the order in which a family registers their parameters.
+/// Operations behind the last block, whatever the order in which a family registers their
+/// parameters.
 const HEAD: [&str; 3] = ["Final norm", "Pooler", "Output head and loss"];
 
-/// The operations of a model with its parameters; of stacks that list them, and of serving, with their tensors; with FLOPs of one
-/// micro-batch's forward, all tensor-parallel ranks together, if these are wanted.
+/// The operations of a model with its parameters; of stacks that list them, and of serving, with
+/// their tensors; with FLOPs of one micro-batch's forward, all tensor-parallel ranks together, if
+/// these are wanted.
 ///
-/// Modules of both ends, and of each kind of block those of one, are declared on a tape, and run there at most once.
+/// Modules of both ends, and of each kind of block those of one, are declared on a tape, and run
+/// there at most once.
 pub(super) fn of(with: &Lowering, counts: bool) -> OpList {
     let tape = Tape::to_declare();
     // With nothing split over tensor-parallel ranks.
@@ -62,7 +65,8 @@ pub(super) struct Modules<'a> {
 }
 
 impl<'a> Modules<'a> {
-    /// Declares embedding, blocks and head; parameters belong to layer 0, to 1 and those behind it, and to the last.
+    /// Declares embedding, blocks and head; parameters belong to layer 0, to 1 and those behind it,
+    /// and to the last.
     pub fn declare(tape: &'a Tape, with: &'a Lowering<'a>, kinds: &[(LayerKind, u64)]) -> Self {
         let build = Build::new(tape, with);
         let mut ends = Ends::new(&build, true, true);
@@ -78,7 +82,8 @@ impl<'a> Modules<'a> {
         Self { build, ends, blocks }
     }
 
-    /// Adds parameters to the operations of their names; a name that the list does not have becomes an operation of its own.
+    /// Adds parameters to the operations of their names; a name that the list does not have becomes
+    /// an operation of its own.
     fn add_parameters(&self, list: &mut OpList, of_kinds: &[Lowering]) {
         let (state, with) = (self.build.tape.state(), self.build.with);
         for parameter in state.parameters.iter().filter(|parameter| !parameter.beside) {
@@ -127,7 +132,8 @@ impl<'a> Modules<'a> {
         }
     }
 
-    /// Runs one block of each kind, and both ends where FLOPs are counted; lists what is listed, and returns the FLOPs of every part.
+    /// Runs one block of each kind, and both ends where FLOPs are counted; lists what is listed,
+    /// and returns the FLOPs of every part.
     fn run(
         &self,
         list: &mut OpList,
@@ -181,8 +187,9 @@ impl<'a> Modules<'a> {
     }
 }
 
-/// Adds FLOPs to the operation of their name. In backward a product runs again for each operand that wants a gradient: both, but for
-/// the model's own weights where these are frozen, and none where no gradient comes.
+/// Adds FLOPs to the operation of their name. In backward a product runs again for each operand
+/// that wants a gradient: both, but for the model's own weights where these are frozen, and none
+/// where no gradient comes.
 fn add(with: &Lowering, ops: &mut Vec<Op>, flops: Vec<OpName>) {
     let of_weights = if with.tuning.freezes_model() { 1.0 } else { 2.0 };
     for OpName { name, source, forward: [weights, attention, adapters, alone, once], .. } in flops {
@@ -211,8 +218,8 @@ pub(super) fn behind(kinds: &[(LayerKind, u64)]) -> u16 {
     u16::try_from(kinds.len()).unwrap_or(u16::MAX - 1) + 1
 }
 
-/// How tensor-parallel ranks share a parameter, or what a list or a cache holds: by its heads, its feed-forward columns or its tokens'
-/// rows, if it has any.
+/// How tensor-parallel ranks share a parameter, or what a list or a cache holds: by its heads, its
+/// feed-forward columns or its tokens' rows, if it has any.
 pub(super) fn split(shape: &Shape, role: Role, with: &Lowering) -> Split {
     let (heads, kv_heads, is_weight) = (with.heads().1, with.kv_heads().1, role == Role::Parameter);
     let of = |dim: &Dim| match dim.0 {
@@ -241,7 +248,8 @@ pub(super) fn split(shape: &Shape, role: Role, with: &Lowering) -> Split {
     shape.dims().find_map(of).unwrap_or(Split::Replicated)
 }
 
-/// True if tensor-parallel ranks share a matrix `[output, input]` by its input, and not by its output.
+/// True if tensor-parallel ranks share a matrix `[output, input]` by its input, and not by its
+/// output.
 pub(crate) fn is_shared_by_input(shape: &Shape, with: &Lowering) -> bool {
     let divides = |dim: &Dim| split(&Shape::of([*dim]), Role::Parameter, with) != Split::Replicated;
     shape.dims().last().is_some_and(divides)

@@ -129,13 +129,15 @@ pub enum Role {
 /// Over which ranks a tensor is split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Split {
-    /// Every tensor-parallel rank holds all of it (split only under sequence parallelism, if it is an activation).
+    /// Every tensor-parallel rank holds all of it (split only under sequence parallelism, if it is
+    /// an activation).
     Replicated,
     /// Split evenly over tensor-parallel ranks.
     Tensor,
     /// Not split further: the shape is this rank's own share already.
     Rank,
-    /// Split by whole heads, of which there are that many; a rank holds at least one (copied where ranks outnumber heads).
+    /// Split by whole heads, of which there are that many; a rank holds at least one (copied where
+    /// ranks outnumber heads).
     Heads(u64),
     /// Queries, keys and values of so many heads side by side; a rank holds whole heads of each.
     Joint {
@@ -159,7 +161,8 @@ pub enum Kept {
     Always,
 }
 
-/// One tensor of an operation. Shapes are those of one tensor-parallel rank's *group*; `split` says how ranks share it.
+/// One tensor of an operation. Shapes are those of one tensor-parallel rank's *group*; `split` says
+/// how ranks share it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tensor {
     /// Short name, e.g. `queries`.
@@ -214,7 +217,8 @@ impl Tensor {
 }
 
 impl Op {
-    /// The operation's tensors at other lengths, see [`Lowering::lengths`](super::Lowering::lengths); parameters and FLOPs stay behind.
+    /// The operation's tensors at other lengths, see
+    /// [`Lowering::lengths`](super::Lowering::lengths); parameters and FLOPs stay behind.
     pub(super) fn at(&self, lengths: &[Dim]) -> Self {
         let tensors = self.tensors.iter().filter(|tensor| tensor.role != Role::Parameter);
         let tensors =
@@ -230,7 +234,8 @@ pub struct Op {
     pub name: &'static str,
     /// Parameters, saved tensors, workspace and cache.
     pub tensors: Vec<Tensor>,
-    /// Floating-point operations of one forward pass over the micro-batch, all tensor ranks together.
+    /// Floating-point operations of one forward pass over the micro-batch, all tensor ranks
+    /// together.
     pub forward: Flops,
     /// FLOPs of its backward, without those of recomputation.
     pub backward: Flops,

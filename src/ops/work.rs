@@ -1,5 +1,6 @@
-//! The costs in time of a training, kernel by kernel: matrix products by their shapes, attention, bytes that pass through memory, messages
-//! between ranks. How long they take is the estimator's business.
+//! The costs in time of a training, kernel by kernel: matrix products by their shapes, attention,
+//! bytes that pass through memory, messages between ranks. How long they take is the estimator's
+//! business.
 
 use crate::config::{ModelConfig, Narrow};
 
@@ -8,7 +9,8 @@ use crate::config::{ModelConfig, Narrow};
 pub struct Product {
     /// How many alike: experts of a rank, heads of a micro-batch.
     pub count: u64,
-    /// How many of these run beside each other: all of a batch; of experts, as many as there are streams.
+    /// How many of these run beside each other: all of a batch; of experts, as many as there are
+    /// streams.
     pub at_once: u64,
     /// Rows of the first operand: tokens.
     pub rows: u64,
@@ -66,7 +68,8 @@ impl Product {
 pub enum Operands {
     /// Activations, or their gradients, with a weight.
     Weight,
-    /// Activations with gradients: the result is a weight's gradient, which is added to the main gradient.
+    /// Activations with gradients: the result is a weight's gradient, which is added to the main
+    /// gradient.
     Gradient,
     /// Activations with each other.
     Activations,
@@ -87,7 +90,8 @@ impl Operands {
 pub struct Core {
     /// Sequences times query heads of this rank.
     pub heads: u64,
-    /// Pairs of query and key that are not masked, of one head: all ranks of the context group share them out evenly.
+    /// Pairs of query and key that are not masked, of one head: all ranks of the context group
+    /// share them out evenly.
     pub pairs: u64,
     /// Queries of a sequence on this rank.
     pub queries: u64,
@@ -158,7 +162,8 @@ pub struct Exchange {
     pub collective: Collective,
     /// Among whom.
     pub group: Group,
-    /// The whole buffer, bytes: what every rank ends with (gather), begins with (reduce, all-to-all).
+    /// The whole buffer, bytes: what every rank ends with (gather), begins with (reduce,
+    /// all-to-all).
     pub bytes: u64,
     /// The work that it may hide behind.
     pub behind: Behind,
@@ -191,8 +196,8 @@ pub struct Cost {
     pub work: Work,
 }
 
-/// Pairs of query and key of one head in a sequence of `full` tokens that the mask leaves, averaged over layers: a sliding layer looks back
-/// on its window only. An encoder leaves all of them.
+/// Pairs of query and key of one head in a sequence of `full` tokens that the mask leaves, averaged
+/// over layers: a sliding layer looks back on its window only. An encoder leaves all of them.
 fn pairs(model: &ModelConfig, full: u64) -> u64 {
     let causal = model.is_causal();
     let triangle = |window: u64| {
@@ -215,8 +220,8 @@ fn pairs(model: &ModelConfig, full: u64) -> u64 {
         / layers
 }
 
-/// Pairs of query and key that one head sees in a sequence of that length, and the tokens of a text: whole texts, and the part of one
-/// that is cut.
+/// Pairs of query and key that one head sees in a sequence of that length, and the tokens of a
+/// text: whole texts, and the part of one that is cut.
 pub(super) fn sight(model: &ModelConfig, seq_length: u64, packed_text: Option<u64>) -> (u64, u64) {
     let text = packed_text.unwrap_or(seq_length).clamp(1, seq_length.max(1));
     let whole = (seq_length / text).saturating_mul(pairs(model, text));

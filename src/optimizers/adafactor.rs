@@ -32,7 +32,8 @@ pub(super) const FACTORS: StateSpec = StateSpec {
     source: sources::ADAFACTOR_2018,
 };
 
-/// Elements of a matrix's rows and columns, of all matrices that the tensor holds; all elements of a vector.
+/// Elements of a matrix's rows and columns, of all matrices that the tensor holds; all elements of
+/// a vector.
 fn factors(parameter: &UpdatedParameter) -> u64 {
     match parameter.matrix {
         Some([rows, columns]) => {

@@ -1,4 +1,5 @@
-//! Adafactor as transformers has it (`class Adafactor` in `transformers/optimization.py`, 5.23), which the Trainer takes for `adafactor`.
+//! Adafactor as transformers has it (`class Adafactor` in `transformers/optimization.py`, 5.23),
+//! which the Trainer takes for `adafactor`.
 //!
 //! The optimizer goes through the parameters one by one, in fp32: gradients and weights of 16 bits
 //! are copied for it. A parameter's root mean square stays as a number on the GPU until the next
@@ -114,7 +115,8 @@ fn root_mean_square(step: &mut StepTemporaries) {
     step.free(mean);
 }
 
-/// The means of rows and columns are added to the statistics; of these `_approx_sq_grad` makes the whole.
+/// The means of rows and columns are added to the statistics; of these `_approx_sq_grad` makes the
+/// whole.
 fn from_factors(elements: u64, [rows, columns]: [u64; 2], step: &mut StepTemporaries) -> Piece {
     let (of_rows, of_columns) = (elements / columns.max(1), elements / rows.max(1));
     for (name, side) in [("means of rows", of_rows), ("means of columns", of_columns)] {

@@ -40,8 +40,8 @@ pub(super) const SECOND_MOMENT: StateSpec = StateSpec {
     ..FIRST_MOMENT
 };
 
-/// The step takes the root of each second moment: one parameter after the other in a loop, all at once with `foreach`, inside the kernel
-/// when fused.
+/// The step takes the root of each second moment: one parameter after the other in a loop, all at
+/// once with `foreach`, inside the kernel when fused.
 pub(super) fn temporaries(
     implementation: OptimizerImplementation,
     parameters: &[UpdatedParameter],
@@ -50,7 +50,8 @@ pub(super) fn temporaries(
     match implementation {
         OptimizerImplementation::ForLoop => one_by_one(parameters, step),
         OptimizerImplementation::Foreach => {
-            // Parameters of one format after the other; the variable keeps the roots of the first until those of the next are made.
+            // Parameters of one format after the other; the variable keeps the roots of the first
+            // until those of the next are made.
             let mut roots: Option<Piece> = None;
             for format in formats(parameters) {
                 let alike = parameters.iter().filter(|one| one.state_format() == format);
@@ -69,8 +70,8 @@ fn formats(parameters: &[UpdatedParameter]) -> impl Iterator<Item = StateFormat>
     [StateFormat::Recipe].into_iter().chain(own)
 }
 
-/// `denom = (exp_avg_sq.sqrt() / bias_correction2_sqrt).add_(eps)` of each parameter; the variable keeps the one before until the next is
-/// made.
+/// `denom = (exp_avg_sq.sqrt() / bias_correction2_sqrt).add_(eps)` of each parameter; the variable
+/// keeps the one before until the next is made.
 fn one_by_one(parameters: &[UpdatedParameter], step: &mut StepTemporaries) {
     let mut denominator: Option<Piece> = None;
     for parameter in parameters {

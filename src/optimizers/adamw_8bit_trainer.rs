@@ -1,8 +1,9 @@
 //! AdamW with moments of one byte as Hugging Face's Trainer sets bitsandbytes up.
 //!
-//! The Trainer registers every `nn.Embedding` with bitsandbytes' `GlobalOptimManager` for states of 32 bits
-//! (`create_optimizer` in transformers 5.23, `trainer.py`), a head that is tied to one included; bitsandbytes 0.50 itself keeps those of
-//! tensors of fewer than 4,096 elements so (`min_8bit_size`, `optim/optimizer.py`).
+//! The Trainer registers every `nn.Embedding` with bitsandbytes' `GlobalOptimManager` for states of
+//! 32 bits (`create_optimizer` in transformers 5.23, `trainer.py`), a head that is tied to one
+//! included; bitsandbytes 0.50 itself keeps those of tensors of fewer than 4,096 elements so
+//! (`min_8bit_size`, `optim/optimizer.py`).
 
 use super::{
     ConflictingTool, OptimizerConflict, OptimizerSpec, Served, StateFormat, StateSpec,

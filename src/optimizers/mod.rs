@@ -1,8 +1,9 @@
 //! The optimizers that a run can choose, one file each.
 //!
-//! A member says everything about itself in one [`OptimizerSpec`]: its words, the states it keeps of each parameter, the temporaries of
-//! its step, and which tools cannot be combined with it. Master weights and the format of unquantised states belong to the precision
-//! recipe. No other file of the library names a member: a new one is a new file here.
+//! A member says everything about itself in one [`OptimizerSpec`]: its words, the states it keeps
+//! of each parameter, the temporaries of its step, and which tools cannot be combined with it.
+//! Master weights and the format of unquantised states belong to the precision recipe. No other
+//! file of the library names a member: a new one is a new file here.
 
 mod spec;
 

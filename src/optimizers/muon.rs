@@ -1,9 +1,10 @@
 //! Muon as PyTorch has it (`torch/optim/_muon.py`, PyTorch 2.15), beside AdamW for the parameters
 //! that Muon does not take.
 //!
-//! A run makes two optimizers, as Muon's documentation asks: `torch.optim.Muon` for the matrices of the blocks, `torch.optim.AdamW` for
-//! embeddings, head, norms and biases, and for experts that are one tensor of three dimensions, which Muon refuses. Muon knows a loop
-//! only; the run's implementation is AdamW's.
+//! A run makes two optimizers, as Muon's documentation asks: `torch.optim.Muon` for the matrices of
+//! the blocks, `torch.optim.AdamW` for embeddings, head, norms and biases, and for experts that are
+//! one tensor of three dimensions, which Muon refuses. Muon knows a loop only; the run's
+//! implementation is AdamW's.
 
 use super::{
     ConflictingTool, OptimizerConflict, OptimizerImplementation, OptimizerSpec, OptimizerWork,
@@ -132,9 +133,10 @@ fn orthogonalised(matrix: &UpdatedParameter, step: &mut StepTemporaries) -> Piec
     orthogonal
 }
 
-/// Products of a Newton–Schulz step on a matrix of `m` by `n`, `m` the shorter side: the Gram matrix `2m²n`, its square `2m³`, the
-/// product with the matrix `2m²n`. Beside them the update streams: the gradient joined with its momentum in fp32 (12 bytes an element),
-/// copied to bf16 (6), its norm (2), divided (4), added to the weight (2).
+/// Products of a Newton–Schulz step on a matrix of `m` by `n`, `m` the shorter side: the Gram
+/// matrix `2m²n`, its square `2m³`, the product with the matrix `2m²n`. Beside them the update
+/// streams: the gradient joined with its momentum in fp32 (12 bytes an element), copied to bf16
+/// (6), its norm (2), divided (4), added to the weight (2).
 fn work(parameter: &UpdatedParameter) -> StepWork {
     if !is_of_muon(parameter) {
         return StepWork::default();

@@ -203,8 +203,8 @@ pub(super) fn serving_candidates(job: &Job) -> Vec<ParallelLayout> {
     let widest = tensor.clone().max().unwrap_or(1);
     let stages =
         divisors(model.num_hidden_layers).into_iter().filter(|p| *p > 1).map(|p| (widest, p));
-    // Servers spread tensor ranks over whole nodes too: 61 layers make no even stages, but 128 heads make 16 or 32 ranks.
-    // Cards that stand alone in their machines have no link for that.
+    // Servers spread tensor ranks over whole nodes too: 61 layers make no even stages, but 128
+    // heads make 16 or 32 ranks. Cards that stand alone in their machines have no link for that.
     let spread = |t: &u64| node > 1 && *t > widest && t.is_multiple_of(node);
     let nodes = divisors(model.num_attention_heads).into_iter().filter(spread).map(|t| (t, 1));
     let mut beyond: Vec<(u64, u64)> = stages.chain(nodes).collect();

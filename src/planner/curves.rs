@@ -68,7 +68,8 @@ pub struct NamedStair {
 const SHORTEST: u64 = 512;
 /// Longest length drawn, tokens.
 const LONGEST: u64 = 1 << 27;
-/// Longest length drawn of a scenario that is shorter itself, tokens: no model of the list was made for longer sequences.
+/// Longest length drawn of a scenario that is shorter itself, tokens: no model of the list was made
+/// for longer sequences.
 const FURTHEST: u64 = 1 << 20;
 
 fn point_with(job: &Job, x: u64, by_kind: [Bytes; 7]) -> CurvePoint {
@@ -79,11 +80,11 @@ fn point_with(job: &Job, x: u64, by_kind: [Bytes; 7]) -> CurvePoint {
 /// Returns memory by kind against the length of sequences, bytes on the most loaded accelerator at
 /// each number of tokens.
 ///
-/// The curve goes from 512 tokens, or from 1 where the current length is shorter, to a power of two:
-/// beyond twice the current length, beyond half as much again as fits (up to 1,048,576 tokens), and
-/// at least to 4,096 tokens. So its ends stay while somebody types a length. It has about
-/// `points` values, evenly spaced or (with `logarithmic`) by equal ratios; the current length is
-/// always among them. `longest_fit` is [`Inverse::longest_seq`](super::Inverse) of the same job.
+/// The curve goes from 512 tokens, or from 1 where the current length is shorter, to a power of
+/// two: beyond twice the current length, beyond half as much again as fits (up to 1,048,576
+/// tokens), and at least to 4,096 tokens. So its ends stay while somebody types a length. It has
+/// about `points` values, evenly spaced or (with `logarithmic`) by equal ratios; the current length
+/// is always among them. `longest_fit` is [`Inverse::longest_seq`](super::Inverse) of the same job.
 ///
 /// ```
 /// use headroom::estimator::Lengths;
@@ -106,8 +107,8 @@ pub fn curve_seq(
     curve_seq_after(None, lengths, longest_fit, (points, logarithmic))
 }
 
-/// Memory against length after another curve that ended at a length: its end stays while it holds what there is to show, so that the axis does
-/// not jump under somebody who types or drags.
+/// Memory against length after another curve that ended at a length: its end stays while it holds
+/// what there is to show, so that the axis does not jump under somebody who types or drags.
 pub fn curve_seq_after(
     before: Option<u64>,
     lengths: &Lengths,
@@ -140,7 +141,8 @@ pub fn curve_seq_after(
     }
 }
 
-/// The end of an axis: the one before, if it holds what must be shown and is at most eight times as far as a fresh one.
+/// The end of an axis: the one before, if it holds what must be shown and is at most eight times as
+/// far as a fresh one.
 fn kept(before: Option<u64>, fresh: u64, shown: u64) -> u64 {
     before.filter(|before| *before >= shown && *before <= fresh.saturating_mul(8)).unwrap_or(fresh)
 }
@@ -164,7 +166,8 @@ fn spaced(first: u64, last: u64, count: usize, logarithmic: bool) -> Vec<u64> {
     values
 }
 
-/// The nearest number with few binary digits, so that a value taken over from the curve reads well: 10 752, not 10 775.
+/// The nearest number with few binary digits, so that a value taken over from the curve reads well:
+/// 10 752, not 10 775.
 fn round_in_binary(value: f64) -> u64 {
     let digits = ceil_u64(value).max(1).ilog2();
     let step = to_f64(1 << digits.saturating_sub(5));
@@ -198,7 +201,8 @@ pub fn curve_gpus(job: &Job) -> Curve {
     curve_gpus_after(None, job)
 }
 
-/// Memory against accelerators after another curve that ended at a number of them; see [`curve_seq_after`].
+/// Memory against accelerators after another curve that ended at a number of them; see
+/// [`curve_seq_after`].
 pub fn curve_gpus_after(before: Option<u64>, job: &Job) -> Curve {
     let layout = *job.layout();
     let training = job.training().is_some();

@@ -154,7 +154,8 @@ pub fn fixes(job: &Job, current: &Estimate, count: &GpuCount) -> Vec<Fix> {
 /// A change, the text on its button, and the job with it.
 pub(super) type Candidate = (Change, String, Job);
 
-/// All single changes of a job, cheapest in quality and time first; the last is the smallest `count` that runs.
+/// All single changes of a job, cheapest in quality and time first; the last is the smallest
+/// `count` that runs.
 pub(super) fn changes(job: &Job, count: Option<&GpuCount>) -> Vec<Candidate> {
     let mut list = match job.run() {
         Run::Training(run) => {

@@ -1,4 +1,5 @@
-//! Room to grow: the longest sequence, the largest micro-batch, and the rank and format of weights that fit while all else stays.
+//! Room to grow: the longest sequence, the largest micro-batch, and the rank and format of weights
+//! that fit while all else stays.
 
 use super::fixes::Change;
 use super::inverse::{Inverse, admitted, largest, room, with_batch};
@@ -22,17 +23,19 @@ pub struct Known {
     pub runs: bool,
     /// The longest sequence and the largest batch.
     pub limits: Inverse,
-    /// True if these are the allocator's own: then the estimate, which keeps an assumed share free, is not asked again.
+    /// True if these are the allocator's own: then the estimate, which keeps an assumed share free,
+    /// is not asked again.
     pub replayed: bool,
     /// The format with the most bits that fits; `None` when training, and where none does.
     pub format: Option<WeightFormat>,
 }
 
-/// The largest rank of adapters that is looked for: peft's examples end at 256, and none is wider than a layer.
+/// The largest rank of adapters that is looked for: peft's examples end at 256, and none is wider
+/// than a layer.
 const LARGEST_RANK: u64 = 4096;
 
-/// Of a job that runs, how much larger one input may become; of a job that does not, the largest size of one input with which it
-/// would. Each was estimated with the change and runs.
+/// Of a job that runs, how much larger one input may become; of a job that does not, the largest
+/// size of one input with which it would. Each was estimated with the change and runs.
 ///
 /// # Example
 /// ```
@@ -93,8 +96,8 @@ pub fn growth(job: &Job, known: &Known) -> Vec<Growth> {
     found
 }
 
-/// Batches to try, the best first: the most that memory has room for and the global batch shares out evenly; where that is no more
-/// than now, the most with a global batch that grows with it.
+/// Batches to try, the best first: the most that memory has room for and the global batch shares
+/// out evenly; where that is no more than now, the most with a global batch that grows with it.
 fn batches(job: &Job, most: u64) -> Vec<(Change, u64, Job)> {
     let Some(run) = job.training() else {
         return vec![(Change::Requests(most), most, with_batch(job, most))];

@@ -11,7 +11,8 @@ use crate::units::{Bytes, ceil_u64, to_f64};
 pub struct Inverse {
     /// Longest sequence or context, tokens; `None` if not even one token fits.
     pub longest_seq: Option<u64>,
-    /// Largest micro-batch (training) or number of concurrent sequences (serving); `None` if not even one fits.
+    /// Largest micro-batch (training) or number of concurrent sequences (serving); `None` if not
+    /// even one fits.
     pub largest_batch: Option<u64>,
 }
 
@@ -108,10 +109,11 @@ pub(super) fn with_batch(job: &Job, batch: u64) -> Job {
     })
 }
 
-/// The job with as many requests as find room, where its server lets the others wait; at least one. Every other job stays as it is.
+/// The job with as many requests as find room, where its server lets the others wait; at least one.
+/// Every other job stays as it is.
 ///
-/// vLLM, `SGLang` and TensorRT-LLM hand the cache out in blocks and start where one request of the whole length fits; their limit on
-/// requests is the most that run at once.
+/// vLLM, `SGLang` and TensorRT-LLM hand the cache out in blocks and start where one request of the
+/// whole length fits; their limit on requests is the most that run at once.
 pub fn admitted(job: Job) -> Job {
     let Run::Serving(run) = job.run() else { return job };
     if !run.others_wait || run.concurrent_sequences <= 1 || !has_parts(&job) {

@@ -108,7 +108,8 @@ fn with_context(job: &Job, tokens: u64) -> Job {
     })
 }
 
-/// Times at that load; a request's keys and values are those of the mean length where one is stated, else of the whole context.
+/// Times at that load; a request's keys and values are those of the mean length where one is
+/// stated, else of the whole context.
 fn pace(job: &Job, run: &ServingRun, (users, each, gpus): (u64, u64, u64)) -> Option<LoadPace> {
     let cached = run
         .lengths
@@ -136,7 +137,8 @@ fn pace(job: &Job, run: &ServingRun, (users, each, gpus): (u64, u64, u64)) -> Op
     })
 }
 
-/// The load of a serving job while every replica runs its stated requests at once, each with the whole context; `None` when training.
+/// The load of a serving job while every replica runs its stated requests at once, each with the
+/// whole context; `None` when training.
 fn own_load(job: &Job) -> Option<UserLoad> {
     let Run::Serving(run) = job.run() else { return None };
     let gpus = job.layout().world_size();

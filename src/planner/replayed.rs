@@ -1,4 +1,5 @@
-//! The answers about a training as PyTorch's allocator gives them: the other answers keep an assumed share of the memory free for it.
+//! The answers about a training as PyTorch's allocator gives them: the other answers keep an
+//! assumed share of the memory free for it.
 
 use super::count::{Runnable, first_that};
 use super::inverse::{inverse, with_batch};

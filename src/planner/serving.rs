@@ -162,8 +162,9 @@ pub(super) fn with_serving(job: &Job, edit: impl FnOnce(&mut ServingRun)) -> Job
 /// The job with `count` sequences of these lengths, each as long as their sum allows in 95 of 100
 /// moments.
 ///
-/// Lengths of sequences are taken to be independent of each other, so that their sum is nearly normal with `mean · n` in the middle and
-/// `(p95 − mean) · √n` above it in 95 of 100 moments; every sequence is counted at its final length.
+/// Lengths of sequences are taken to be independent of each other, so that their sum is nearly
+/// normal with `mean · n` in the middle and `(p95 − mean) · √n` above it in 95 of 100 moments;
+/// every sequence is counted at its final length.
 fn of_mix(job: &Job, mix: LengthMix, count: u64) -> Job {
     let n = to_f64(count.max(1));
     let spread = to_f64(mix.p95.saturating_sub(mix.mean)) / P95;
@@ -209,7 +210,8 @@ pub struct TriedReplica {
     pub outcome: Result<Instances, String>,
 }
 
-/// Layouts of one replica from few to many accelerators, until one alone takes as many as the best fleet so far.
+/// Layouts of one replica from few to many accelerators, until one alone takes as many as the best
+/// fleet so far.
 fn tried_replicas(job: &Job, run: &ServingRun, users: u64) -> Vec<TriedReplica> {
     let node = job.cluster().accelerator.accelerators_per_node.max(1);
     let (mut tried, mut least) = (Vec::new(), u64::MAX);
@@ -335,7 +337,8 @@ pub fn more_requests(job: &Job, inverse: &Inverse) -> Vec<More> {
 pub struct RequestsPoint {
     /// Sequences at once.
     pub sequences: u64,
-    /// Memory by kind on the most loaded accelerator, in the order of [`MemoryKind::ALL`](crate::estimator::MemoryKind::ALL).
+    /// Memory by kind on the most loaded accelerator, in the order of
+    /// [`MemoryKind::ALL`](crate::estimator::MemoryKind::ALL).
     pub by_kind: [Bytes; 7],
 }
 

@@ -1,8 +1,10 @@
-//! Inputs of serving that follow the model, the requests and the users for as long as nobody sets them.
+//! Inputs of serving that follow the model, the requests and the users for as long as nobody sets
+//! them.
 //!
-//! Whoever changes the mode to serving asks how many GPUs it takes; one is where that begins. What follows is kept apart from what was
-//! set, so that an input stays the user's own once it was, in every mode and through every step of undo. Links know nothing of it: they
-//! state values, and what a link or a saved scenario states counts as set.
+//! Whoever changes the mode to serving asks how many GPUs it takes; one is where that begins. What
+//! follows is kept apart from what was set, so that an input stays the user's own once it was, in
+//! every mode and through every step of undo. Links know nothing of it: they state values, and what
+//! a link or a saved scenario states counts as set.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +46,8 @@ impl Scenario {
         }
     }
 
-    /// As many GPUs as the degrees need, where the number of GPUs follows: one replica, whatever its layout.
+    /// As many GPUs as the degrees need, where the number of GPUs follows: one replica, whatever
+    /// its layout.
     pub fn follow_degrees(&mut self) {
         let group = [FieldId::TensorParallel, FieldId::PipelineParallel].map(|id| self.integer(id));
         let gpus = group.into_iter().fold(1, u64::saturating_mul);
@@ -69,14 +72,16 @@ impl Scenario {
         settled
     }
 
-    /// A scenario that was opened states nothing about serving unless it serves: whoever then chooses serving begins anew.
+    /// A scenario that was opened states nothing about serving unless it serves: whoever then
+    /// chooses serving begins anew.
     pub(super) fn as_opened(&mut self) {
         if self.mode() != Mode::Serve {
             self.followed = None;
         }
     }
 
-    /// Lets inputs follow again that followed in `before` and have the same value still: what was taken over did not touch them.
+    /// Lets inputs follow again that followed in `before` and have the same value still: what was
+    /// taken over did not touch them.
     pub fn follow_as(&mut self, before: &Self) {
         for (id, value) in before.following() {
             if self.mode() == Mode::Serve && self.get(*id) == *value {

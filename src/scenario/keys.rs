@@ -1,9 +1,11 @@
 //! Names of keys of a file, as a scenario keeps them and as links write them.
 //!
-//! A scenario keeps `rope_scaling.type,swa_head_dim`; links, which have few characters, write `rope-scaling..type.swa-head-dim`.
+//! A scenario keeps `rope_scaling.type,swa_head_dim`; links, which have few characters, write
+//! `rope-scaling..type.swa-head-dim`.
 
-/// A list of keys without anything that is no letter, digit or single mark between two of them, of at most so many characters: keys
-/// that find no room are left out, and the last entry says how many.
+/// A list of keys without anything that is no letter, digit or single mark between two of them, of
+/// at most so many characters: keys that find no room are left out, and the last entry says how
+/// many.
 pub(super) fn clean(text: &str, longest: usize) -> String {
     let items: Vec<String> = text.split(',').map(plain).filter(|item| !item.is_empty()).collect();
     let all = items.join(",");
@@ -29,7 +31,8 @@ pub(super) fn clean(text: &str, longest: usize) -> String {
 /// Word before the number of keys that found no room.
 pub(super) const MORE: &str = "more_";
 
-/// Words of layers with runs as numbers before them, however they were separated: `5 sliding_attention, full_attention`.
+/// Words of layers with runs as numbers before them, however they were separated: `5
+/// sliding_attention, full_attention`.
 pub(super) fn words(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut after_count = false;

@@ -1,5 +1,6 @@
-//! A program of its own answers what the page needs at once, but not for its first picture: the page asks it in text, and it answers in
-//! text. Every program of the page says here who answers; natively whoever asks calls the answer itself.
+//! A program of its own answers what the page needs at once, but not for its first picture: the
+//! page asks it in text, and it answers in text. Every program of the page says here who answers;
+//! natively whoever asks calls the answer itself.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,5 @@
-//! Sets of layers as people and links write them: `none`, `all`, `all-but-every-6`, `every-4`, `from-3`, `0-2.5`.
+//! Sets of layers as people and links write them: `none`, `all`, `all-but-every-6`, `every-4`,
+//! `from-3`, `0-2.5`.
 
 use std::fmt::Write as _;
 
@@ -38,7 +39,8 @@ fn listed(flags: &[bool]) -> String {
     if text.is_empty() { "none".to_owned() } else { text }
 }
 
-/// The word in a link: a list as hexadecimal digits behind an `x` where that is shorter, the first layer in the highest bit.
+/// The word in a link: a list as hexadecimal digits behind an `x` where that is shorter, the first
+/// layer in the highest bit.
 pub(super) fn short_word(set: &LayerSet) -> String {
     let plain = word(set);
     let LayerSet::Listed(flags) = set else { return plain };

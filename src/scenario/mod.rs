@@ -1,9 +1,10 @@
 //! The user's inputs: a scenario, the table of its inputs, its checks, its links and its saved
 //! form.
 //!
-//! A [`Scenario`] holds only what differs from the starting model, the starting accelerator and the defaults. [`Scenario::resolve`]
-//! turns it into a checked [`Job`](crate::config::Job) or names every problem at once. [`codec`] writes it as a link and reads links
-//! of every earlier version; [`records`] keeps it in storage and in files.
+//! A [`Scenario`] holds only what differs from the starting model, the starting accelerator and the
+//! defaults. [`Scenario::resolve`] turns it into a checked [`Job`](crate::config::Job) or names
+//! every problem at once. [`codec`] writes it as a link and reads links of every earlier version;
+//! [`records`] keeps it in storage and in files.
 
 pub mod codec;
 mod fields;
@@ -46,8 +47,9 @@ use crate::units::MemoryUnit;
 
 /// One set of inputs.
 ///
-/// Every value that was not set is the starting model's, the starting accelerator's or the field's default. Setting a value to what
-/// it would be anyway removes it, so that equal scenarios compare equal and links stay short.
+/// Every value that was not set is the starting model's, the starting accelerator's or the field's
+/// default. Setting a value to what it would be anyway removes it, so that equal scenarios compare
+/// equal and links stay short.
 ///
 /// ```
 /// use headroom::scenario::{FieldId, Scenario, Value};
@@ -61,7 +63,8 @@ use crate::units::MemoryUnit;
 #[derive(Clone, Debug, Default)]
 pub struct Scenario {
     set: BTreeMap<FieldId, Value>,
-    /// Values of inputs that follow while the model is served; nothing until it is, and in what a link says.
+    /// Values of inputs that follow while the model is served; nothing until it is, and in what a
+    /// link says.
     followed: Option<following::Followed>,
     /// Parts of a link that this version does not know, kept for the next link.
     unknown: Vec<(String, String)>,
@@ -69,8 +72,8 @@ pub struct Scenario {
     now: OnceLock<Arc<model::ModelNow>>,
 }
 
-/// Two scenarios are the same if the same inputs were set to the same values, and what follows is the same; what followed in another
-/// mode than the present one does not count.
+/// Two scenarios are the same if the same inputs were set to the same values, and what follows is
+/// the same; what followed in another mode than the present one does not count.
 impl PartialEq for Scenario {
     fn eq(&self, other: &Self) -> bool {
         self.set == other.set
@@ -187,7 +190,8 @@ impl Scenario {
     /// Returns true if the model is known; an unknown one changes nothing.
     pub fn set_model(&mut self, id: &str) -> bool {
         let Some(row) = catalog::model_of_id(id) else { return false };
-        // A row that takes the place of one that is not listed takes over what the link said, by hand or by keys.
+        // A row that takes the place of one that is not listed takes over what the link said, by
+        // hand or by keys.
         let stays = |id: &FieldId| *id == FieldId::Sizes && self.model().is_none();
         let gone: Vec<FieldId> = OF_A_FILE.into_iter().filter(|id| !stays(id)).collect();
         self.set.retain(|id, _| !gone.contains(id));
@@ -210,8 +214,9 @@ impl Scenario {
         true
     }
 
-    /// Starts from a model or an accelerator by a link's word for it, which the list may not have. The scenario then keeps that word, so
-    /// that the next link says the same, and [`resolve`](Self::resolve) refuses it: no other row stands in for it.
+    /// Starts from a model or an accelerator by a link's word for it, which the list may not have.
+    /// The scenario then keeps that word, so that the next link says the same, and
+    /// [`resolve`](Self::resolve) refuses it: no other row stands in for it.
     fn start_from(&mut self, id: FieldId, word: &str) {
         let listed =
             if id == FieldId::Model { self.set_model(word) } else { self.set_accelerator(word) };
@@ -240,8 +245,9 @@ impl Scenario {
         }
     }
 
-    /// Takes away what was changed of the present model or accelerator, and gives back what may be kept for the next one: where the list
-    /// does not have the present one, all that the link said about it.
+    /// Takes away what was changed of the present model or accelerator, and gives back what may be
+    /// kept for the next one: where the list does not have the present one, all that the link said
+    /// about it.
     fn take_changes(&mut self, start: FieldId) -> Vec<(FieldId, Value)> {
         let of_start = |id: FieldId| match start {
             FieldId::Model => field(id).default.is_of_model(),
@@ -400,7 +406,8 @@ const OF_A_FILE: [FieldId; 7] = [
     FieldId::LeftOut,
 ];
 
-/// Adapters that a model with experts starts without: peft would put them on every expert, and make each expert anew in every pass.
+/// Adapters that a model with experts starts without: peft would put them on every expert, and make
+/// each expert anew in every pass.
 const BESIDE_EXPERTS: [FieldId; 3] = [FieldId::AdaptGate, FieldId::AdaptUp, FieldId::AdaptDown];
 
 /// True if two values are equal or are shown alike. Forms show decimals of presets rounded, such as

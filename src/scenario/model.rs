@@ -1,10 +1,13 @@
-//! The model of a scenario: a row of the catalog or a kind of file to start from, and the keys of its `config.json` that differ.
+//! The model of a scenario: a row of the catalog or a kind of file to start from, and the keys of
+//! its `config.json` that differ.
 //!
-//! A family's reader says which keys there are and what counts where one is not stated. A shape that no family reads, and every shape
-//! of a link of version 1, is written as sizes by hand: each input is then one value of [`ModelConfig`], and none follows from another.
+//! A family's reader says which keys there are and what counts where one is not stated. A shape
+//! that no family reads, and every shape of a link of version 1, is written as sizes by hand: each
+//! input is then one value of [`ModelConfig`], and none follows from another.
 //!
-//! The page begins without the reader, which knows every family and every row's file: it comes as a program of its own once a key is
-//! looked at. Until then rows have their shape, and keys that were changed wait.
+//! The page begins without the reader, which knows every family and every row's file: it comes as a
+//! program of its own once a key is looked at. Until then rows have their shape, and keys that were
+//! changed wait.
 
 mod reader;
 mod wire;
@@ -227,7 +230,8 @@ impl Scenario {
         }
     }
 
-    /// Takes over a file by its keys. Returns whether they say all of it; where they do not, nothing is set.
+    /// Takes over a file by its keys. Returns whether they say all of it; where they do not,
+    /// nothing is set.
     pub(super) fn set_keys(&mut self, imported: &import::Imported) -> bool {
         let mut with = self.clone();
         for asked in imported.asked.iter().filter(|asked| asked.stated) {
@@ -255,7 +259,8 @@ impl Scenario {
         now.config.is_ok() && now.value(id).is_none()
     }
 
-    /// Keys that were set and that the model's family, with its other keys as they are, does not look at.
+    /// Keys that were set and that the model's family, with its other keys as they are, does not
+    /// look at.
     pub fn keys_without_effect(&self) -> Vec<FieldId> {
         if self.reads_keys() {
             self.set_of_model().filter(|id| self.is_unread(*id)).collect()
@@ -264,7 +269,8 @@ impl Scenario {
         }
     }
 
-    /// Sets a key as it was stated, before all others are: nobody knows yet what would count without it.
+    /// Sets a key as it was stated, before all others are: nobody knows yet what would count
+    /// without it.
     pub(super) fn state_key(&mut self, id: FieldId, value: Value) {
         self.set.insert(id, value);
         self.forget_model(id);
@@ -290,7 +296,8 @@ impl Scenario {
         }
     }
 
-    /// Writes the present architecture as sizes by hand, or goes back to the keys of the model that it starts from.
+    /// Writes the present architecture as sizes by hand, or goes back to the keys of the model that
+    /// it starts from.
     pub(super) fn say_sizes(&mut self, by_hand: bool) {
         let config = self.model_config();
         self.set.retain(|id, _| !field(*id).default.is_of_model());
@@ -445,7 +452,8 @@ mod tests {
         assert!(scenario.remarks(|| None).is_empty());
     }
 
-    /// A file of several parts keeps the kind of the whole for its name, and the kind whose keys are read beside it.
+    /// A file of several parts keeps the kind of the whole for its name, and the kind whose keys
+    /// are read beside it.
     #[test]
     fn a_part_for_text_is_read_by_its_own_kind() {
         let text = r#"{ "model_type": "llava", "text_config": { "model_type": "llama", "num_hidden_layers": 4 }, "vision_config": {} }"#;

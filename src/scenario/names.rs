@@ -1,5 +1,5 @@
-//! Rows of the catalog by their other names, such as `meta-llama/Meta-Llama-3-8B`. The page knows ids alone and asks for the rest: few
-//! links carry another name.
+//! Rows of the catalog by their other names, such as `meta-llama/Meta-Llama-3-8B`. The page knows
+//! ids alone and asks for the rest: few links carry another name.
 
 use super::FieldId;
 use crate::catalog;
@@ -36,7 +36,8 @@ pub(super) fn listed(list: FieldId, name: &str) -> Listed {
     })
 }
 
-/// The id of the row with that name; empty where there is none, and nothing while nobody has come who knows.
+/// The id of the row with that name; empty where there is none, and nothing while nobody has come
+/// who knows.
 #[cfg_attr(
     not(target_arch = "wasm32"),
     allow(clippy::unnecessary_wraps, reason = "natively somebody always knows")

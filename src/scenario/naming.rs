@@ -1,7 +1,9 @@
-//! Names of models and accelerators: one rule for headline, bar, tab, saved list, files, comparison, lessons, command line.
+//! Names of models and accelerators: one rule for headline, bar, tab, saved list, files,
+//! comparison, lessons, command line.
 //!
-//! A row of the catalog lends its name only while nothing of it is changed. A changed or pasted one has a name of its own, or its kind
-//! and its size stand for one, so that no answer carries the name of something else.
+//! A row of the catalog lends its name only while nothing of it is changed. A changed or pasted one
+//! has a name of its own, or its kind and its size stand for one, so that no answer carries the
+//! name of something else.
 
 use super::{FieldId, Scenario, Value, field, show};
 use crate::config::{GradientDType, Stack};
@@ -16,7 +18,8 @@ const OF_THE_CARD: [FieldId; 4] =
 const EDITED: &str = " (edited)";
 
 impl Scenario {
-    /// The model's name. `parameters` counts them, where its size has to stand for a name and its values go together.
+    /// The model's name. `parameters` counts them, where its size has to stand for a name and its
+    /// values go together.
     ///
     /// ```
     /// use headroom::scenario::{FieldId, Scenario, Value};
@@ -32,7 +35,8 @@ impl Scenario {
         }
         match self.model() {
             Some(row) if !self.is_pasted() && !self.is_custom_model() => row.name.to_owned(),
-            // A link's word that the list does not have: there is no shape whose size could be told.
+            // A link's word that the list does not have: there is no shape whose size could be
+            // told.
             None if !self.is_pasted() => self.text(FieldId::Model),
             _ => match parameters() {
                 Some(count) => format!("{} · {}", self.kind_of_model(), size(count)),
@@ -41,7 +45,8 @@ impl Scenario {
         }
     }
 
-    /// The model's kind in words: of a pasted one as its file says, else the family whose modules run it.
+    /// The model's kind in words: of a pasted one as its file says, else the family whose modules
+    /// run it.
     fn kind_of_model(&self) -> String {
         let kind = self.text(FieldId::ModelType);
         if !kind.is_empty() {
@@ -92,8 +97,9 @@ impl Scenario {
         }
     }
 
-    /// Sets a value as somebody does by hand: a model that has a name of its own is marked as edited once its shape is another, and
-    /// gradients take the usual format of another software stack, if they had that of the one before.
+    /// Sets a value as somebody does by hand: a model that has a name of its own is marked as
+    /// edited once its shape is another, and gradients take the usual format of another software
+    /// stack, if they had that of the one before.
     pub fn change(&mut self, id: FieldId, value: Value) {
         let (before, usual) = (self.get(id), self.usual_gradients());
         match value {
@@ -115,8 +121,9 @@ impl Scenario {
         }
     }
 
-    /// The format of gradients that the software stack has unless it is told otherwise. Megatron-LM adds them up in fp32 beside bf16 weights
-    /// (`megatron/training/arguments.py` sets `accumulate_allreduce_grads_in_fp32` with `bf16`). Links state it, so that old ones keep
+    /// The format of gradients that the software stack has unless it is told otherwise. Megatron-LM
+    /// adds them up in fp32 beside bf16 weights (`megatron/training/arguments.py` sets
+    /// `accumulate_allreduce_grads_in_fp32` with `bf16`). Links state it, so that old ones keep
     /// their meaning.
     fn usual_gradients(&self) -> Value {
         let in_fp32 = self.word::<Stack>(FieldId::Stack).has_main_gradients;

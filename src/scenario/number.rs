@@ -1,7 +1,8 @@
 //! Numbers as people type them: `4k`, `8,192`, `8 192`, `1e6`, `70.6b`, `80 GB`.
 //!
-//! Whole numbers are read exactly, digit by digit; floats are used only for fields that take decimals. No crate was found that
-//! lets `k` mean 1024 in one field and 1000 in another and that reads `70.6b` without rounding.
+//! Whole numbers are read exactly, digit by digit; floats are used only for fields that take
+//! decimals. No crate was found that lets `k` mean 1024 in one field and 1000 in another and that
+//! reads `70.6b` without rounding.
 
 use crate::units;
 
@@ -141,7 +142,8 @@ fn starts_exponent(text: &str) -> bool {
         .starts_with(|character: char| character.is_ascii_digit())
 }
 
-/// Reads a number without unit: thousands may be marked with `,`, `_`, `'` or a space; one comma can also be the decimal one.
+/// Reads a number without unit: thousands may be marked with `,`, `_`, `'` or a space; one comma
+/// can also be the decimal one.
 fn digits(number: &str) -> Option<Digits> {
     let (mantissa, exponent) = match number.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => {

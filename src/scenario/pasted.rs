@@ -5,9 +5,10 @@ use crate::catalog::{self, ModelRow};
 use crate::import::{Imported, LeftOut};
 
 impl Scenario {
-    /// Takes over an imported architecture, and the format of its weights where the file states one. A known model is recognised. Of any
-    /// other the scenario keeps the kind, the keys that the kind's family reads, the name where the file says one, and what of the
-    /// file is not counted.
+    /// Takes over an imported architecture, and the format of its weights where the file states
+    /// one. A known model is recognised. Of any other the scenario keeps the kind, the keys that
+    /// the kind's family reads, the name where the file says one, and what of the file is not
+    /// counted.
     pub fn apply_imported(&mut self, imported: &Imported) {
         match recognised(imported) {
             Some(row) => _ = self.set_model(row.id),
@@ -29,8 +30,9 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Starts from the library's defaults for the file's kind, with the keys that the file states; or, where these do not say all of it,
-    /// with every size by hand, as changes of the row that needs the fewest.
+    /// Starts from the library's defaults for the file's kind, with the keys that the file states;
+    /// or, where these do not say all of it, with every size by hand, as changes of the row that
+    /// needs the fewest.
     fn start_from_file(&mut self, imported: &Imported) {
         self.set(FieldId::Model, self.start(FieldId::Model));
         self.set_kind(imported);
@@ -48,8 +50,9 @@ impl Scenario {
         self.set_sizes(&imported.config);
     }
 
-    /// The kind and the name of a file. A model of several parts goes by the kind of the whole, not by that of the model its text part
-    /// was made from; of a kind that is not known only the part that is read is told.
+    /// The kind and the name of a file. A model of several parts goes by the kind of the whole, not
+    /// by that of the model its text part was made from; of a kind that is not known only the part
+    /// that is read is told.
     fn set_kind(&mut self, imported: &Imported) {
         let kind = if imported.known { &imported.file_type } else { &imported.model_type };
         self.set(FieldId::ModelType, Value::Text(kind.clone()));
@@ -65,8 +68,9 @@ fn part(left_out: &LeftOut) -> String {
     left_out.part.replace(' ', "_")
 }
 
-/// The row that this file is: of the same shape in every value, and called so by the file, or the only one where the file says no
-/// name. A file of which something is not understood, or that has more than its text part, is no row that it does not name.
+/// The row that this file is: of the same shape in every value, and called so by the file, or the
+/// only one where the file says no name. A file of which something is not understood, or that has
+/// more than its text part, is no row that it does not name.
 fn recognised(imported: &Imported) -> Option<&'static ModelRow> {
     if !imported.known || !imported.not_counted.is_empty() {
         return None;
@@ -94,7 +98,8 @@ fn same_shape(imported: &Imported) -> Vec<&'static ModelRow> {
     catalog::models().iter().filter(is_same).collect()
 }
 
-/// Of rows with one shape those whose weights are published as the file's are; without such a row those in 16 bits.
+/// Of rows with one shape those whose weights are published as the file's are; without such a row
+/// those in 16 bits.
 fn of_the_same_weights(
     same: Vec<&'static ModelRow>,
     imported: &Imported,
@@ -104,8 +109,8 @@ fn of_the_same_weights(
     same.into_iter().filter(|row| row.weights == wanted).collect()
 }
 
-/// The name that the file gives itself, unless it is that of a row with another shape: fine-tuned models often state what they began
-/// from.
+/// The name that the file gives itself, unless it is that of a row with another shape: fine-tuned
+/// models often state what they began from.
 fn own_name(imported: &Imported) -> Option<String> {
     let name = imported.name.as_ref()?;
     let same = same_shape(imported);

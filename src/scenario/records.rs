@@ -1,6 +1,8 @@
-//! Saved scenarios: one versioned record each, kept under a key of its own, and all of them together in one file.
+//! Saved scenarios: one versioned record each, kept under a key of its own, and all of them
+//! together in one file.
 //!
-//! A record holds the scenario as a link, so that everything that opens old links opens old records too.
+//! A record holds the scenario as a link, so that everything that opens old links opens old records
+//! too.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -58,7 +60,8 @@ pub struct ImportedRecords {
     pub skipped: Vec<String>,
 }
 
-/// A JSON document as its reader gives it: serde's, or on the page the browser's own, so that the page carries no reader.
+/// A JSON document as its reader gives it: serde's, or on the page the browser's own, so that the
+/// page carries no reader.
 pub trait Document: Sized {
     /// Reads a text; `None` where it is no JSON.
     fn read(json: &str) -> Option<Self>;
@@ -253,7 +256,8 @@ pub fn read_file<D: Document>(json: &str) -> Result<ImportedRecords, String> {
     Ok(imported)
 }
 
-/// The record of a file with one scenario. Its id follows from the link, so that the same file is not added twice.
+/// The record of a file with one scenario. Its id follows from the link, so that the same file is
+/// not added twice.
 fn one_scenario(file: &impl Document) -> ImportedRecords {
     let link = file.words("link").unwrap_or_default();
     let id =

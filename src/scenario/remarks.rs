@@ -70,7 +70,8 @@ impl RemarkKind {
 }
 
 impl Scenario {
-    /// Parts of the pasted file that the answer leaves out, most important first, and keys that were set in vain. `parameters` are the model's, to tell how large a part left out is.
+    /// Parts of the pasted file that the answer leaves out, most important first, and keys that
+    /// were set in vain. `parameters` are the model's, to tell how large a part left out is.
     pub fn remarks(&self, parameters: impl FnOnce() -> Option<u64>) -> Vec<Remark> {
         let [kind, keys, parts] =
             [FieldId::ModelType, FieldId::NotCounted, FieldId::LeftOut].map(|id| self.text(id));
@@ -117,7 +118,8 @@ impl Scenario {
             .collect()
     }
 
-    /// bitsandbytes packs linear layers, which the experts of transformers 5 are not: it keeps all experts of a layer in one parameter.
+    /// bitsandbytes packs linear layers, which the experts of transformers 5 are not: it keeps all
+    /// experts of a layer in one parameter.
     fn experts_beside_packed(&self) -> Option<Remark> {
         let is_packed =
             self.mode() == Mode::Tune && self.get(FieldId::Method) == Value::Choice("qlora");
@@ -125,7 +127,8 @@ impl Scenario {
         Some(Remark { kind: RemarkKind::Experts, text: EXPERTS_IN_16_BITS.to_owned() })
     }
 
-    /// Of a model that is counted and served, what a rank holds and works with is not known in all detail.
+    /// Of a model that is counted and served, what a rank holds and works with is not known in all
+    /// detail.
     fn counted_and_served(&self) -> Option<Remark> {
         let shape = self.shape();
         let serves = self.mode() == Mode::Serve
@@ -134,7 +137,8 @@ impl Scenario {
         serves.then(|| Remark { kind: RemarkKind::Counted, text: COUNTED_AND_SERVED.to_owned() })
     }
 
-    /// PyTorch multiplies fp32 in full unless it is asked to round, which takes several times as long.
+    /// PyTorch multiplies fp32 in full unless it is asked to round, which takes several times as
+    /// long.
     fn rounded_products(&self) -> Option<Remark> {
         let is_fp32 =
             self.mode() != Mode::Serve && self.get(FieldId::Precision) == Value::Choice("fp32");
@@ -184,7 +188,8 @@ impl Scenario {
         ))
     }
 
-    /// Layers that keep a state are trained by transformers' own code, whose tensors other packages' kernels do not keep.
+    /// Layers that keep a state are trained by transformers' own code, whose tensors other
+    /// packages' kernels do not keep.
     fn kernels_of_states(&self) -> Option<Remark> {
         let model = self.shape();
         let kind = (self.mode() != Mode::Serve)

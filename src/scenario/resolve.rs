@@ -267,7 +267,8 @@ impl Scenario {
         }
     }
 
-    /// Messages beside the computation: the stack whose options are asked says how, others do what current software does.
+    /// Messages beside the computation: the stack whose options are asked says how, others do what
+    /// current software does.
     fn overlap(&self) -> Overlap {
         let is_asked = self.word::<Stack>(FieldId::Stack).options.are_asked_for();
         Overlap {
@@ -375,7 +376,8 @@ impl Scenario {
             // The peaks of other formats do not follow from the one that was typed.
             _ => PeakRates { bf16: typed, fp16: typed, ..PeakRates::default() },
         };
-        // PyTorch leaves the matrix units alone where products of fp32 are not allowed to be less accurate.
+        // PyTorch leaves the matrix units alone where products of fp32 are not allowed to be less
+        // accurate.
         let peak =
             if self.flag(FieldId::AllowTf32) { peak } else { PeakRates { tf32: None, ..peak } };
         Cluster {

@@ -1,8 +1,10 @@
-//! PyTorch's `DistributedDataParallel`: every rank holds everything, and gradients are summed. ZeRO calls it stage 0.
+//! PyTorch's `DistributedDataParallel`: every rank holds everything, and gradients are summed. ZeRO
+//! calls it stage 0.
 //!
-//! The reducer (`torch/csrc/distributed/c10d/reducer.cpp`) makes one flat tensor per bucket when the model is wrapped, and keeps it:
-//! together they are one more copy of the gradients, whatever `bucket_cap_mb` says. A run whose optimizer keeps master weights is
-//! DeepSpeed's stage 0, which has no such buckets.
+//! The reducer (`torch/csrc/distributed/c10d/reducer.cpp`) makes one flat tensor per bucket when
+//! the model is wrapped, and keeps it: together they are one more copy of the gradients, whatever
+//! `bucket_cap_mb` says. A run whose optimizer keeps master weights is DeepSpeed's stage 0, which
+//! has no such buckets.
 
 use super::{
     Buckets, Building, CarriedOutBy, Forbidden, FrameworkRule, Gathering, Messages, Pieces,

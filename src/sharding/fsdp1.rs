@@ -1,12 +1,14 @@
-//! PyTorch's FSDP1 (`torch.distributed.fsdp.FullyShardedDataParallel`): the parameters of a block are one flat vector that ranks share
-//! out, gathered and reduced as one tensor.
+//! PyTorch's FSDP1 (`torch.distributed.fsdp.FullyShardedDataParallel`): the parameters of a block
+//! are one flat vector that ranks share out, gathered and reduced as one tensor.
 //!
-//! `_flat_param.py` and `_runtime_utils.py`, PyTorch 2.15, with `use_orig_params=True`: each block is a unit, and the root's holds what is
-//! left. A unit's parameters lie side by side, aligned to 16 bytes and padded to a multiple of the ranks. A rank casts its part
-//! (`_mp_shard`), gathers the flat parameter, and lets the cast go; weights are views of the flat parameter. `FULL_SHARD` gives it back after
-//! forward, but for the root's; `SHARD_GRAD_OP` keeps all of them until backward is through. Backward joins the gradients of the views in a
-//! flat gradient, lets the flat parameter go, and reduces. The next unit of backward is gathered ahead (`BACKWARD_PRE`) unless a run says
-//! otherwise, and nothing is gathered ahead in forward.
+//! `_flat_param.py` and `_runtime_utils.py`, PyTorch 2.15, with `use_orig_params=True`: each block
+//! is a unit, and the root's holds what is left. A unit's parameters lie side by side, aligned to
+//! 16 bytes and padded to a multiple of the ranks. A rank casts its part (`_mp_shard`), gathers the
+//! flat parameter, and lets the cast go; weights are views of the flat parameter. `FULL_SHARD`
+//! gives it back after forward, but for the root's; `SHARD_GRAD_OP` keeps all of them until
+//! backward is through. Backward joins the gradients of the views in a flat gradient, lets the flat
+//! parameter go, and reduces. The next unit of backward is gathered ahead (`BACKWARD_PRE`) unless a
+//! run says otherwise, and nothing is gathered ahead in forward.
 
 use super::{
     Buckets, Building, CarriedOutBy, Forbidden, FrameworkRule, GatheredInto, Gathering, Gathers,
@@ -64,7 +66,8 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
                 source: sources::FSDP1,
             },
         },
-        // torch/distributed/pipelining/stage.py knows `FSDPModule`, which is FSDP2's, and `DistributedDataParallel`.
+        // torch/distributed/pipelining/stage.py knows `FSDPModule`, which is FSDP2's, and
+        // `DistributedDataParallel`.
         Forbidden {
             with: With::Pipeline,
             by: CarriedOutBy::Library,

@@ -1,4 +1,5 @@
-//! PyTorch's FSDP2 (`torch.distributed.fsdp.fully_shard`): ranks share out everything, gathered and reduced block by block.
+//! PyTorch's FSDP2 (`torch.distributed.fsdp.fully_shard`): ranks share out everything, gathered and
+//! reduced block by block.
 
 use super::{
     Buckets, Building, CarriedOutBy, Forbidden, FrameworkRule, GatheredInto, Gathering, Gathers,
@@ -44,7 +45,8 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
                 source: sources::FSDP2,
             },
         },
-        // torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py: `_init_mp_dtypes` asserts one format.
+        // torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py: `_init_mp_dtypes` asserts one
+        // format.
         Forbidden {
             with: With::TwoFormats,
             by: CarriedOutBy::Library,

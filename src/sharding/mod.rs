@@ -1,7 +1,8 @@
-//! How data-parallel ranks share model states out among themselves: DDP, DeepSpeed's ZeRO stages, PyTorch's FSDP1 and FSDP2.
+//! How data-parallel ranks share model states out among themselves: DDP, DeepSpeed's ZeRO stages,
+//! PyTorch's FSDP1 and FSDP2.
 //!
-//! One way of sharding is one file, which exports one [`ShardingSpec`]. Everything in which they differ is read from there; none of them
-//! is named in another file.
+//! One way of sharding is one file, which exports one [`ShardingSpec`]. Everything in which they
+//! differ is read from there; none of them is named in another file.
 
 use crate::sources::{self, Source};
 
@@ -35,7 +36,8 @@ pub struct ShardingSpec {
     pub gathers: Option<Gathers>,
     /// Messages of a step between data-parallel ranks.
     pub messages: Messages,
-    /// Buckets into which gradients are copied before they are reduced, where a library carries it out.
+    /// Buckets into which gradients are copied before they are reduced, where a library carries it
+    /// out.
     pub buckets: Buckets,
     /// How a model's tensors change before the first step, where a library carries the sharding
     /// out.
@@ -72,7 +74,8 @@ pub enum Pieces {
     OfOneVector,
     /// Each tensor along its first dimension, rounded up to whole rows.
     RowsOfEachTensor,
-    /// All tensors of a group that is gathered together in one long vector, of which each rank has an equal part.
+    /// All tensors of a group that is gathered together in one long vector, of which each rank has
+    /// an equal part.
     OfOneVectorPerGroup,
 }
 
@@ -81,10 +84,12 @@ pub enum Pieces {
 pub enum Buckets {
     /// None of its own, or buffers of a group's size.
     None,
-    /// One place for every gradient, from the start and for good; none where the optimizer keeps master weights.
+    /// One place for every gradient, from the start and for good; none where the optimizer keeps
+    /// master weights.
     EveryGradient,
-    /// One of `reduce_bucket_size` elements, from the first gradient of a backward until all are reduced. Without shared gradients these
-    /// are reduced with the last micro-batch alone, and the bucket stays until then.
+    /// One of `reduce_bucket_size` elements, from the first gradient of a backward until all are
+    /// reduced. Without shared gradients these are reduced with the last micro-batch alone, and the
+    /// bucket stays until then.
     WhileReducing,
     /// One of `reduce_bucket_size` elements, from the start and for good.
     Lasting,
@@ -135,11 +140,11 @@ pub struct Gathers {
 pub enum GatheredInto {
     /// In tensors of their own, one by one.
     Tensors,
-    /// In a buffer, from which they are copied out into tensors of their own. The next block is gathered ahead, and gradients are joined
-    /// in a buffer before they are reduced.
+    /// In a buffer, from which they are copied out into tensors of their own. The next block is
+    /// gathered ahead, and gradients are joined in a buffer before they are reduced.
     BufferAndTensors,
-    /// In one flat tensor that weights are views of. The next block of backward is gathered ahead, and gradients are joined in one flat
-    /// gradient.
+    /// In one flat tensor that weights are views of. The next block of backward is gathered ahead,
+    /// and gradients are joined in one flat gradient.
     FlatTensor,
 }
 
@@ -170,7 +175,8 @@ pub enum Gathering {
     Never,
     /// Once a step, after each rank updated its part.
     OnceAStep,
-    /// Block by block before they are used, with every micro-batch; again for backward if they were given back.
+    /// Block by block before they are used, with every micro-batch; again for backward if they were
+    /// given back.
     BeforeUse,
 }
 
@@ -228,7 +234,8 @@ pub enum CarriedOutBy {
     Library,
 }
 
-/// The rule of those that keep all weights on every rank. deepspeed/runtime/zero/config.py: `offload_param` is valid with stage 3 only.
+/// The rule of those that keep all weights on every rank. deepspeed/runtime/zero/config.py:
+/// `offload_param` is valid with stage 3 only.
 const WEIGHTS_STAY: Forbidden = Forbidden {
     with: With::WeightsInHostMemory,
     by: CarriedOutBy::Library,
@@ -238,7 +245,8 @@ const WEIGHTS_STAY: Forbidden = Forbidden {
     },
 };
 
-/// The rule of ZeRO stages that do not share out weights. deepspeed/runtime/zero/mics.py builds on stage 3.
+/// The rule of ZeRO stages that do not share out weights. deepspeed/runtime/zero/mics.py builds on
+/// stage 3.
 const NO_GROUPS: Forbidden = Forbidden {
     with: With::Groups,
     by: CarriedOutBy::Library,
@@ -248,7 +256,8 @@ const NO_GROUPS: Forbidden = Forbidden {
     },
 };
 
-/// The rule of ZeRO stages that share out gradients. deepspeed/runtime/pipe/engine.py asserts a stage below 2.
+/// The rule of ZeRO stages that share out gradients. deepspeed/runtime/pipe/engine.py asserts a
+/// stage below 2.
 const NO_PIPELINE: Forbidden = Forbidden {
     with: With::Pipeline,
     by: CarriedOutBy::Anyone,

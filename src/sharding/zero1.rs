@@ -1,5 +1,5 @@
-//! DeepSpeed's ZeRO stage 1 (deepspeed/runtime/zero/stage_1_and_2.py), and Megatron-LM's distributed optimizer: ranks share out master
-//! weights and optimizer states.
+//! DeepSpeed's ZeRO stage 1 (deepspeed/runtime/zero/stage_1_and_2.py), and Megatron-LM's
+//! distributed optimizer: ranks share out master weights and optimizer states.
 
 use super::{
     Buckets, Building, Gathering, Messages, NO_GROUPS, Pieces, Reduction, ShardingSpec, Shares,

@@ -1,4 +1,5 @@
-//! DeepSpeed's ZeRO stage 2 (deepspeed/runtime/zero/stage_1_and_2.py): ranks share out gradients too, as backward makes them.
+//! DeepSpeed's ZeRO stage 2 (deepspeed/runtime/zero/stage_1_and_2.py): ranks share out gradients
+//! too, as backward makes them.
 
 use super::{
     Buckets, Building, Gathering, Messages, NO_GROUPS, NO_PIPELINE, Pieces, Reduction,

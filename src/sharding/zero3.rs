@@ -1,4 +1,5 @@
-//! DeepSpeed's ZeRO stage 3 (deepspeed/runtime/zero/stage3.py): ranks share out weights too, and gather them before use.
+//! DeepSpeed's ZeRO stage 3 (deepspeed/runtime/zero/stage3.py): ranks share out weights too, and
+//! gather them before use.
 
 use super::{
     Buckets, Building, CarriedOutBy, Forbidden, FrameworkRule, GatheredInto, Gathering, Gathers,

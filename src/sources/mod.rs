@@ -1,4 +1,5 @@
-//! Bibliography: one entry per paper, document, code file, datasheet, measurement or assumption that a figure rests on.
+//! Bibliography: one entry per paper, document, code file, datasheet, measurement or assumption
+//! that a figure rests on.
 
 /// The kind of evidence that a source is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

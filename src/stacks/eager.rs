@@ -20,7 +20,8 @@ pub(super) const STACK: StackSpec = StackSpec {
     groups_of_ends: GroupsOfEnds::Together,
     keeps_last_block: false,
     tensor_parallelism: TensorParallelism::PlanOfFamily,
-    // No plan of transformers 5.23 splits the embedding; where one splits the head, its output is gathered.
+    // No plan of transformers 5.23 splits the embedding; where one splits the head, its output is
+    // gathered.
     splits_vocabulary: false,
     has_all_degrees: false,
     sharding: CarriedOutBy::Library,

@@ -1,4 +1,5 @@
-//! Fused norms, fused SwiGLU and a chunked linear cross-entropy (Liger Kernel) on PyTorch, split as Megatron-Core splits layers.
+//! Fused norms, fused SwiGLU and a chunked linear cross-entropy (Liger Kernel) on PyTorch, split as
+//! Megatron-Core splits layers.
 
 use super::{
     Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_COMPILED,

@@ -1,9 +1,11 @@
-//! Liger Kernel 0.8.5 over transformers' modules (`use_liger_kernel` of Hugging Face's Trainer): norms, rotation and gated activation are
-//! kernels that write over what they are given, and the loss is made in chunks together with the head.
+//! Liger Kernel 0.8.5 over transformers' modules (`use_liger_kernel` of Hugging Face's Trainer):
+//! norms, rotation and gated activation are kernels that write over what they are given, and the
+//! loss is made in chunks together with the head.
 //!
-//! `liger_kernel/ops`: `rms_norm.py` saves its input and one fp32 number per row, and writes the input's gradient over that of its output;
-//! `rope.py` turns queries and keys in place; `swiglu.py` saves gate and up, over which it writes their gradients;
-//! `fused_linear_cross_entropy.py` has one buffer of logits for `next_power_of_2(⌈tokens / ⌈v / h⌉⌉)` tokens.
+//! `liger_kernel/ops`: `rms_norm.py` saves its input and one fp32 number per row, and writes the
+//! input's gradient over that of its output; `rope.py` turns queries and keys in place; `swiglu.py`
+//! saves gate and up, over which it writes their gradients; `fused_linear_cross_entropy.py` has one
+//! buffer of logits for `next_power_of_2(⌈tokens / ⌈v / h⌉⌉)` tokens.
 
 use super::{
     Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_COMPILED,

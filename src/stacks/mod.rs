@@ -1,8 +1,9 @@
-//! The software that runs a training: which kernels carry out the layers of a model, and who splits and sends its tensors.
+//! The software that runs a training: which kernels carry out the layers of a model, and who splits
+//! and sends its tensors.
 //!
-//! One stack is one file, which exports one [`StackSpec`]. Everything in which stacks differ is read from there; none of them is named
-//! in another file. Two rooms carry out the schedule of the stack that has one: the lists of its operations (`ops`) and its ledger
-//! (`estimator`).
+//! One stack is one file, which exports one [`StackSpec`]. Everything in which stacks differ is
+//! read from there; none of them is named in another file. Two rooms carry out the schedule of the
+//! stack that has one: the lists of its operations (`ops`) and its ledger (`estimator`).
 
 mod spec;
 

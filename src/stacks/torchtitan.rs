@@ -1,10 +1,12 @@
 //! torchtitan 0.3: PyTorch's own models of llama's kind, under FSDP2.
 //!
-//! `models/common` of torchtitan 0.3.0: one product makes queries, keys and values, which are copied apart; RMS norms are PyTorch's kernel;
-//! queries and keys are rotated as complex numbers in fp32, by a buffer of every block; the loss reads the logits when the model has
-//! returned. `distributed/fsdp.py` gathers the embedding in one group, final norm and head in another. `distributed/activation_checkpoint.py`
-//! saves, under `selective`, what attention's kernel makes and every second product of a block from the first on, and recomputes to the
-//! end of a block. The loss is in one piece (`CrossEntropyLoss`) unless a run asks for chunks (`ChunkedLossWrapper`,
+//! `models/common` of torchtitan 0.3.0: one product makes queries, keys and values, which are
+//! copied apart; RMS norms are PyTorch's kernel; queries and keys are rotated as complex numbers in
+//! fp32, by a buffer of every block; the loss reads the logits when the model has returned.
+//! `distributed/fsdp.py` gathers the embedding in one group, final norm and head in another.
+//! `distributed/activation_checkpoint.py` saves, under `selective`, what attention's kernel makes
+//! and every second product of a block from the first on, and recomputes to the end of a block. The
+//! loss is in one piece (`CrossEntropyLoss`) unless a run asks for chunks (`ChunkedLossWrapper`,
 //! torchtitan's default).
 
 use super::{

@@ -1,10 +1,12 @@
 //! torchtitan 0.1: PyTorch's own models of Llama's kind, under FSDP2.
 //!
-//! `models/llama3/model/model.py` of torchtitan 0.1.0: queries, keys and values are products of their own; RMS norms are PyTorch's
-//! kernel; queries and keys are rotated as complex numbers in fp32, by one buffer of the model; every query head is given a copy of its
-//! keys and values; the loss reads logits in fp32 when the model has returned. `models/llama3/infra/parallelize.py` gathers embedding,
-//! final norm and head in one group, keeps the last block gathered, and, under `selective`, saves what attention's kernel makes and every
-//! second product of a block from the first on.
+//! `models/llama3/model/model.py` of torchtitan 0.1.0: queries, keys and values are products of
+//! their own; RMS norms are PyTorch's kernel; queries and keys are rotated as complex numbers in
+//! fp32, by one buffer of the model; every query head is given a copy of its keys and values; the
+//! loss reads logits in fp32 when the model has returned. `models/llama3/infra/parallelize.py`
+//! gathers embedding, final norm and head in one group, keeps the last block gathered, and, under
+//! `selective`, saves what attention's kernel makes and every second product of a block from the
+//! first on.
 
 use super::{
     Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_EVALUATED, NotWith,

@@ -1,9 +1,11 @@
 //! torchtune 0.6.1: its own models of llama's kind, in recipes for one device.
 //!
-//! `modules/rms_norm.py` norms an fp32 copy by PyTorch's composite; `models/llama3_1/_position_embeddings.py` rotates neighbours in fp32 by one
-//! buffer of all positions; `modules/attention.py` repeats keys and values for every query head; `modules/peft/lora.py` adds adapters without
-//! casts; torchao 0.9 makes weights of four bits whole by index; `modules/loss/ce_chunked_output_loss.py` has logits of eight parts of each
-//! sequence. Compiled (`training/_compile.py`), each layer is a graph of its own before the recipes put
+//! `modules/rms_norm.py` norms an fp32 copy by PyTorch's composite;
+//! `models/llama3_1/_position_embeddings.py` rotates neighbours in fp32 by one buffer of all
+//! positions; `modules/attention.py` repeats keys and values for every query head;
+//! `modules/peft/lora.py` adds adapters without casts; torchao 0.9 makes weights of four bits whole
+//! by index; `modules/loss/ce_chunked_output_loss.py` has logits of eight parts of each sequence.
+//! Compiled (`training/_compile.py`), each layer is a graph of its own before the recipes put
 //! checkpointing around it, and of the loss each part's cast and cross-entropy are one.
 
 use super::{

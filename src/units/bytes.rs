@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::DType;
 use super::rates::to_f64;
 
-/// A count of tensor elements. Built from a shape, turned into [`Bytes`] only by naming a [`DType`].
+/// A count of tensor elements. Built from a shape, turned into [`Bytes`] only by naming a
+/// [`DType`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Elements(pub u64);
 
@@ -218,7 +219,8 @@ pub(super) fn rounded_groups<G: AsRef<[Bytes]>>(
     (groups.iter().zip(rounded).map(within).collect(), total)
 }
 
-/// The parts in whole units so that they add up to the rounded total: those with the largest remainders are rounded up.
+/// The parts in whole units so that they add up to the rounded total: those with the largest
+/// remainders are rounded up.
 pub(super) fn shared_out(parts: &[u128], unit: u128) -> (Vec<u64>, u64) {
     let total = (parts.iter().sum::<u128>() + unit / 2) / unit;
     (shared_out_to(parts, unit, total), narrow(total))

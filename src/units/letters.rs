@@ -15,6 +15,7 @@ pub const fn is_of_a_word(sign: char) -> bool {
     if sign.is_ascii() {
         return sign.is_ascii_alphanumeric();
     }
-    // Controls and signs of Latin-1, general punctuation to arrows and shapes, Chinese punctuation, marks of byte order, pictures.
+    // Controls and signs of Latin-1, general punctuation to arrows and shapes, Chinese punctuation,
+    // marks of byte order, pictures.
     !matches!(sign, '\u{80}'..='\u{bf}' | '\u{2000}'..='\u{27bf}' | '\u{3000}'..='\u{303f}' | '\u{feff}' | '\u{ff00}'..='\u{ff0f}' | '\u{fff0}'..='\u{ffff}' | '\u{1f000}'..='\u{1faff}')
 }

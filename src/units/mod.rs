@@ -1,7 +1,7 @@
 //! Quantities with their units: bytes, elements, floating-point operations, rates and seconds.
 //!
-//! Memory is an exact integer of bytes until it is displayed. Arithmetic saturates instead of wrapping, so that no input,
-//! however absurd, can overflow. This room imports nothing.
+//! Memory is an exact integer of bytes until it is displayed. Arithmetic saturates instead of
+//! wrapping, so that no input, however absurd, can overflow. This room imports nothing.
 
 mod bytes;
 mod decimal;

@@ -29,7 +29,8 @@ pub enum WeightFormat {
     Fp8Channel,
     /// fp8 linear layers with one scale for each square of 128 × 128 (DeepSeek-V3).
     Fp8Block,
-    /// int8 linear layers with one scale for each output column (`SmoothQuant`, compressed-tensors `w8a8`, bitsandbytes).
+    /// int8 linear layers with one scale for each output column (`SmoothQuant`, compressed-tensors
+    /// `w8a8`, bitsandbytes).
     Int8Channel,
     /// 4-bit groups along the input with a scale and a zero point each (GPTQ).
     Gptq,

@@ -3,7 +3,8 @@
 use super::bytes::{rounded_groups, shared_out};
 use super::{Bytes, MemoryUnit, Seconds, ceil_u64, grouped, rounded_parts, to_f64};
 
-/// The unit and the number of decimals that all figures of one answer share, so that parts add up to totals as printed.
+/// The unit and the number of decimals that all figures of one answer share, so that parts add up
+/// to totals as printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
     /// GB or GiB.
@@ -64,7 +65,8 @@ impl Scale {
     }
 }
 
-/// The unit and the number of decimals that all terms of one step share, so that they add up to the step as printed.
+/// The unit and the number of decimals that all terms of one step share, so that they add up to the
+/// step as printed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeScale {
     /// The unit that is written behind a number.

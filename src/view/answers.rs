@@ -1,4 +1,5 @@
-//! Everything that follows from the scenario, computed once per change: what all panels read. No browser in here.
+//! Everything that follows from the scenario, computed once per change: what all panels read. No
+//! browser in here.
 
 use std::fmt::Write as _;
 use std::sync::OnceLock;
@@ -34,7 +35,8 @@ pub enum Standing {
     Present,
     /// An earlier scenario's, because the present one has a problem: greyed.
     Earlier,
-    /// Nobody's: the page was opened with a scenario that has a problem, and no figure may be shown.
+    /// Nobody's: the page was opened with a scenario that has a problem, and no figure may be
+    /// shown.
     Nothing,
 }
 
@@ -52,10 +54,11 @@ impl Standing {
 /// The answer to one scenario.
 #[derive(Clone, Debug)]
 pub struct Answers {
-    /// Whose the answer is, as far as the scenario decides it; [`Answers::standing_with`] knows of texts in the form as well.
+    /// Whose the answer is, as far as the scenario decides it; [`Answers::standing_with`] knows of
+    /// texts in the form as well.
     pub standing: Standing,
-    /// The scenario that is answered: the last one that could be resolved; where there is none, the one that has the problem, whose
-    /// figures below are the default's and must not be shown.
+    /// The scenario that is answered: the last one that could be resolved; where there is none, the
+    /// one that has the problem, whose figures below are the default's and must not be shown.
     pub scenario: Scenario,
     /// Its job.
     pub job: Job,
@@ -70,7 +73,8 @@ pub struct Answers {
     asked: Asked,
     /// Problems of the present scenario: with any, the answer is an earlier one's.
     pub problems: Vec<FieldError>,
-    /// The present scenario has no other problem than that a part of the engine which it needs is on its way.
+    /// The present scenario has no other problem than that a part of the engine which it needs is
+    /// on its way.
     pub waits: bool,
     /// The answers to the scenarios compared with.
     pub others: Vec<Other>,
@@ -111,7 +115,8 @@ impl Answers {
         *self.asked.inverse.get_or_init(|| inverse(self.lengths()))
     }
 
-    /// The sizes that fit, found once for the estimate's limits and once for the allocator's: a move of the pointer asks again.
+    /// The sizes that fit, found once for the estimate's limits and once for the allocator's: a
+    /// move of the pointer asks again.
     pub fn growth(&self, replayed: Option<Limits>, find: impl Fn() -> Vec<Growth>) -> Vec<Growth> {
         let Some(limits) = replayed else { return self.asked.growth.get_or_init(find).clone() };
         let (known, found) = self.asked.replayed_growth.get_or_init(|| (limits, find()));
@@ -123,7 +128,8 @@ impl Answers {
         self.asked.serving.get_or_init(|| serving(&self.job, &self.inverse())).as_ref()
     }
 
-    /// True if this answer, or that of a scenario compared with, waits for a part of the engine. Where all are answered nothing is looked at.
+    /// True if this answer, or that of a scenario compared with, waits for a part of the engine.
+    /// Where all are answered nothing is looked at.
     pub fn wait_for_parts(&self) -> bool {
         self.waits
             || self
@@ -132,12 +138,14 @@ impl Answers {
                 .any(|other| other.answer.is_none() && modules::waits(&other.scenario))
     }
 
-    /// True if half of the memory stays free: no allocator's gaps are as large as all tensors, so none has to be asked.
+    /// True if half of the memory stays free: no allocator's gaps are as large as all tensors, so
+    /// none has to be asked.
     pub fn leaves_half_free(&self) -> bool {
         self.estimate.total().0.saturating_mul(2) <= self.estimate.capacity.0
     }
 
-    /// This answer, once the reader has opened another scenario: if that one has a problem, this is no earlier answer of it.
+    /// This answer, once the reader has opened another scenario: if that one has a problem, this is
+    /// no earlier answer of it.
     #[must_use]
     pub fn forgotten(self) -> Self {
         Self { standing: Standing::Nothing, ..self }
@@ -151,7 +159,8 @@ impl Answers {
         }
     }
 
-    /// The stated users on the scenario's own GPUs and on the fewest; `None` when training and where none are stated.
+    /// The stated users on the scenario's own GPUs and on the fewest; `None` when training and
+    /// where none are stated.
     pub fn users(&self) -> Option<&UsersAnswer> {
         // Without users nothing else about serving is worked out for the headline.
         let stated = matches!(self.job.run(), Run::Serving(run) if run.users.is_some());
@@ -159,7 +168,8 @@ impl Answers {
         self.asked.users.get_or_init(|| if stated { found() } else { None }).as_ref()
     }
 
-    /// The load that times and price of serving are about: of the stated users, else of the stated requests on every replica.
+    /// The load that times and price of serving are about: of the stated users, else of the stated
+    /// requests on every replica.
     pub fn load(&self) -> Option<&UserLoad> {
         self.asked.load.get_or_init(|| shown_load(&self.job, self.users())).as_ref()
     }
@@ -169,8 +179,9 @@ impl Answers {
         headline(&self.scenario, &self.estimate, self.users(), self.scale)
     }
 
-    /// The answer to a scenario, and whether it differs from the last one. What does not depend on the change is taken over. Without a
-    /// last one, a scenario that has a problem is answered with nothing.
+    /// The answer to a scenario, and whether it differs from the last one. What does not depend on
+    /// the change is taken over. Without a last one, a scenario that has a problem is answered with
+    /// nothing.
     pub fn of(said: &Snapshot, last: Option<Self>) -> (Self, bool) {
         let scenario = &said.scenario;
         let unit = scenario.memory_unit();
@@ -371,7 +382,8 @@ impl Compared {
 }
 
 impl Plots {
-    /// The curves of an answer, and whether they differ from the last ones. Best layouts of another scenario are not shown.
+    /// The curves of an answer, and whether they differ from the last ones. Best layouts of another
+    /// scenario are not shown.
     pub fn of(
         answers: &Answers,
         look: Look,
@@ -461,7 +473,8 @@ fn plot(curve: Curve, (unit, look): (MemoryUnit, Look), compare: &[Compared]) ->
     Plot { curve, drawn }
 }
 
-/// The job of the default scenario. It always resolves (a test of the scenario holds it); the loop only proves it to the compiler.
+/// The job of the default scenario. It always resolves (a test of the scenario holds it); the loop
+/// only proves it to the compiler.
 fn default_job() -> Job {
     Scenario::default().resolve().unwrap_or_else(|_| std::process::abort())
 }
@@ -520,7 +533,8 @@ mod tests {
         let impossible = scenario("v1&m=llama3-70b&n=8&tp=3");
         let (none, _) = Answers::of(&impossible, None);
         assert_eq!((none.standing, &none.scenario), (Standing::Nothing, &impossible.scenario));
-        // Another problem does not make the default's answer an earlier one; the first valid scenario is answered, even the default.
+        // Another problem does not make the default's answer an earlier one; the first valid
+        // scenario is answered, even the default.
         let (still, changed) =
             Answers::of(&scenario("v1&m=llama3-70b&n=8&tp=5"), Some(none.clone()));
         assert!(changed && still.standing == Standing::Nothing);
@@ -531,7 +545,8 @@ mod tests {
                 && answered.scenario == Scenario::default()
         );
         assert!(!Answers::of(&scenario("v1"), Some(answered.clone())).1);
-        // A link that is opened later is another scenario: what was shown before is no earlier answer of it.
+        // A link that is opened later is another scenario: what was shown before is no earlier
+        // answer of it.
         let (opened, _) = Answers::of(&impossible, Some(answered.forgotten()));
         assert_eq!((opened.standing, &opened.scenario), (Standing::Nothing, &impossible.scenario));
     }

@@ -1,5 +1,5 @@
-//! Anything that people paste, told apart by itself: a link, a command or file of another tool, a model's `config.json`, or a message of a
-//! run that ran out of memory. No browser in here.
+//! Anything that people paste, told apart by itself: a link, a command or file of another tool, a
+//! model's `config.json`, or a message of a run that ran out of memory. No browser in here.
 
 use serde_json::{Value, json as object};
 
@@ -90,8 +90,8 @@ pub fn scenario_of(link: &str) -> Result<Scenario, Vec<String>> {
     if decoded.failed { Err(decoded.notices) } else { Ok(decoded.scenario) }
 }
 
-/// The scenario of pasted texts: of a link, a `config.json`, or commands and files with what lies beside them. What they leave open is taken
-/// from `present`.
+/// The scenario of pasted texts: of a link, a `config.json`, or commands and files with what lies
+/// beside them. What they leave open is taken from `present`.
 ///
 /// # Errors
 /// Sentences with a way out.
@@ -133,8 +133,8 @@ pub fn report(understood: &Understood) -> Result<Report, Vec<String>> {
     Ok(Report::of(&understood.scenario, &job, None).with_device(&understood.scenario, &job))
 }
 
-/// The answer for programs: the link, what came of every setting, the estimate with certainty and source of every line, and changes that make
-/// it fit.
+/// The answer for programs: the link, what came of every setting, the estimate with certainty and
+/// source of every line, and changes that make it fit.
 ///
 /// # Errors
 /// As [`report`].

@@ -21,7 +21,8 @@ pub struct Ground {
     pub sentences: Vec<String>,
 }
 
-/// The model and the accelerator that the scenario starts from, with everything in them that has no checked source.
+/// The model and the accelerator that the scenario starts from, with everything in them that has no
+/// checked source.
 pub fn catalog_rows(scenario: &Scenario, unit: MemoryUnit) -> Vec<Ground> {
     let accelerator = scenario.accelerator().map(|row| of_accelerator(row, scenario, unit));
     model(scenario).into_iter().chain(accelerator).collect()
@@ -51,7 +52,8 @@ fn of_file(scenario: &Scenario) -> Ground {
     Ground { name: model_name(scenario), tag: "your values", sentences }
 }
 
-/// A model that began as a row and was changed by hand. The row is named only while it is still of that family.
+/// A model that began as a row and was changed by hand. The row is named only while it is still of
+/// that family.
 fn of_edited(row: &ModelRow, scenario: &Scenario) -> Ground {
     let mut sentences = Vec::new();
     if scenario.is_set(FieldId::Family) {
@@ -160,7 +162,8 @@ pub fn assumed_lines(estimate: &Estimate, unit: MemoryUnit) -> Vec<Ground> {
         .collect()
 }
 
-/// Figures of time, cost and energy that are assumptions or the user's; none where there is no time.
+/// Figures of time, cost and energy that are assumptions or the user's; none where there is no
+/// time.
 pub fn assumed_figures(scenario: &Scenario, job: &Job, timing: &Timing) -> Vec<Ground> {
     if matches!(timing, Timing::Unknown(_)) {
         return Vec::new();
@@ -204,7 +207,8 @@ pub fn assumed_figures(scenario: &Scenario, job: &Job, timing: &Timing) -> Vec<G
     grounds
 }
 
-/// The entries of the bibliography that the answer uses, in its order; assumptions stand among [`assumed_lines`].
+/// The entries of the bibliography that the answer uses, in its order; assumptions stand among
+/// [`assumed_lines`].
 pub fn cited(estimate: &Estimate, timing: &Timing) -> Vec<Source> {
     let of_compute = [sources::PALM_2022, sources::CHINCHILLA_2022];
     let of_step = |source: &Source| match timing {

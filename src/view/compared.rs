@@ -36,7 +36,8 @@ pub struct Line {
 pub struct Cell {
     /// The value.
     pub text: String,
-    /// For amounts of memory: how much more than in the scenario shown, with its sign; as printed, the values differ by just this.
+    /// For amounts of memory: how much more than in the scenario shown, with its sign; as printed,
+    /// the values differ by just this.
     pub more: Option<String>,
 }
 
@@ -59,7 +60,8 @@ pub fn lines(scenario: &Scenario, answers: &Answers) -> Vec<Line> {
     lines
 }
 
-/// A line without the result of the scenario shown, which has none; nothing where it is the only one that has one.
+/// A line without the result of the scenario shown, which has none; nothing where it is the only
+/// one that has one.
 fn of_others(line: Line) -> Option<Line> {
     let others: Vec<Cell> =
         line.others.into_iter().map(|cell| Cell { more: None, ..cell }).collect();
@@ -75,8 +77,8 @@ fn plain(name: &str, shown: String, others: impl Iterator<Item = String>) -> Lin
     }
 }
 
-/// Names that tell some scenarios apart: of each its own name where they have different ones, its model, and what else
-/// tells it apart.
+/// Names that tell some scenarios apart: of each its own name where they have different ones, its
+/// model, and what else tells it apart.
 pub fn labels(all: &[&Scenario]) -> Vec<String> {
     let differ = |of: &dyn Fn(&Scenario) -> String| {
         all.iter().any(|other| Some(of(other)) != all.first().map(|first| of(first)))
@@ -160,7 +162,8 @@ fn with_unit(id: FieldId, value: String) -> String {
 /// Inputs that make up a model's name.
 const OF_A_NAME: [FieldId; 2] = [FieldId::ModelName, FieldId::ModelType];
 
-/// Every kind of memory that any of them has, and the sum. Rounded as in the ledger, so that the page prints one number for one thing.
+/// Every kind of memory that any of them has, and the sum. Rounded as in the ledger, so that the
+/// page prints one number for one thing.
 fn memory(answers: &Answers) -> Vec<Line> {
     let scale = Scale { unit: answers.unit, decimals: 1 };
     let sums = |estimate: &Estimate| kinds(estimate, scale);
@@ -251,7 +254,8 @@ fn results(answers: &Answers) -> Vec<Line> {
     lines
 }
 
-/// How many times as much a figure is in another timing: `×0.52`. Nothing for figures that are no times, paces or money.
+/// How many times as much a figure is in another timing: `×0.52`. Nothing for figures that are no
+/// times, paces or money.
 fn times(mine: &Timing, theirs: &Timing, name: &str) -> Option<String> {
     let ratio = amount_of(theirs, name)? / amount_of(mine, name)?;
     ratio.is_finite().then(|| format!("×{}", grouped(ratio, if ratio < 9.995 { 2 } else { 0 })))

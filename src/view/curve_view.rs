@@ -75,7 +75,8 @@ impl Lines {
     }
 }
 
-/// Where a value stands on a curve's axis: a count of GPUs by the bars that it is between, all of one width; a length by itself.
+/// Where a value stands on a curve's axis: a count of GPUs by the bars that it is between, all of
+/// one width; a length by itself.
 pub fn place(curve: &Curve, x: u64) -> f64 {
     if curve.axis == Axis::SeqLength {
         return to_f64(x);

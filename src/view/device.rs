@@ -77,7 +77,8 @@ impl Device {
         ]
     }
 
-    /// The parts of the memory that PyTorch holds when most is allocated; those of nothing are left out.
+    /// The parts of the memory that PyTorch holds when most is allocated; those of nothing are left
+    /// out.
     pub fn parts(&self) -> Vec<Part> {
         let Gap { requested, rounding, unsplit, between, cached } = self.memory.gap;
         let amount = |bytes| {

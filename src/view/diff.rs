@@ -1,7 +1,9 @@
-//! The difference between one finished HTML and the next, as the few steps that a browser has to take.
+//! The difference between one finished HTML and the next, as the few steps that a browser has to
+//! take.
 //!
-//! Both texts are the page's own, so every element is closed and every value stands in double quotes. They are compared here, as text:
-//! the browser then touches only what differs, and keeps focus, scroll and selection everywhere else.
+//! Both texts are the page's own, so every element is closed and every value stands in double
+//! quotes. They are compared here, as text: the browser then touches only what differs, and keeps
+//! focus, scroll and selection everywhere else.
 
 /// Marks an element whose inside belongs to another part of the page, with the name of that part.
 const OWN: &str = " data-own=\"";
@@ -9,8 +11,9 @@ const OWN: &str = " data-own=\"";
 const KEY: &str = " data-key=\"";
 /// The class of an element.
 const CLASS: &str = " class=\"";
-/// Shapes of a drawing. What kind of shape one is, its class says: a line of the grid becomes no axis, and a label of one layer none of
-/// another, so that a drawing with one label less is one removal and not a new text in every label after it.
+/// Shapes of a drawing. What kind of shape one is, its class says: a line of the grid becomes no
+/// axis, and a label of one layer none of another, so that a drawing with one label less is one
+/// removal and not a new text in every label after it.
 const SHAPES: [&str; 6] = ["text", "polyline", "polygon", "rect", "path", "circle"];
 /// Elements without content.
 const VOID: [&str; 5] = ["input", "br", "hr", "img", "wbr"];
@@ -177,7 +180,8 @@ fn attributes(tag: &str) -> Vec<(&str, &str)> {
     found
 }
 
-/// The steps that make an element like the first of `old` one like the first of `new`, with everything in it.
+/// The steps that make an element like the first of `old` one like the first of `new`, with
+/// everything in it.
 pub fn element<'a>(old: &'a Tree, new: &'a Tree) -> Vec<Step<'a>> {
     let mut diff = Diff { old, new, steps: Vec::new() };
     diff.element(0, 0);
@@ -269,7 +273,8 @@ impl<'a> Diff<'a> {
             && had.iter().skip(next).any(|later| identity(self.old.tag(*later)) == wanted)
     }
 
-    /// True if a child stays for what is wanted further on: a named one may, a shape does where its kind comes again.
+    /// True if a child stays for what is wanted further on: a named one may, a shape does where its
+    /// kind comes again.
     fn is_wanted(&self, have: usize, wanted: &[usize]) -> bool {
         let tag = self.old.tag(have);
         let named = identity(tag);

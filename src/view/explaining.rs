@@ -1,4 +1,5 @@
-//! Explanations that unfold beside a figure: the button, and the place that the second program writes.
+//! Explanations that unfold beside a figure: the button, and the place that the second program
+//! writes.
 
 use super::action::Action;
 use super::markup::{Html, html};

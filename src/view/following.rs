@@ -1,5 +1,5 @@
-//! Inputs of serving that follow the others: the smallest replica that runs, and the requests that the users make of it. No browser
-//! in here.
+//! Inputs of serving that follow the others: the smallest replica that runs, and the requests that
+//! the users make of it. No browser in here.
 
 use super::modules::job_of;
 use crate::config::Job;
@@ -8,8 +8,9 @@ use crate::scenario::{FOLLOWING, FieldId, FieldKind, Mode, Scenario, Value, fiel
 
 /// Gives every input that follows its value.
 ///
-/// GPUs, tensor-parallel degree and pipeline stages: of the smallest replica on which the model runs with the requests that are stated,
-/// or with as many as a fresh page has. Requests at once: those that the users make of the fullest replica, as far as they find room.
+/// GPUs, tensor-parallel degree and pipeline stages: of the smallest replica on which the model
+/// runs with the requests that are stated, or with as many as a fresh page has. Requests at once:
+/// those that the users make of the fullest replica, as far as they find room.
 pub fn follow(scenario: &mut Scenario) {
     if scenario.mode() != Mode::Serve || !FOLLOWING.iter().any(|id| scenario.follows(*id)) {
         return;
@@ -52,7 +53,8 @@ fn follow_layout(scenario: &mut Scenario, job: &Job) {
     scenario.follow_degrees();
 }
 
-/// The requests of the fullest replica, or as many as find room there; without users as many as a fresh page has.
+/// The requests of the fullest replica, or as many as find room there; without users as many as a
+/// fresh page has.
 fn follow_users(scenario: &mut Scenario) {
     if !scenario.follows(FieldId::ConcurrentSequences) {
         return;
@@ -143,7 +145,8 @@ mod tests {
         );
     }
 
-    /// Inputs that followed one model follow the next: a small model does not keep a large one's ranks.
+    /// Inputs that followed one model follow the next: a small model does not keep a large one's
+    /// ranks.
     #[test]
     fn another_model_is_followed_too() {
         let mut scenario =

@@ -11,7 +11,8 @@ type Symbol = (&'static str, String);
 
 /// The formula of one line in numbers; equal to the formula itself where it has no letters.
 ///
-/// Everything is in bytes, so that the result can be worked out by hand: `2N / N_gpu` becomes `2·8 030 261 248 / 8`.
+/// Everything is in bytes, so that the result can be worked out by hand: `2N / N_gpu` becomes `2·8
+/// 030 261 248 / 8`.
 pub fn with_numbers(inputs: &MethodInputs, answer: &MethodAnswer, line: &MethodLine) -> String {
     let symbols = symbols(inputs, answer.id, line.kind);
     let mut out = substituted(&line.formula, &symbols);
@@ -34,7 +35,8 @@ pub fn with_numbers(inputs: &MethodInputs, answer: &MethodAnswer, line: &MethodL
 const SUM_ABOVE: &str = "the sum above";
 const LIVE_PARAMETERS: &str = "live parameters";
 
-/// The formula with every letter that is known replaced; a factor written before a letter gets its multiplication sign.
+/// The formula with every letter that is known replaced; a factor written before a letter gets its
+/// multiplication sign.
 fn substituted(formula: &str, symbols: &[Symbol]) -> String {
     let mut out = String::with_capacity(formula.len() * 3);
     let mut rest = formula;

@@ -1,5 +1,5 @@
-//! The answer in its first words: the verdict, one sentence, and the margin. Where users are stated, it answers for them. No browser
-//! in here.
+//! The answer in its first words: the verdict, one sentence, and the margin. Where users are
+//! stated, it answers for them. No browser in here.
 
 use super::words::{
     Scale, accelerator_name, hardware, margin, model_name, verdict_sentence, verdict_word, whole,
@@ -78,7 +78,8 @@ pub fn gpus_of(scenario: &Scenario, load: &UserLoad) -> String {
     format!("{} × {}", whole(load.gpus), accelerator_name(scenario))
 }
 
-/// `6 × H200,` which a line does not break, not even before its comma, and all of `6 × H200, 3 replicas of 2`.
+/// `6 × H200,` which a line does not break, not even before its comma, and all of `6 × H200, 3
+/// replicas of 2`.
 fn replicas(scenario: &Scenario, load: &UserLoad) -> (String, String) {
     let name = format!("{},", gpus_of(scenario, load));
     let all = format!("{name} {}", replicas_of(load));
@@ -98,7 +99,8 @@ pub fn replicas_of(load: &UserLoad) -> String {
     }
 }
 
-/// The model as the ledger has it, with its requests where these are not what the users make of a replica.
+/// The model as the ledger has it, with its requests where these are not what the users make of a
+/// replica.
 fn taker(scenario: &Scenario, answer: &UsersAnswer) -> String {
     let (model, requests) = (model_name(scenario), scenario.get(FieldId::ConcurrentSequences));
     let of_lengths = scenario.get(FieldId::MeanTokens) != Value::Empty;
@@ -154,7 +156,8 @@ fn not_carried(
         short: format!("room for {held} of {}", users(answer.own.users)),
         sentence,
         name,
-        // Where memory is missing for the requests that are shown, that is the margin; else it is users.
+        // Where memory is missing for the requests that are shown, that is the margin; else it is
+        // users.
         margin: if estimate.runs() { of_users(&answer.own) } else { known.margin },
     }
 }

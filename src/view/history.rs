@@ -4,7 +4,8 @@ use crate::scenario::{FieldId, Scenario};
 
 /// How long changes of one field count as one step, milliseconds.
 pub const ONE_STEP_MS: f64 = 900.0;
-/// How long changes of a number that is being typed count as one step: "1" and "12" on the way to "128" are no steps of their own.
+/// How long changes of a number that is being typed count as one step: "1" and "12" on the way to
+/// "128" are no steps of their own.
 pub const TYPING_MS: f64 = 4000.0;
 /// How many steps are kept.
 const DEPTH: usize = 200;
@@ -27,8 +28,8 @@ pub struct History {
 }
 
 impl History {
-    /// Remembers `before` ahead of a change. It becomes one step with the last change of the same field where that is less than
-    /// `within_ms` ago.
+    /// Remembers `before` ahead of a change. It becomes one step with the last change of the same
+    /// field where that is less than `within_ms` ago.
     pub fn record(
         &mut self,
         before: Snapshot,
@@ -75,7 +76,8 @@ impl History {
     }
 }
 
-/// How long ago the last change of a field may be so that typing `now` over `before` is the same typing, milliseconds.
+/// How long ago the last change of a field may be so that typing `now` over `before` is the same
+/// typing, milliseconds.
 pub fn window_of(before: &str, now: &str) -> f64 {
     let goes_on = !before.is_empty() && (now.starts_with(before) || before.starts_with(now));
     if goes_on { TYPING_MS } else { ONE_STEP_MS }
@@ -92,7 +94,8 @@ mod tests {
         Snapshot { scenario, compare: Vec::new() }
     }
 
-    /// Types texts over a number, so many milliseconds after one another, and gives the history and what is shown then.
+    /// Types texts over a number, so many milliseconds after one another, and gives the history and
+    /// what is shown then.
     fn typed(
         history: &mut History,
         from: u64,
@@ -125,7 +128,8 @@ mod tests {
     fn another_value_a_pause_or_leaving_the_field_begins_a_step() {
         let mut history = History::default();
         let shown = typed(&mut history, 64, &["1", "12", "128"], 0.0, 300.0);
-        // Typed over, with no letter in common, after a moment; then longer, after a pause; then elsewhere and back.
+        // Typed over, with no letter in common, after a moment; then longer, after a pause; then
+        // elsewhere and back.
         let shown = typed(&mut history, shown, &["3", "32"], 2_000.0, 300.0);
         let shown = typed(&mut history, shown, &["320"], 20_000.0, 0.0);
         history.settle();

@@ -1,5 +1,5 @@
-//! The answers to what the page asks its program for later: keys of models, other names of rows, help about inputs, rows by what is
-//! typed, QR codes of links.
+//! The answers to what the page asks its program for later: keys of models, other names of rows,
+//! help about inputs, rows by what is typed, QR codes of links.
 
 use super::fields::rows;
 use super::panels::compare;
@@ -33,7 +33,8 @@ pub fn answer(question: &str) -> Option<String> {
     }
 }
 
-/// The help of an input, and of the option that is chosen where it has some; nothing while it has not come.
+/// The help of an input, and of the option that is chosen where it has some; nothing while it has
+/// not come.
 pub fn help_of(key: &str, chosen: &str) -> Option<String> {
     ask(HELP, &format!("{key} {chosen}"))
 }

@@ -1,4 +1,5 @@
-//! A pasted command or file in words: its tool, what was read, and what to change in it. No browser in here.
+//! A pasted command or file in words: its tool, what was read, and what to change in it. No browser
+//! in here.
 
 use super::panels::fixes::apply;
 use crate::estimator::estimate;
@@ -24,7 +25,8 @@ impl Remedy {
     }
 }
 
-/// Changes that make a scenario fit which does not, each verified by the engine, as far as the tool has words for them.
+/// Changes that make a scenario fit which does not, each verified by the engine, as far as the tool
+/// has words for them.
 pub fn remedies(scenario: &Scenario, format: Format) -> Vec<Remedy> {
     let Ok(job) = scenario.resolve() else { return Vec::new() };
     let current = estimate(&job);
@@ -38,7 +40,8 @@ pub fn remedies(scenario: &Scenario, format: Format) -> Vec<Remedy> {
     found.into_iter().filter(|fix| fix.fits).filter_map(remedy).collect()
 }
 
-/// One sentence about a reading: `A command of vLLM 0.11.0: 5 settings read, 2 by default, 1 not modelled.`
+/// One sentence about a reading: `A command of vLLM 0.11.0: 5 settings read, 2 by default, 1 not
+/// modelled.`
 pub fn summary(launched: &Launched) -> String {
     let count = |way: Way| launched.report.iter().filter(|row| row.way == way).count();
     let part = |way: Way| {
@@ -51,7 +54,8 @@ pub fn summary(launched: &Launched) -> String {
     format!("{} ({}): {}.", launched.format.label, launched.format.version, parts.join(", "))
 }
 
-/// Rows in the order in which a reader wants them: what does not count first, then the text's own, then defaults, then what has no effect.
+/// Rows in the order in which a reader wants them: what does not count first, then the text's own,
+/// then defaults, then what has no effect.
 pub fn in_order(launched: &Launched) -> Vec<&Row> {
     let place = |row: &&Row| match row.way {
         Way::NotModelled | Way::Unknown => 0,

@@ -1,9 +1,10 @@
 //! Finished HTML: what the page only shows, and no longer needs to know piece by piece.
 //!
-//! Results are written as text by plain functions, which run and are tested without a browser, and are put in place by one function
-//! of the browser that changes only what differs. Inputs stay components. The markup is checked when the program is compiled: every
-//! element is closed, every value stands in double quotes, and whatever fills a gap is escaped, so that nothing in a link, a name or a
-//! file can become markup.
+//! Results are written as text by plain functions, which run and are tested without a browser, and
+//! are put in place by one function of the browser that changes only what differs. Inputs stay
+//! components. The markup is checked when the program is compiled: every element is closed, every
+//! value stands in double quotes, and whatever fills a gap is escaped, so that nothing in a link, a
+//! name or a file can become markup.
 
 use maud::{Markup, Render};
 
@@ -25,7 +26,8 @@ impl Html {
         Self(String::new())
     }
 
-    /// Markup that another part of the program made, such as a chart's SVG. Never text from outside.
+    /// Markup that another part of the program made, such as a chart's SVG. Never text from
+    /// outside.
     pub const fn made(markup: String) -> Self {
         Self(markup)
     }

@@ -1,7 +1,9 @@
-//! Everything that is shown, without a browser: words, what the page knows of a scenario, and its HTML by subject.
+//! Everything that is shown, without a browser: words, what the page knows of a scenario, and its
+//! HTML by subject.
 //!
-//! The page, the worker, the command line and the files to take along write with the same functions. `panels` and `fields` write what
-//! is known as finished HTML; `diff` finds what differs between two texts of a part, so that the page changes nothing else.
+//! The page, the worker, the command line and the files to take along write with the same
+//! functions. `panels` and `fields` write what is known as finished HTML; `diff` finds what differs
+//! between two texts of a part, so that the page changes nothing else.
 
 pub mod action;
 pub mod answers;

@@ -1,5 +1,5 @@
-//! Modules that few models have come to the page when a model needs them. Until then nothing is asked of the engine about that model. No
-//! browser in here.
+//! Modules that few models have come to the page when a model needs them. Until then nothing is
+//! asked of the engine about that model. No browser in here.
 
 use crate::config::Job;
 use crate::estimator::{has_all_parts, has_parts};

@@ -1,8 +1,9 @@
-//! The parts of the page: for each the name of its place, and the function that writes it. The page shows these lists, and a test
-//! records what they write, so that neither knows a part that the other does not.
+//! The parts of the page: for each the name of its place, and the function that writes it. The page
+//! shows these lists, and a test records what they write, so that neither knows a part that the
+//! other does not.
 //!
-//! A part reads the page through [`Seen`], which notes what was read: the page writes a part anew when that has changed, and not
-//! otherwise.
+//! A part reads the page through [`Seen`], which notes what was read: the page writes a part anew
+//! when that has changed, and not otherwise.
 
 use std::ops::Deref;
 
@@ -55,8 +56,8 @@ pub enum Write {
 }
 
 impl Part {
-    /// The part's HTML, as it is where the scenario has an answer and where it has none. The curves are asked for where they are
-    /// shown.
+    /// The part's HTML, as it is where the scenario has an answer and where it has none. The curves
+    /// are asked for where they are shown.
     pub fn html<P: Deref<Target = Plots>>(&self, seen: &Seen, plots: impl FnOnce() -> P) -> Html {
         let instead = || unanswered::instead(self.name, seen.answers(), seen.standing());
         match self.write {
@@ -151,7 +152,8 @@ fn fold(index: usize, seen: &Seen) -> Html {
 /// The choice of a curve on a phone.
 pub const TABS: Part = part("tabs", Follows::AtOnce, |seen| curves::tabs(seen.look()));
 
-/// The two curves: what stands around the picture follows it; the picture says the same, and is there sooner.
+/// The two curves: what stands around the picture follows it; the picture says the same, and is
+/// there sooner.
 pub const CURVES: [Curve; 2] = [
     Curve {
         axis: Axis::SeqLength,
@@ -306,7 +308,8 @@ mod tests {
         }
     }
 
-    /// A text that cannot be read touches the part with its field; one more letter of it, nothing else.
+    /// A text that cannot be read touches the part with its field; one more letter of it, nothing
+    /// else.
     #[test]
     fn typing_rebuilds_the_part_with_the_field() {
         for link in LINKS {
@@ -338,7 +341,8 @@ mod tests {
         assert_eq!(rebuilt(&page, Concern::Look), ["tabs", "stack", "curve-seq", "curve-gpus"]);
     }
 
-    /// A part whose HTML differs between two states of the page has read a concern in which they differ: none shows a stale text.
+    /// A part whose HTML differs between two states of the page has read a concern in which they
+    /// differ: none shows a stale text.
     #[test]
     fn no_part_shows_what_it_does_not_read() {
         for link in LINKS {
@@ -400,7 +404,8 @@ mod tests {
         }
     }
 
-    /// Every field stands where the list of places says, so that its drafts reach the part that shows it.
+    /// Every field stands where the list of places says, so that its drafts reach the part that
+    /// shows it.
     #[test]
     fn a_field_is_written_by_the_part_of_its_place() {
         for link in LINKS {

@@ -1,5 +1,6 @@
-//! The presenter as a state machine: the step that is shown, the question that waits, what stands open beside them. No browser in here:
-//! `presenting` carries out what a verb leads to, and writes the marks that style sheets read.
+//! The presenter as a state machine: the step that is shown, the question that waits, what stands
+//! open beside them. No browser in here: `presenting` carries out what a verb leads to, and writes
+//! the marks that style sheets read.
 
 use super::action::{StageVerb, StoryStep};
 use super::history::{History, Snapshot};
@@ -10,7 +11,8 @@ use crate::scenario::codec::decode;
 /// All that the page remembers of lessons.
 #[derive(Default)]
 pub struct Lessons {
-    /// True once the panel of stories was asked for something: unfolding it then brings nothing else.
+    /// True once the panel of stories was asked for something: unfolding it then brings nothing
+    /// else.
     pub begun: bool,
     /// True once the reader was told that progress is not kept: every answer would say so again.
     pub told: bool,
@@ -30,7 +32,8 @@ pub struct Show {
     pub history: History,
 }
 
-/// The scenario's link with the part of the address about a lesson. A story that travels in the link leaves no room for a scenario.
+/// The scenario's link with the part of the address about a lesson. A story that travels in the
+/// link leaves no room for a scenario.
 pub fn link_with_lesson(link: &str, lesson: &str) -> String {
     let link = if lesson.contains("&story=") { "v1" } else { link };
     format!("{link}{lesson}")

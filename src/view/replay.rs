@@ -1,5 +1,6 @@
-//! A training's answers as PyTorch's allocator gives them, beside those that keep an assumed share of memory free for it. They take a
-//! tenth of a second, so the page's worker finds them once changes rest. No browser in here.
+//! A training's answers as PyTorch's allocator gives them, beside those that keep an assumed share
+//! of memory free for it. They take a tenth of a second, so the page's worker finds them once
+//! changes rest. No browser in here.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! One scenario's answer as text or JSON: for the command line, and for whoever reads the page's figures with a program.
+//! One scenario's answer as text or JSON: for the command line, and for whoever reads the page's
+//! figures with a program.
 
 use serde_json::{Value, json as object};
 
@@ -47,7 +48,8 @@ pub struct Report {
     pub remarks: Vec<Remark>,
     /// GB or GiB.
     pub unit: MemoryUnit,
-    /// Memory as the GPU shows it, or why that is not known; nothing where nobody asked for it ([`Report::with_device`]).
+    /// Memory as the GPU shows it, or why that is not known; nothing where nobody asked for it
+    /// ([`Report::with_device`]).
     pub device: Option<Result<Device, NotReplayed>>,
     timing: Timing,
     /// Figures that follow from the times, and figures about serving.
@@ -107,8 +109,8 @@ impl Report {
         }
     }
 
-    /// With memory as the GPU shows it, for which every tensor of three steps is replayed. Where the allocator contradicts the first
-    /// words or the smallest count, it is right.
+    /// With memory as the GPU shows it, for which every tensor of three steps is replayed. Where
+    /// the allocator contradicts the first words or the smallest count, it is right.
     #[must_use]
     pub fn with_device(self, scenario: &Scenario, job: &Job) -> Self {
         let device = Some(Device::of(job, &self.estimate, self.unit));
@@ -136,7 +138,8 @@ impl Report {
         self.said.verdict
     }
 
-    /// The largest that runs in PyTorch's allocator, in a sentence; nothing where nobody asked or the order of allocations is not known.
+    /// The largest that runs in PyTorch's allocator, in a sentence; nothing where nobody asked or
+    /// the order of allocations is not known.
     fn largest(&self) -> Option<String> {
         let Limits { longest_seq, largest_batch, .. } = self.limits?;
         let longest = longest_seq.map(|tokens| format!("sequences of {} tokens", whole(tokens)));
@@ -362,7 +365,8 @@ fn serving_of(report: &Report) -> Value {
     })
 }
 
-/// Memory as the GPU shows it, in bytes; where that is not known, the reason; null where nobody asked.
+/// Memory as the GPU shows it, in bytes; where that is not known, the reason; null where nobody
+/// asked.
 fn device_of(report: &Report) -> Value {
     let of = |memory: DeviceMemory| {
         let Gap { requested, rounding, unsplit, between, cached } = memory.gap;
@@ -383,7 +387,8 @@ fn device_of(report: &Report) -> Value {
     }
 }
 
-/// Both counts, those that carry the users where some are stated; `replica` is the smallest that runs one replica then.
+/// Both counts, those that carry the users where some are stated; `replica` is the smallest that
+/// runs one replica then.
 fn gpus_of(report: &Report) -> Value {
     let (count, reason) = (&report.count, &report.counts.reason);
     let flat = count.runnable.as_ref().map(|run| run.gpus);

@@ -1,4 +1,5 @@
-//! Serving in words: room for the cache as servers print it, and how many requests, tokens and accelerators. No browser in here.
+//! Serving in words: room for the cache as servers print it, and how many requests, tokens and
+//! accelerators. No browser in here.
 
 use super::headline::{gpus_of, replicas_of, users};
 use super::timing::{CardFigure, Fact, amount, money, short};
@@ -80,7 +81,8 @@ const fn limited_by(limit: Limit) -> &'static str {
     }
 }
 
-/// How fast and how dear serving is at a load; nothing where a figure of the accelerator is missing.
+/// How fast and how dear serving is at a load; nothing where a figure of the accelerator is
+/// missing.
 pub fn load_figures(job: &Job, load: &UserLoad) -> Option<[CardFigure; 4]> {
     let pace = load.pace.as_ref()?;
     let per_hour = money(job.cluster().accelerator.price_per_hour);
@@ -138,7 +140,8 @@ pub fn load_assumed(
     }
 }
 
-/// Both counts in words, each with what it is of: of the accelerators that carry the users where some are stated.
+/// Both counts in words, each with what it is of: of the accelerators that carry the users where
+/// some are stated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {
     /// The division.
@@ -167,7 +170,8 @@ impl Counts {
     }
 }
 
-/// The counts that carry the stated users: the division, the fewest accelerators, and how they do it.
+/// The counts that carry the stated users: the division, the fewest accelerators, and how they do
+/// it.
 fn users_counts(job: &Job, answer: &UsersAnswer, one_replica: Option<u64>) -> [String; 3] {
     let minimum = answer.arithmetic.map_or_else(|| "none".to_owned(), gpus);
     let Some(fewest) = &answer.fewest else {

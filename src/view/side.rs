@@ -1,4 +1,5 @@
-//! The engine beside the five documents for one scenario: who says what, as finished words. No browser in here.
+//! The engine beside the five documents for one scenario: who says what, as finished words. No
+//! browser in here.
 
 use super::words::{Scale, gpus, kinds, percent, whole};
 use crate::config::Job;
@@ -47,7 +48,8 @@ impl Side {
 
 /// A job in the documents' terms; the parameter count and the achieved rate are the engine's.
 pub fn inputs(job: &Job, estimate: &Estimate) -> MethodInputs {
-    // The rate of one accelerator: its dense peak in the format of the activations, times the utilisation stated, or as the step is timed.
+    // The rate of one accelerator: its dense peak in the format of the activations, times the
+    // utilisation stated, or as the step is timed.
     let rate = job.training().and_then(|run| match run.stated_mfu() {
         Some(mfu) => Some(job.cluster().accelerator.peak.of(run.recipe().activation)? * 1e12 * mfu),
         None => Some(step(job)?.flops_per_second),
@@ -172,8 +174,9 @@ impl Column {
     }
 }
 
-/// The table: kinds of memory that anybody counts, total, whether it fits, distance from the engine, and both GPU counts with the
-/// reason. The amounts of a column add up to its total as printed.
+/// The table: kinds of memory that anybody counts, total, whether it fits, distance from the
+/// engine, and both GPU counts with the reason. The amounts of a column add up to its total as
+/// printed.
 pub fn table(side: &Side, estimate: &Estimate, count: &GpuCount, unit: MemoryUnit) -> Vec<Row> {
     let scale = Scale::of(unit, estimate.total(), estimate.capacity);
     let mut columns = vec![Column::of_engine(estimate, scale)];

@@ -1,4 +1,5 @@
-//! Texts of a place that the second program fills, until it does. A file of its own, as both programs write them.
+//! Texts of a place that the second program fills, until it does. A file of its own, as both
+//! programs write them.
 
 use crate::view::markup::{Html, html};
 

@@ -1,4 +1,5 @@
-//! Time, cost and energy in words: what the panel, the command line and the comparison say. No browser in here.
+//! Time, cost and energy in words: what the panel, the command line and the comparison say. No
+//! browser in here.
 
 use super::explaining;
 use super::markup::{Html, html};
@@ -29,7 +30,8 @@ pub struct Term {
     pub source: Source,
 }
 
-/// The terms of a step, and all of it: what is printed for the terms adds up to what is printed for the step.
+/// The terms of a step, and all of it: what is printed for the terms adds up to what is printed for
+/// the step.
 pub fn terms(step: &Step) -> (Vec<Term>, String) {
     let scale = TimeScale::of(step.seconds);
     let seconds: Vec<Seconds> = step.lines.iter().map(|line| line.seconds).collect();
@@ -69,8 +71,8 @@ impl CardFigure {
     }
 }
 
-/// A step, the run and its cost: what the card of a training says besides memory. Nothing when serving, where a figure of the
-/// accelerator is missing, and for a layout that no rule allows.
+/// A step, the run and its cost: what the card of a training says besides memory. Nothing when
+/// serving, where a figure of the accelerator is missing, and for a layout that no rule allows.
 pub fn card(job: &Job, estimate: &Estimate, timing: &Timing) -> Option<[CardFigure; 3]> {
     let Timing::Training { step, cost } = timing else { return None };
     if !estimate.blockers.is_empty() {
@@ -103,7 +105,8 @@ pub fn spoken(figures: &[CardFigure]) -> String {
     said.join(", ")
 }
 
-/// An amount of money. Prices are in US dollars, as providers list them; whoever enters another currency reads the sign as theirs.
+/// An amount of money. Prices are in US dollars, as providers list them; whoever enters another
+/// currency reads the sign as theirs.
 pub fn money(value: f64) -> String {
     format!("${}", amount(value))
 }

@@ -72,7 +72,8 @@ pub struct Saved {
 pub struct Drafts {
     /// Fields whose text cannot be read.
     pub unread: Vec<Unread>,
-    /// The text typed for a field's present value, such as `4k`; gone as soon as the value changes elsewhere.
+    /// The text typed for a field's present value, such as `4k`; gone as soon as the value changes
+    /// elsewhere.
     pub typed: Option<(FieldId, String, Value)>,
     /// The list of models or accelerators that is open.
     pub picker: Option<Picker>,
@@ -135,8 +136,8 @@ impl Opened {
         }
     }
 
-    /// A fold stands open or closed now, by the reader or because it needed a look. A fold that the reader closes stays closed,
-    /// whatever changes elsewhere, until the reader opens it.
+    /// A fold stands open or closed now, by the reader or because it needed a look. A fold that the
+    /// reader closes stays closed, whatever changes elsewhere, until the reader opens it.
     pub fn unfolded(&mut self, name: &str, open: bool) {
         if self.is_open(name) != open {
             self.toggle(name);
@@ -221,7 +222,8 @@ impl ChartsLook {
     }
 }
 
-/// The points that are read on the curves by length and by GPUs, while they are not the scenario's own.
+/// The points that are read on the curves by length and by GPUs, while they are not the scenario's
+/// own.
 pub type Cursors = [Option<usize>; 2];
 
 /// The scenarios kept in this browser.

@@ -1,5 +1,5 @@
-//! “What fits this card?”: every model of the catalog on the accelerators of a scenario, served in several formats or fine-tuned in several
-//! ways. No browser in here.
+//! “What fits this card?”: every model of the catalog on the accelerators of a scenario, served in
+//! several formats or fine-tuned in several ways. No browser in here.
 
 use serde_json::{Value as Json, json as object};
 
@@ -22,15 +22,18 @@ pub struct Fit {
     pub model: &'static ModelRow,
     /// Its parameters.
     pub parameters: u64,
-    /// The format of its weights, or what learns: the word of the input that differs between rows of a model.
+    /// The format of its weights, or what learns: the word of the input that differs between rows
+    /// of a model.
     pub way: &'static str,
     /// The way in words for people.
     pub way_label: String,
-    /// Served: the longest context of one request that fits, at most the model's own. Fine-tuned: the scenario's sequence length.
+    /// Served: the longest context of one request that fits, at most the model's own. Fine-tuned:
+    /// the scenario's sequence length.
     pub length: u64,
     /// Memory on one accelerator at that length.
     pub memory: Bytes,
-    /// Served: tokens per second of one request with [`SPEED_AT`] tokens in the cache; nothing where the accelerator's rates are unknown.
+    /// Served: tokens per second of one request with [`SPEED_AT`] tokens in the cache; nothing
+    /// where the accelerator's rates are unknown.
     pub tokens_per_second: Option<f64>,
     /// The scenario, at that length.
     pub scenario: Scenario,
@@ -39,7 +42,8 @@ pub struct Fit {
 /// Ways to fine-tune: the word in links, and the name.
 const WAYS: [&str; 3] = ["full", "lora", "qlora"];
 
-/// Formats that a server is asked about: as published, and those with fewer bits that its engine offers.
+/// Formats that a server is asked about: as published, and those with fewer bits that its engine
+/// offers.
 fn formats(scenario: &Scenario) -> Vec<WeightFormat> {
     let engine = scenario.resolve().ok().and_then(|job| match job.run() {
         Run::Serving(run) => Some(run.engine),
@@ -50,8 +54,9 @@ fn formats(scenario: &Scenario) -> Vec<WeightFormat> {
         .unwrap_or_default()
 }
 
-/// Every model that fits the scenario's accelerators in some way: served, or fine-tuned with the scenario's texts, by the scenario's mode. A row
-/// for each format or way in which it fits; models in the order of the catalog. Fine-tuning takes one text at a time and recomputes blocks.
+/// Every model that fits the scenario's accelerators in some way: served, or fine-tuned with the
+/// scenario's texts, by the scenario's mode. A row for each format or way in which it fits; models
+/// in the order of the catalog. Fine-tuning takes one text at a time and recomputes blocks.
 pub fn what_fits(scenario: &Scenario) -> Vec<Fit> {
     let serves = scenario.mode() == Mode::Serve;
     catalog::models()

@@ -85,8 +85,8 @@ pub fn model_name(scenario: &Scenario) -> String {
     scenario.model_name(|| parameters(scenario))
 }
 
-/// Parameters of the scenario's model, by the modules that run a model of its shape; nothing while its values do not go
-/// together, or its modules have not come.
+/// Parameters of the scenario's model, by the modules that run a model of its shape; nothing while
+/// its values do not go together, or its modules have not come.
 pub fn parameters(scenario: &Scenario) -> Option<u64> {
     let model = scenario.checked_model()?;
     let model = ModelConfig { family: model.family_of_shape(), ..model };
@@ -103,7 +103,8 @@ pub fn upper_first(phrase: &str) -> String {
     let name = phrase.split(' ').next().is_some_and(|first| first.contains('_'));
     let mut letters = phrase.chars();
     match letters.next() {
-        // All phrases begin in English; tables of all languages would be a first visit's largest constant.
+        // All phrases begin in English; tables of all languages would be a first visit's largest
+        // constant.
         Some(first) if !name => format!("{}{}", first.to_ascii_uppercase(), letters.as_str()),
         _ => phrase.to_owned(),
     }
@@ -120,7 +121,8 @@ pub fn lower_first(label: &str) -> String {
     }
 }
 
-/// The value of a field as it is shown: models and accelerators have the names that they have everywhere.
+/// The value of a field as it is shown: models and accelerators have the names that they have
+/// everywhere.
 pub fn shown(scenario: &Scenario, id: FieldId) -> String {
     match field(id).kind {
         FieldKind::Model => model_name(scenario),

@@ -1,4 +1,5 @@
-//! How well the engine meets what was measured: the table that `cargo xtask accuracy --write` keeps, and the rows furthest off.
+//! How well the engine meets what was measured: the table that `cargo xtask accuracy --write`
+//! keeps, and the rows furthest off.
 
 use serde::Deserialize;
 
@@ -209,7 +210,8 @@ mod tests {
             .filter_map(|line| line.exact.split_once("step time of ")?.1.rsplit_once("largest "));
         let admitted = admitted.map(|(_, error)| largest(error)).fold(0.0, f64::max);
         assert!((largest(&accuracy.worst[0].rows[0].error) - admitted).abs() < 0.1, "{admitted}");
-        // The lines of frameworks are met by the last list, those of everything else by the one before.
+        // The lines of frameworks are met by the last list, those of everything else by the one
+        // before.
         let of_frameworks = |line: &super::Line| {
             line.against.contains("CUDA allocator") || line.what.contains("published, where")
         };

@@ -1,5 +1,5 @@
-//! Allocated, reserved, in use: the end of the ledger, as PyTorch's allocator and the driver count; and a warning where these contradict
-//! the answer.
+//! Allocated, reserved, in use: the end of the ledger, as PyTorch's allocator and the driver count;
+//! and a warning where these contradict the answer.
 
 use crate::config::Job;
 use crate::estimator::{NotReplayed, estimate};
@@ -14,7 +14,8 @@ use crate::view::panels::fixes::apply;
 use crate::view::panels::remarks::coded;
 use crate::view::words::{Scale, gpus};
 
-/// The three lines with what lies between them, or why they are not known. Amounts are written in `unit`.
+/// The three lines with what lies between them, or why they are not known. Amounts are written in
+/// `unit`.
 pub fn panel(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
     let inside = match Device::of(job, &estimate(job), unit) {
         Ok(device) => known(scenario, &device),
@@ -28,7 +29,8 @@ pub fn panel(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
     }
 }
 
-/// A warning for the top of the page, where the tensors fit and the allocator does not find room; else nothing.
+/// A warning for the top of the page, where the tensors fit and the allocator does not find room;
+/// else nothing.
 pub fn warning(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
     let Ok(device) = Device::of(job, &estimate(job), unit) else { return Html::new() };
     let Some(warning) = device.warning() else { return Html::new() };

@@ -1,4 +1,5 @@
-//! Explanations of figures: as panels that unfold beside them, and as plain text for the command line.
+//! Explanations of figures: as panels that unfold beside them, and as plain text for the command
+//! line.
 
 use super::wire::MARK;
 use crate::config::Job;

@@ -34,7 +34,8 @@ pub fn panel(scenario: &Scenario, asked: &str, unit: MemoryUnit) -> Html {
     let all = rows(scenario);
     let mut shown: Vec<&Fit> = all.iter().filter(|fit| way.is_empty() || fit.way == way).collect();
     if way.is_empty() {
-        // The ways of one model stand together, the one with most bits, or in which most learns, first.
+        // The ways of one model stand together, the one with most bits, or in which most learns,
+        // first.
         shown.dedup_by_key(|fit| fit.model.id);
     }
     match order {

@@ -1,4 +1,5 @@
-//! A pasted command or file, understood: what it starts, whether that fits, what to change in it, and every setting.
+//! A pasted command or file, understood: what it starts, whether that fits, what to change in it,
+//! and every setting.
 
 use crate::estimator::estimate;
 use crate::launch::{Launched, Pasted, Row};
@@ -10,7 +11,8 @@ use crate::view::markup::{Html, html};
 use crate::view::panels::remarks;
 use crate::view::words::{self, Scale, verdict_sentence, verdict_word};
 
-/// The report of commands and files and the link of their scenario; or why they cannot be read, and no link.
+/// The report of commands and files and the link of their scenario; or why they cannot be read, and
+/// no link.
 pub fn panel(pasted: &[Pasted<'_>], present: &Scenario) -> (Html, Option<String>) {
     let read = match understood(pasted, present) {
         Ok(read) => read,
@@ -44,7 +46,8 @@ fn of_link(scenario: &Scenario, link: &str) -> Html {
     }
 }
 
-/// The answer in its first words, changes that make it fit, then every setting: what does not count first.
+/// The answer in its first words, changes that make it fit, then every setting: what does not count
+/// first.
 fn report(launched: &Launched, link: &str) -> Html {
     let helps = remedies(&launched.scenario, launched.format);
     html! {

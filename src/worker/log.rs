@@ -1,4 +1,5 @@
-//! The log of a server or a training beside the estimate of the present scenario, and what of it can be kept.
+//! The log of a server or a training beside the estimate of the present scenario, and what of it
+//! can be kept.
 
 use crate::estimator::{Estimate, estimate};
 use crate::launch::logs::{Amount, Compared, Figure, Log, beside, beyond};
@@ -8,7 +9,8 @@ use crate::units::{Bytes, MemoryUnit, ceil_u64, grouped, to_f64};
 use crate::view::markup::{Html, html};
 use crate::view::words::{self, whole};
 
-/// Measured beside estimated, figure by figure, and the link of the scenario with what was measured outside the model; or why there is none.
+/// Measured beside estimated, figure by figure, and the link of the scenario with what was measured
+/// outside the model; or why there is none.
 pub fn panel(scenario: &Scenario, log: &Log, unit: MemoryUnit) -> (Html, Option<String>) {
     let trains = scenario.mode() != Mode::Serve;
     // A difference that was kept before is no part of the prediction.
@@ -40,8 +42,8 @@ fn refused(log: &Log) -> Html {
     }
 }
 
-/// The scenario with what the log measured in place of what is assumed: a server's captured graphs and memory outside PyTorch, and what a
-/// training holds beyond its estimate.
+/// The scenario with what the log measured in place of what is assumed: a server's captured graphs
+/// and memory outside PyTorch, and what a training holds beyond its estimate.
 fn calibrated(scenario: &Scenario, log: &Log, compared: &[Compared]) -> Scenario {
     let mut kept = scenario.clone();
     let hundredths =

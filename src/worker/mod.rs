@@ -1,8 +1,10 @@
-//! The second program: what is not needed to show the answer, fetched when it is needed. Text in, text out.
+//! The second program: what is not needed to show the answer, fetched when it is needed. Text in,
+//! text out.
 //!
-//! The five documents side by side, memory over one step, what the answer rests on, how well it is checked, and reading a
-//! `config.json`, and the files to take along are computed in a worker of the browser, from the scenario's link; [`plan`], the search over layouts, in another.
-//! Everything here runs without a browser; only [`wire`] is part of the first program, too.
+//! The five documents side by side, memory over one step, what the answer rests on, how well it is
+//! checked, and reading a `config.json`, and the files to take along are computed in a worker of
+//! the browser, from the scenario's link; [`plan`], the search over layouts, in another. Everything
+//! here runs without a browser; only [`wire`] is part of the first program, too.
 
 pub mod accuracy;
 pub mod device;
@@ -63,7 +65,8 @@ pub fn answer(request: &Request) -> Reply {
     }
 }
 
-/// The five documents beside the engine; empty for a scenario without a job, for which the page never asks.
+/// The five documents beside the engine; empty for a scenario without a job, for which the page
+/// never asks.
 fn methods_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
     scenario.resolve().map(|job| methods::panel(&job, unit)).unwrap_or_default()
 }
@@ -78,8 +81,8 @@ fn device_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
     scenario.resolve().map(|job| device::panel(scenario, &job, unit)).unwrap_or_default()
 }
 
-/// The allocator's answers to a training as numbers, and behind them a warning where it finds no room; both empty as above, and where the
-/// order of allocations is not known.
+/// The allocator's answers to a training as numbers, and behind them a warning where it finds no
+/// room; both empty as above, and where the order of allocations is not known.
 fn limits_of(scenario: &Scenario, unit: MemoryUnit) -> String {
     let Some((job, found)) =
         scenario.resolve().ok().and_then(|job| Some((job.clone(), replayed(&job).ok()?)))
@@ -96,8 +99,8 @@ fn explain_of(scenario: &Scenario, unit: MemoryUnit, paths: &str) -> Html {
     scenario.resolve().map(|job| explain::panels(&job, paths, unit)).unwrap_or_default()
 }
 
-/// Memory over one step, and every stage of a pipeline; when serving, which has no steps, how many requests find room and how quick
-/// they are. Empty as above.
+/// Memory over one step, and every stage of a pipeline; when serving, which has no steps, how many
+/// requests find room and how quick they are. Empty as above.
 fn timeline_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
     let panels = |job: &Job| match job.training() {
         Some(_) => [timeline::panel(job, &estimate(job), unit), stages::panel(job, unit)]

@@ -1,5 +1,6 @@
-//! A pasted text or chosen files, understood: a link, a command or file of another tool, a Hugging Face `config.json`, a model's other files, a
-//! message of a run that ran out of memory, or a memory snapshot.
+//! A pasted text or chosen files, understood: a link, a command or file of another tool, a Hugging
+//! Face `config.json`, a model's other files, a message of a run that ran out of memory, or a
+//! memory snapshot.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -19,10 +20,12 @@ use crate::view::words::{self, whole};
 use crate::worker::wire::{AS_GENERIC, FILES, MARK, SNAPSHOT};
 use crate::worker::{launched, log, oom, snapshot};
 
-/// The report and the link of the scenario with that model; or why the text cannot be used, and no link. A kind that is not known is
-/// counted as a generic decoder only where the page asks for that, with a word before the text.
+/// The report and the link of the scenario with that model; or why the text cannot be used, and no
+/// link. A kind that is not known is counted as a generic decoder only where the page asks for
+/// that, with a word before the text.
 ///
-/// A text with an out-of-memory message is set beside the scenario's estimate, and gives no link: no `config.json` holds such words.
+/// A text with an out-of-memory message is set beside the scenario's estimate, and gives no link:
+/// no `config.json` holds such words.
 pub fn read(asked: &str, scenario: Scenario) -> (Html, Option<String>) {
     if let Some((SNAPSHOT, bytes)) = asked.split_once(MARK) {
         return (snapshot::panel(&scenario, bytes), None);
@@ -136,8 +139,8 @@ fn refused(problem: &ImportError) -> Html {
     }
 }
 
-/// The sentence of what was understood, name and size, then what is not in the answer, what the files hold, and every key. The name is a
-/// new input for every text.
+/// The sentence of what was understood, name and size, then what is not in the answer, what the
+/// files hold, and every key. The name is a new input for every text.
 fn report(imported: &Imported, stored: &[String], scenario: &Scenario, link: &str) -> Html {
     html! {
         div class="paste__found" data-key={ "found-" (link) } {
@@ -251,7 +254,8 @@ mod tests {
         );
     }
 
-    /// Chosen files are compared with the model; without one that says what the model is they are refused.
+    /// Chosen files are compared with the model; without one that says what the model is they are
+    /// refused.
     #[test]
     fn chosen_files_say_what_they_hold() {
         let small = STANDARD.encode(include_bytes!("../../tests/data/checkpoints/qwen3.gguf"));

@@ -2,8 +2,9 @@
 
 use super::wire::Request;
 
-/// Of each kind the last question alone, in the order they came: the page drops the answers to those before, so they are not worked
-/// out. Without this, someone who changes the scenario faster than it is answered would wait for every change in between.
+/// Of each kind the last question alone, in the order they came: the page drops the answers to
+/// those before, so they are not worked out. Without this, someone who changes the scenario faster
+/// than it is answered would wait for every change in between.
 #[derive(Debug, Default)]
 pub struct Questions(Vec<Request>);
 

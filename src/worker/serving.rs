@@ -1,4 +1,5 @@
-//! Memory and speed by requests at once, and what makes room for more of them; the answers in figures stand beside the ledger.
+//! Memory and speed by requests at once, and what makes room for more of them; the answers in
+//! figures stand beside the ledger.
 
 use super::plan::legend;
 use crate::charts::{
@@ -25,7 +26,8 @@ const POINTS: usize = 33;
 /// Ids of the memory curve, a wide and a narrow one.
 const IDS: [&str; 2] = ["reqw", "reqn"];
 
-/// The panel of a serving job, a section with its heading; nothing for other jobs. Amounts are written in `unit`.
+/// The panel of a serving job, a section with its heading; nothing for other jobs. Amounts are
+/// written in `unit`.
 pub fn panel(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
     let Run::Serving(run) = job.run() else { return Html::new() };
     let story = Story { scenario, job, run, unit, known: inverse(&Lengths::of(job)) };

@@ -10,7 +10,8 @@ use crate::view::words::{Scale, whole};
 /// The most stages that are drawn; of more, the first ones and the last.
 const MOST: usize = 16;
 
-/// The panel of a training job with a pipeline, a section with its heading; nothing for other jobs. Amounts are written in `unit`.
+/// The panel of a training job with a pipeline, a section with its heading; nothing for other jobs.
+/// Amounts are written in `unit`.
 pub fn panel(job: &Job, unit: MemoryUnit) -> Html {
     let pipeline = job.pipeline();
     if job.training().is_none() || pipeline.ranks < 2 {

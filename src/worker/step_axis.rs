@@ -50,7 +50,8 @@ impl Drawn<'_> {
         }
     }
 
-    /// Memory at one moment of a repetition: every repetition adds the same, and the highest is the last one, or the first.
+    /// Memory at one moment of a repetition: every repetition adds the same, and the highest is the
+    /// last one, or the first.
     fn moment(&self, repetition: u64, peak: bool) -> ByKind {
         let stretch = self.stretch;
         let times = i128::from(stretch.times.max(1));
@@ -72,7 +73,8 @@ impl Drawn<'_> {
     }
 }
 
-/// The stretches along the axis: one unit for a block; the ends of the model and the optimizer take more, to be seen.
+/// The stretches along the axis: one unit for a block; the ends of the model and the optimizer take
+/// more, to be seen.
 pub fn along(stretches: &[Stretch]) -> Vec<Drawn<'_>> {
     let blocks: u64 = stretches
         .iter()

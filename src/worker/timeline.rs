@@ -1,4 +1,5 @@
-//! Memory over one training step: a picture for the first step and one for all others, the peak in a sentence, the moments as a table.
+//! Memory over one training step: a picture for the first step and one for all others, the peak in
+//! a sentence, the moments as a table.
 
 use super::step_axis::{ByKind, phase_name, total, view};
 use crate::charts::{self, Frame};

@@ -46,7 +46,8 @@ pub enum What {
     Timeline,
     /// Memory as the GPU shows it.
     Device,
-    /// The answers of PyTorch's allocator as numbers; behind a [`MARK`] a warning, where it does not find room for what would fit.
+    /// The answers of PyTorch's allocator as numbers; behind a [`MARK`] a warning, where it does
+    /// not find room for what would fit.
     Limits,
     /// How well the engine meets what was measured.
     Accuracy,
@@ -58,7 +59,8 @@ pub enum What {
     Plan,
     /// The best layout at each number of GPUs, as text.
     Stairs,
-    /// Models that fit the scenario's accelerators; their order and the one way that is listed stand in the text.
+    /// Models that fit the scenario's accelerators; their order and the one way that is listed
+    /// stand in the text.
     Fits,
     /// The buttons of all files that can be downloaded; or one file, as text behind a line with its
     /// name and media type.

@@ -1,4 +1,5 @@
-//! The estimates against measured rows: hands over to `tools/accuracy`, and keeps the tables made from it.
+//! The estimates against measured rows: hands over to `tools/accuracy`, and keeps the tables made
+//! from it.
 
 use std::fs;
 use std::process::Command;

@@ -1,5 +1,6 @@
-//! Cuts off the page's program what its `#[wasm_split]` functions alone lead to, with the tool that Leptos has for its `#[lazy]`
-//! (`wasm_split_cli_support`). Trunk cannot do it: the cut comes after the linker and before wasm-bindgen.
+//! Cuts off the page's program what its `#[wasm_split]` functions alone lead to, with the tool that
+//! Leptos has for its `#[lazy]` (`wasm_split_cli_support`). Trunk cannot do it: the cut comes after
+//! the linker and before wasm-bindgen.
 
 use std::env;
 use std::ffi::OsStr;
@@ -47,7 +48,8 @@ pub fn parted(path: &OsStr, bin: &str) -> Outcome<Parted> {
     bound
 }
 
-/// Writes the first program, the script that links, and the parts into a folder; returns the parts' files.
+/// Writes the first program, the script that links, and the parts into a folder; returns the parts'
+/// files.
 fn cut(linked: &[u8], folder: &Path, bin: &str) -> Outcome<Vec<PathBuf>> {
     let (main, script) = (folder.join("main.wasm"), format!("./{bin}.js"));
     let mut options = Options::new(linked);
@@ -93,8 +95,8 @@ fn bind(path: &OsStr, folder: &Path, bin: &str, files: &[PathBuf]) -> Outcome<Pa
     Ok(Parted { bindings: joined(&bindings, &link)?, wasm, parts })
 }
 
-/// wasm-bindgen's script and the one that links as one script, so that no visit asks for a second. What the first hands to the program
-/// under the second's name goes under its own.
+/// wasm-bindgen's script and the one that links as one script, so that no visit asks for a second.
+/// What the first hands to the program under the second's name goes under its own.
 fn joined(bindings: &str, link: &str) -> Outcome<String> {
     let (loaders, linking) = without_modules(&with_exports(link)?);
     let imports = "const import0 = {\n        __proto__: null,";
@@ -112,7 +114,8 @@ fn unknown(part: &str) -> String {
     format!("the script that links parts has another form: {part}.")
 }
 
-/// The script that links, which takes what parts share from wasm-bindgen's variable `wasm` in place of its function.
+/// The script that links, which takes what parts share from wasm-bindgen's variable `wasm` in place
+/// of its function.
 fn with_exports(link: &str) -> Outcome<String> {
     let (before, behind) =
         link.split_once("= initSync(undefined, undefined)").ok_or_else(|| unknown("no exports"))?;
@@ -128,7 +131,8 @@ fn with_exports(link: &str) -> Outcome<String> {
     Ok(format!("{before}= {{ {shared} }}{behind}"))
 }
 
-/// The entries under which the program finds the functions that load its parts, and the script without imports and exports.
+/// The entries under which the program finds the functions that load its parts, and the script
+/// without imports and exports.
 fn without_modules(link: &str) -> (String, String) {
     let (mut loaders, mut linking) = (String::new(), String::new());
     for line in link.lines().filter(|line| !line.starts_with("import ")) {

@@ -14,7 +14,8 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// The browser named by `CHROME_PATH` and `CHROMEDRIVER`, or one on `PATH`, or a freshly installed one.
+    /// The browser named by `CHROME_PATH` and `CHROMEDRIVER`, or one on `PATH`, or a freshly
+    /// installed one.
     ///
     /// # Errors
     /// When there is none and it cannot be installed here.

@@ -129,7 +129,8 @@ fn cargo(arguments: &[&str]) -> Outcome {
 }
 
 fn wasm_tests(path: &OsStr, browser: &Browser) -> Outcome {
-    // webdriver.json names no browser, because each machine has its own; the driver gets a copy that does.
+    // webdriver.json names no browser, because each machine has its own; the driver gets a copy
+    // that does.
     let settings = fs::read_to_string(root().join("webdriver.json"))
         .map_err(|error| format!("webdriver.json: {error}."))?;
     let with_browser = settings.replacen(

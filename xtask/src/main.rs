@@ -1,6 +1,8 @@
-//! The project's commands: `cargo xtask serve`, `cargo xtask build`, `cargo xtask test` and `cargo xtask accuracy`.
+//! The project's commands: `cargo xtask serve`, `cargo xtask build`, `cargo xtask test` and `cargo
+//! xtask accuracy`.
 //!
-//! Each brings the tools it needs, says what it does while it does it, and stops at the first thing that fails.
+//! Each brings the tools it needs, says what it does while it does it, and stops at the first thing
+//! that fails.
 
 mod accuracy;
 mod apart;

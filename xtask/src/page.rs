@@ -49,8 +49,8 @@ pub fn fetch_crates() -> Outcome {
 /// The program of the workers, as Trunk names it.
 pub const WORKER: &str = "headroom-worker";
 
-/// Gives a worker's two files names with a hash, as the page's have: a page never meets a worker of another version. The script
-/// then starts its program, or tells the page why it cannot.
+/// Gives a worker's two files names with a hash, as the page's have: a page never meets a worker of
+/// another version. The script then starts its program, or tells the page why it cannot.
 fn name_the_worker(dist: &Path, worker: &str) -> Outcome {
     let read = |name: &str| {
         fs::read(dist.join(name)).map_err(|error| format!("dist/{name} cannot be read: {error}."))

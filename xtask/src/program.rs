@@ -1,4 +1,5 @@
-//! The page's program in dist/: made small, named after its content, with the script that starts it.
+//! The page's program in dist/: made small, named after its content, with the script that starts
+//! it.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,8 +12,9 @@ use crate::short_names::{Script, minified, with_short_names};
 use crate::streams::without_streams;
 use crate::unpack;
 
-/// Makes the page's program and its scripts small and gives them names after their content, as all files of the page have: a page
-/// never meets a program of another version. Our start script takes the place of Trunk's.
+/// Makes the page's program and its scripts small and gives them names after their content, as all
+/// files of the page have: a page never meets a program of another version. Our start script takes
+/// the place of Trunk's.
 ///
 /// # Errors
 /// When the program is not there, or a file cannot be read or written.
@@ -63,7 +65,8 @@ pub fn name_the_page(path: &OsStr, dist: &Path) -> Outcome {
     written.map_err(|error| format!("dist/ cannot be written: {error}."))
 }
 
-/// How the name of the packed program ends. Servers know no such ending: they send it as it is, and neither unpack it nor pack it again.
+/// How the name of the packed program ends. Servers know no such ending: they send it as it is, and
+/// neither unpack it nor pack it again.
 pub const PACKED: &str = ".packed";
 
 /// The names of the page's program and of wasm-bindgen's script to it, as Trunk leaves them.
@@ -87,7 +90,8 @@ fn files_of_trunk(dist: &Path) -> Outcome<[String; 2]> {
     Ok([of_the_page("_bg.wasm")?, of_the_page(".js")?])
 }
 
-/// A script without lines of comment and without indentation; neither ours nor wasm-bindgen's has text of several lines.
+/// A script without lines of comment and without indentation; neither ours nor wasm-bindgen's has
+/// text of several lines.
 pub fn bare(script: &str) -> String {
     let mut inside = false;
     let mut bare = String::with_capacity(script.len());
@@ -143,8 +147,9 @@ fn named(script: &str, place: &str, name: &str) -> Outcome<String> {
     }
 }
 
-/// The page with our start script in place of Trunk's inline one, which the content security policy would not run. A script before it
-/// waits for the style sheets, and the browser looks no further meanwhile: so the script is asked for ahead of both.
+/// The page with our start script in place of Trunk's inline one, which the content security policy
+/// would not run. A script before it waits for the style sheets, and the browser looks no further
+/// meanwhile: so the script is asked for ahead of both.
 fn with_start_script(html: &str, name: &str) -> Outcome<String> {
     let inline = html
         .split_once("<script type=\"module\">")
@@ -167,8 +172,10 @@ fn without_preloads(html: &str) -> String {
 /// For size after gzip.
 ///
 /// - `--flatten --rereloop` before the usual passes lets them find more, each time.
-/// - Rust keeps the lowest addresses for the end of the stack, so nothing lies where an address could wrap around.
-/// - Constants stay in one piece: cut at their zeros, the places of the pieces take more than the zeros, which gzip packs.
+/// - Rust keeps the lowest addresses for the end of the stack, so nothing lies where an address
+///   could wrap around.
+/// - Constants stay in one piece: cut at their zeros, the places of the pieces take more than the
+///   zeros, which gzip packs.
 /// - A long function stays one even where it is called once: what is alike is then nearer.
 /// - Functions of one module resemble each other, and gzip finds what is near.
 const OPTIONS: [&str; 11] = [

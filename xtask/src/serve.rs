@@ -100,7 +100,8 @@ fn reply_to(folder: &Path, request: &str) -> Reply {
     }
 }
 
-/// The path that a request asks for, relative to the served folder; nothing when it would lead out of it.
+/// The path that a request asks for, relative to the served folder; nothing when it would lead out
+/// of it.
 fn path_below(target: &str) -> Option<PathBuf> {
     let path = target.split(['?', '#']).next()?.strip_prefix('/')?;
     let path = PathBuf::from(percent_decoded(path)?);

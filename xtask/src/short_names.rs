@@ -1,5 +1,5 @@
-//! Short names between the page's program and its script. wasm-bindgen tells what they share by long names with a hash, which no packer
-//! makes small; no one outside the two knows them.
+//! Short names between the page's program and its script. wasm-bindgen tells what they share by
+//! long names with a hash, which no packer makes small; no one outside the two knows them.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -70,8 +70,8 @@ struct Names {
 }
 
 impl Names {
-    /// Reads wasm-opt's list: `{"imports": [[module, old, new], …], "exports": [[old, new], …]}`. All modules become one, `a`, which the
-    /// script hands over as one object.
+    /// Reads wasm-opt's list: `{"imports": [[module, old, new], …], "exports": [[old, new], …]}`.
+    /// All modules become one, `a`, which the script hands over as one object.
     fn read(list: &str) -> Outcome<Self> {
         let unknown = || format!("wasm-opt lists new names in another form: {list:.200}");
         let list: Value = serde_json::from_str(list).map_err(|_| unknown())?;
@@ -93,8 +93,8 @@ impl Names {
         Ok(names)
     }
 
-    /// The script with the new names: of its own functions where it hands them over (`name: function`), of the program's where it calls
-    /// them (`wasm.name`), and of the module.
+    /// The script with the new names: of its own functions where it hands them over (`name:
+    /// function`), of the program's where it calls them (`wasm.name`), and of the module.
     fn renamed(&self, script: &str) -> Outcome<String> {
         let mut renamed = String::with_capacity(script.len());
         let mut rest = script;

@@ -118,7 +118,8 @@ fn as_text(bytes: &[u8]) -> String {
     EncodeGenericIterator::<XmlFriendly, _>::new(bytes.iter().copied()).as_char_iter().collect()
 }
 
-/// The page without the files that it names: style sheets and icon are returned, scripts and programs come in other ways.
+/// The page without the files that it names: style sheets and icon are returned, scripts and
+/// programs come in other ways.
 fn without_files(page: &str) -> (String, Vec<String>, Option<String>) {
     let (mut rest, mut sheets, mut icon) = (String::new(), Vec::new(), None);
     for line in page.lines() {

@@ -18,7 +18,8 @@ const WASM_BAR: usize = 480_000;
 /// Most bytes of everything that the page requests when it opens, after gzip.
 const FIRST_LOAD_BAR: usize = 480_000;
 
-/// Most bytes of the page that is one file. It was 1.4 MB before the readers of other tools' commands, with every argument of each, came in.
+/// Most bytes of the page that is one file. It was 1.4 MB before the readers of other tools'
+/// commands, with every argument of each, came in.
 const SINGLE_BAR: usize = 1_700_000;
 
 /// One file as it lies on disk and as it travels.
@@ -28,7 +29,8 @@ struct Size {
     gzip: usize,
 }
 
-/// Prints the size of every file of the first load, and of those that are fetched when they are needed.
+/// Prints the size of every file of the first load, and of those that are fetched when they are
+/// needed.
 ///
 /// # Errors
 /// When a budget is exceeded or a file cannot be read.
@@ -116,7 +118,8 @@ fn later_files(dist: &Path) -> std::io::Result<Vec<Size>> {
     Ok(files)
 }
 
-/// The files that the page asks for when it opens: index.html, every file that it names, and every file that its start script names.
+/// The files that the page asks for when it opens: index.html, every file that it names, and every
+/// file that its start script names.
 fn first_load(dist: &Path) -> std::io::Result<Vec<Size>> {
     let mut html = fs::read_to_string(dist.join("index.html"))?;
     for entry in fs::read_dir(dist)? {

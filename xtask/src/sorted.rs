@@ -1,26 +1,29 @@
-//! A program's instructions, sorted by what they are, for a packer: it predicts a byte from those before, and an address says little
-//! about the instruction behind it. Sorted, the page's program packs a twelfth smaller. No tool that is kept does so for WebAssembly.
+//! A program's instructions, sorted by what they are, for a packer: it predicts a byte from those
+//! before, and an address says little about the instruction behind it. Sorted, the page's program
+//! packs a twelfth smaller. No tool that is kept does so for WebAssembly.
 //!
-//! All bytes stay as they are and only change places, so that a script of forty lines puts them back ([`UNSORTED`]).
+//! All bytes stay as they are and only change places, so that a script of forty lines puts them
+//! back ([`UNSORTED`]).
 
 use crate::shell::Outcome;
 
-/// How many piles there are: two for each instruction, as it has up to two kinds of operands. What instructions have in common is told
-/// by each of them in another way, so that each has piles of its own.
+/// How many piles there are: two for each instruction, as it has up to two kinds of operands. What
+/// instructions have in common is told by each of them in another way, so that each has piles of
+/// its own.
 const PILES: usize = 2 * SECOND;
 
 /// How far the pile of second operands lies behind that of the first.
 const SECOND: usize = 256;
 
-/// Piles of what is no operand, in the place of instructions that no program has: a function's length, how many groups of locals it has
-/// and these, and the instructions themselves.
+/// Piles of what is no operand, in the place of instructions that no program has: a function's
+/// length, how many groups of locals it has and these, and the instructions themselves.
 const LENGTH: usize = 6;
 const GROUPS: usize = LENGTH + SECOND;
 const LOCALS: usize = 7;
 const INSTRUCTION: usize = 8;
 
-/// How many operands of variable length an instruction has; `None` of an instruction that programs of Rust do not have. Those with
-/// further bytes are told in [`Sorter::further`].
+/// How many operands of variable length an instruction has; `None` of an instruction that programs
+/// of Rust do not have. Those with further bytes are told in [`Sorter::further`].
 const fn operands(instruction: u8) -> Option<usize> {
     Some(match instruction {
         0x02..=0x04 | 0x0c | 0x0d | 0x10 | 0x20..=0x26 | 0x3f..=0x42 | 0xd0 | 0xd2 => 1,
@@ -118,7 +121,8 @@ impl<'a> Sorter<'a> {
     }
 }
 
-/// The program's bytes, sorted: how many lie before its functions, behind them and in each pile, and then these.
+/// The program's bytes, sorted: how many lie before its functions, behind them and in each pile,
+/// and then these.
 ///
 /// # Errors
 /// When it is no program, or has an instruction that is not known here.
@@ -222,7 +226,8 @@ mod tests {
     use super::{sorted, unsorted};
     use crate::program::Scratch;
 
-    /// A program whose one function has operands of every kind: one section before the code, one behind.
+    /// A program whose one function has operands of every kind: one section before the code, one
+    /// behind.
     const PROGRAM: &[u8] = &[
         0, b'a', b's', b'm', 1, 0, 0, 0, 1, 2, 3, 4, 10, 47, 1, 45, 1, 2, 0x7f, 0x02, 0x40, 0x03,
         0x7f, 0x41, 0x80, 0x01, 0x42, 5, 0x43, 1, 2, 3, 4, 0x44, 1, 2, 3, 4, 5, 6, 7, 8, 0x28, 2,

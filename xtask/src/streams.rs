@@ -1,5 +1,6 @@
-//! Takes streams of a server out of the page's program. Leptos brings them with its server functions, which a page without a server never
-//! calls; but what a program exports, no compiler takes away.
+//! Takes streams of a server out of the page's program. Leptos brings them with its server
+//! functions, which a page without a server never calls; but what a program exports, no compiler
+//! takes away.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -31,7 +32,8 @@ pub fn without_streams(path: &OsStr, bindings: &str, wasm: &[u8]) -> Outcome<(St
     Ok((bindings, wasm))
 }
 
-/// The script without the statements that begin with one of the classes. What is inside a statement is indented.
+/// The script without the statements that begin with one of the classes. What is inside a statement
+/// is indented.
 fn without_classes(bindings: &str) -> String {
     let mut cut = false;
     let mut kept = String::with_capacity(bindings.len());

@@ -1,5 +1,6 @@
-//! One style sheet for the page: a dozen small ones travel larger than one, and each is a request of its own. What lessons and the
-//! panels of the workers need is a second sheet, which the start script asks for when the page is used.
+//! One style sheet for the page: a dozen small ones travel larger than one, and each is a request
+//! of its own. What lessons and the panels of the workers need is a second sheet, which the start
+//! script asks for when the page is used.
 
 use std::fs;
 use std::path::Path;
@@ -10,11 +11,13 @@ use crate::shell::Outcome;
 /// How the file's name of the sheet that comes later begins.
 pub const LATER: &str = "later-";
 
-/// The sheets that are joined in it. Its rules stand behind all others: none of the other sheets may go against those of these.
+/// The sheets that are joined in it. Its rules stand behind all others: none of the other sheets
+/// may go against those of these.
 const COME_LATER: [&str; 7] =
     ["methods-", "step-", "explain-", "planner-", "dialogs-", "print-", "present-"];
 
-/// Joins the style sheets that index.html names, in their order, but for the one that comes later, which is named in a `<meta>`.
+/// Joins the style sheets that index.html names, in their order, but for the one that comes later,
+/// which is named in a `<meta>`.
 ///
 /// # Errors
 /// When a file cannot be read or written, or when index.html names none.

@@ -13,8 +13,9 @@ const TRUNK: &str = "0.21.14";
 /// The oldest Node that runs the end-to-end tests.
 const NODE_MAJOR: u32 = 20;
 
-/// The tools are used for a second or two per build: compile them fast rather than compiling fast tools. Set only for their own
-/// installation, because these would override the page's own release profile as well.
+/// The tools are used for a second or two per build: compile them fast rather than compiling fast
+/// tools. Set only for their own installation, because these would override the page's own release
+/// profile as well.
 const QUICK_RELEASE: [(&str, &str); 4] = [
     ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
@@ -31,7 +32,8 @@ pub fn for_the_page() -> Outcome<OsString> {
     let cache = cache_folder()?;
     let trunk = installed(&cache, "trunk", "trunk", TRUNK, true)?;
     let wasm_bindgen = wasm_bindgen_version(&read(&root().join("Cargo.lock"))?)?;
-    // Not --locked: the lock file published with 0.2.130 asks for a version that registries do not all have.
+    // Not --locked: the lock file published with 0.2.130 asks for a version that registries do not
+    // all have.
     let wasm_bindgen = installed(&cache, "wasm-bindgen", "wasm-bindgen-cli", &wasm_bindgen, false)?;
     npm_packages()?;
 
@@ -110,7 +112,8 @@ fn cache_folder() -> Outcome<PathBuf> {
         .ok_or_else(|| "no place for tools: set HOME or XDG_CACHE_HOME to a folder.".to_owned())
 }
 
-/// The folder with the tool's programs; installs that version of the crate when the folder does not have it yet.
+/// The folder with the tool's programs; installs that version of the crate when the folder does not
+/// have it yet.
 fn installed(
     cache: &Path,
     tool: &str,

@@ -1,6 +1,7 @@
 //! How programs are packed, and the script that unpacks them.
 //!
-//! LZMA leaves a tenth less of a program than Zstandard: it predicts every bit from those before. Browsers do not unpack it themselves.
+//! LZMA leaves a tenth less of a program than Zstandard: it predicts every bit from those before.
+//! Browsers do not unpack it themselves.
 
 use liblzma::stream::{LzmaOptions, Stream};
 use liblzma::write::XzEncoder;
@@ -11,7 +12,8 @@ use crate::program::read_source;
 use crate::shell::Outcome;
 use crate::sorted::{sorted, unsorted};
 
-/// Where the decoder's modules lie, each behind those that it needs: files of the npm package lzma1.
+/// Where the decoder's modules lie, each behind those that it needs: files of the npm package
+/// lzma1.
 const MODULES: [&str; 5] = ["utils", "lz-window", "range-decoder", "streams", "decoder"];
 
 /// The script's own part: packed bytes become the program.
@@ -42,7 +44,8 @@ pub fn tightly_packed(program: &[u8]) -> Outcome<Vec<u8>> {
     lzma(&sorted(program)?)
 }
 
-/// Bytes in LZMA, with contexts of two bits of the byte before. Three bits take 700 bytes more: sorted streams are short, and each context learns from fewer bytes.
+/// Bytes in LZMA, with contexts of two bits of the byte before. Three bits take 700 bytes more:
+/// sorted streams are short, and each context learns from fewer bytes.
 fn lzma(bytes: &[u8]) -> Outcome<Vec<u8>> {
     let failed = |error: std::io::Error| format!("the program cannot be packed: {error}.");
     let mut options = LzmaOptions::new_preset(9 | liblzma::stream::PRESET_EXTREME)
@@ -59,7 +62,8 @@ fn lzma(bytes: &[u8]) -> Outcome<Vec<u8>> {
     packer.finish().map_err(failed)
 }
 
-/// A script that declares `unlzma`: the decoder's modules one behind the other, without their imports and exports.
+/// A script that declares `unlzma`: the decoder's modules one behind the other, without their
+/// imports and exports.
 ///
 /// # Errors
 /// When a module cannot be read.

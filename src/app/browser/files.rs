@@ -47,7 +47,8 @@ fn is_wanted(name: &str) -> bool {
         || is_settings(&name)
 }
 
-/// True for JSON that settings of a run are kept in; a model's folder has others, about words and generation.
+/// True for JSON that settings of a run are kept in; a model's folder has others, about words and
+/// generation.
 fn is_settings(name: &str) -> bool {
     let of_model = [
         "tokenizer",
@@ -62,7 +63,8 @@ fn is_settings(name: &str) -> bool {
     name.strip_suffix(".json").is_some_and(|stem| !of_model.iter().any(|word| stem.contains(word)))
 }
 
-/// Reads the beginnings of the files chosen in an input, as far as they say what a model is, each with its name, in base64.
+/// Reads the beginnings of the files chosen in an input, as far as they say what a model is, each
+/// with its name, in base64.
 pub fn read_beginnings<F>(event: &Event, done: F)
 where
     F: FnOnce(Result<Vec<(String, String)>, String>) + 'static,
@@ -117,7 +119,8 @@ fn read_start(file: &File, most: f64, done: impl FnOnce(Option<String>) + 'stati
     let (Ok(start), Ok(reader)) = (start, FileReader::new()) else { return done(None) };
     let result = reader.clone();
     gloo_events::EventListener::once(&reader, "loadend", move |_| {
-        // `data:application/octet-stream;base64,…`; of an empty file nothing behind the comma, or no comma.
+        // `data:application/octet-stream;base64,…`; of an empty file nothing behind the comma, or
+        // no comma.
         let address = result.result().ok().and_then(|address| address.as_string());
         done(address.map(|address| {
             address.split_once(',').map(|(_, bytes)| bytes.to_owned()).unwrap_or_default()

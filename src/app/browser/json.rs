@@ -1,4 +1,5 @@
-//! JSON as the browser reads it. The page has saved scenarios alone to read, for which a reader of its own would be nine kilobytes.
+//! JSON as the browser reads it. The page has saved scenarios alone to read, for which a reader of
+//! its own would be nine kilobytes.
 
 use js_sys::{Array, JSON, Reflect};
 use wasm_bindgen::{JsCast, JsValue};

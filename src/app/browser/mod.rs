@@ -1,6 +1,7 @@
 //! The browser: the only folder that touches web-sys and storage.
 //!
-//! Everything here can fail in some browser, and nothing here may stop the page: failures are values or do nothing.
+//! Everything here can fail in some browser, and nothing here may stop the page: failures are
+//! values or do nothing.
 
 mod files;
 mod json;
@@ -38,8 +39,9 @@ pub use self::storage::{
 use crate::scenario::codec::{encode_all, with_page_parts};
 use crate::view::history::Snapshot;
 
-/// The state of the page's leaf between two events: handles of the browser, and the link that it wrote last. They belong to the one thread
-/// that has a document and may not leave it, so that no signal can hold them.
+/// The state of the page's leaf between two events: handles of the browser, and the link that it
+/// wrote last. They belong to the one thread that has a document and may not leave it, so that no
+/// signal can hold them.
 struct Leaf {
     /// The link in the address bar.
     written_link: RefCell<String>,
@@ -112,7 +114,8 @@ pub fn is_embedded() -> bool {
     document().document_element().is_some_and(|root| root.has_attribute("data-embed"))
 }
 
-/// Says on the page that its headline is the link's, where guard.js said that the one in the HTML is not.
+/// Says on the page that its headline is the link's, where guard.js said that the one in the HTML
+/// is not.
 pub fn headline_stands() {
     if marked("data-link").is_some() {
         mark("data-link", Some("rest"));
@@ -126,7 +129,8 @@ pub fn is_live() {
     }
 }
 
-/// Prints a panic and shows the static overlay of index.html, which needs nothing from this program any more.
+/// Prints a panic and shows the static overlay of index.html, which needs nothing from this program
+/// any more.
 pub fn install_panic_hook() {
     std::panic::set_hook(Box::new(|info| {
         console_error_panic_hook::hook(info);
@@ -175,7 +179,8 @@ fn write_link(link: &str) {
     }
 }
 
-/// Calls back with the new fragment when somebody pastes another link or goes back; our own writes do not count.
+/// Calls back with the new fragment when somebody pastes another link or goes back; our own writes
+/// do not count.
 pub fn on_link_change(open: impl Fn(String) + 'static) {
     let check = move || {
         let link = fragment();
@@ -192,8 +197,8 @@ pub fn on_link_change(open: impl Fn(String) + 'static) {
 
 // ---- keys, focus, print ----
 
-/// Undo and redo by keyboard: Ctrl or Cmd with Z, Shift+Z or Y. In a text that is none of the scenario's inputs, such as a story's, the
-/// keys are the browser's own.
+/// Undo and redo by keyboard: Ctrl or Cmd with Z, Shift+Z or Y. In a text that is none of the
+/// scenario's inputs, such as a story's, the keys are the browser's own.
 pub fn on_undo_keys(undo: impl Fn() + 'static, redo: impl Fn() + 'static) {
     let options = EventListenerOptions::enable_prevent_default();
     let listener = EventListener::new_with_options(&document(), "keydown", options, move |event| {
@@ -246,8 +251,8 @@ pub fn focus(id: &str) {
     }
 }
 
-/// Scrolls a list so far that the entry with that id is in sight, with its heading where it is the first of a group; the list must be its
-/// offset parent.
+/// Scrolls a list so far that the entry with that id is in sight, with its heading where it is the
+/// first of a group; the list must be its offset parent.
 pub fn reveal(id: &str) {
     let html = |element: Element| element.dyn_into::<HtmlElement>().ok();
     let entry = document().get_element_by_id(id).and_then(html);
@@ -270,8 +275,8 @@ pub fn reveal(id: &str) {
     }
 }
 
-/// Makes a list no higher than the room below it, in the window and in the panel that scrolls around it. Where there is hardly any, its
-/// field goes to the top first.
+/// Makes a list no higher than the room below it, in the window and in the panel that scrolls
+/// around it. Where there is hardly any, its field goes to the top first.
 fn fit(list: &HtmlElement) {
     const LEAST: f64 = 220.0;
     let room = || {
@@ -386,7 +391,8 @@ pub fn value_in(id: &str) -> String {
     input.map(|input| input.value()).unwrap_or_default()
 }
 
-/// The values of the inputs inside the element with that id: a line `name=value` for each, of boxes for the ticked ones.
+/// The values of the inputs inside the element with that id: a line `name=value` for each, of boxes
+/// for the ticked ones.
 pub fn typed_in(id: &str) -> String {
     let Ok(inputs) = document().query_selector_all(&format!("#{id} [name]")) else {
         return String::new();

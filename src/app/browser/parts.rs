@@ -18,13 +18,15 @@ use crate::view::answers::Standing;
 use crate::view::markup::Html;
 use crate::view::presenter::link_with_lesson;
 
-/// How long after a frame began its picture is surely on its way to the screen, and input that came meanwhile has been taken.
+/// How long after a frame began its picture is surely on its way to the screen, and input that came
+/// meanwhile has been taken.
 const PAINTED_MS: u32 = 4;
 /// How long a picture may be waited for: a page in the background is not painted.
 const UNPAINTED_MS: u32 = 200;
 /// How long the answer rests before what stands far below it follows.
 const REST_MS: u32 = 120;
-/// How long the scenario rests before its link is written: Safari allows about 100 writes in 30 seconds.
+/// How long the scenario rests before its link is written: Safari allows about 100 writes in 30
+/// seconds.
 const LINK_REST_MS: u32 = 350;
 /// How long a text rests before screen readers hear it, so that dragging does not talk over itself.
 const SAY_MS: u32 = 700;
@@ -61,8 +63,9 @@ fn is_painting(now: bool) -> bool {
     LEAF.with(|leaf| leaf.rests.is_painting.replace(now))
 }
 
-/// Lets what follows the picture know after every change that it has been painted. To be called before the first part is kept: what stands
-/// below the window waits before anything has been written.
+/// Lets what follows the picture know after every change that it has been painted. To be called
+/// before the first part is kept: what stands below the window waits before anything has been
+/// written.
 pub fn keep_painted(state: State) {
     effect(Box::new(move || {
         state.said.track();
@@ -78,8 +81,8 @@ pub fn keep_painted(state: State) {
     }));
 }
 
-/// Keeps marked on the whole page whose its answer is: parts that other programs fill step back with it. Calls back when that has changed,
-/// because pictures come and go with it.
+/// Keeps marked on the whole page whose its answer is: parts that other programs fill step back
+/// with it. Calls back when that has changed, because pictures come and go with it.
 pub fn keep_standing(state: State, changed: fn(State)) {
     let last = Cell::new(Standing::Present);
     effect(Box::new(move || {
@@ -91,8 +94,8 @@ pub fn keep_standing(state: State, changed: fn(State)) {
     }));
 }
 
-/// Lets what follows the words know after every change that they stand. Where the reader has opened something, it is what they look at,
-/// and nothing waits for the picture.
+/// Lets what follows the words know after every change that they stand. Where the reader has opened
+/// something, it is what they look at, and nothing waits for the picture.
 pub fn keep_worded(state: State) {
     effect(Box::new(move || {
         state.said.track();
@@ -106,7 +109,8 @@ pub fn keep_worded(state: State) {
     }));
 }
 
-/// Runs something once what has been written is painted; soon, on a page in the background, which is not painted.
+/// Runs something once what has been written is painted; soon, on a page in the background, which
+/// is not painted.
 fn after_paint(action: impl FnOnce() + 'static) {
     let action = Cell::new(Some(action));
     let once = Rc::new(move || action.take().into_iter().for_each(|action| action()));
@@ -116,7 +120,8 @@ fn after_paint(action: impl FnOnce() + 'static) {
     let _ = window().request_animation_frame(framed.unchecked_ref());
 }
 
-/// Puts what should stand in the inputs below an element into them. It is a property of theirs, which HTML cannot change.
+/// Puts what should stand in the inputs below an element into them. It is a property of theirs,
+/// which HTML cannot change.
 pub fn fill_inputs(element: &Element) {
     let Ok(inputs) = element.query_selector_all("[data-now]") else { return };
     for input in
@@ -135,8 +140,8 @@ pub fn fill_inputs(element: &Element) {
     }
 }
 
-/// Puts the line of a curve's cursor where it belongs, per cent of the width; away where it belongs nowhere. Not as HTML, because
-/// the content security policy allows no inline style.
+/// Puts the line of a curve's cursor where it belongs, per cent of the width; away where it belongs
+/// nowhere. Not as HTML, because the content security policy allows no inline style.
 pub fn place_cursor(name: &'static str, left: Box<dyn Fn() -> Option<f64>>) {
     let last = Cell::new(None);
     effect(Box::new(move || {
@@ -170,7 +175,8 @@ pub fn keep_link(state: State) {
     let last = RefCell::new(state.said_now());
     let rests = move || {
         let now = state.said_now();
-        // Everything is drawn anew when the program with keys and help has come; a link that was opened then stays as it is.
+        // Everything is drawn anew when the program with keys and help has come; a link that was
+        // opened then stays as it is.
         if last.replace(now.clone()) != now {
             link_rests();
         }
@@ -235,7 +241,8 @@ pub fn keep_dialogs(id: Box<dyn Fn() -> String>) {
     }));
 }
 
-/// Calls back once the answer has rested after a change: what stands far below it follows then, so that the answer paints sooner.
+/// Calls back once the answer has rested after a change: what stands far below it follows then, so
+/// that the answer paints sooner.
 pub fn on_rest(state: State, action: Rc<dyn Fn()>) {
     Rest::follows(FAR, move || state.answers.track(), action);
 }
@@ -251,8 +258,8 @@ fn after_first(track: impl Fn() + 'static, run: impl Fn() + 'static) {
     }));
 }
 
-/// Actions for when changes have rested: one timer for all, which a further change does not replace but finds running, because starting
-/// timers would take longer than most of what follows a change.
+/// Actions for when changes have rested: one timer for all, which a further change does not replace
+/// but finds running, because starting timers would take longer than most of what follows a change.
 struct Rest {
     ms: u32,
     /// When it is long enough; nothing where nothing waits.
@@ -300,7 +307,8 @@ impl Rest {
         }
     }
 
-    /// Adds an action; the first one makes what is tracked, the same for all of them, begin the rest.
+    /// Adds an action; the first one makes what is tracked, the same for all of them, begin the
+    /// rest.
     fn follows(which: Which, track: impl Fn() + 'static, action: Rc<dyn Fn()>) {
         let first = with(which, |rest| {
             rest.actions.borrow_mut().push(action);

@@ -1,4 +1,5 @@
-//! Putting finished HTML in place so that only what differs changes: focus, scroll, selection and what the reader opened stay.
+//! Putting finished HTML in place so that only what differs changes: focus, scroll, selection and
+//! what the reader opened stay.
 
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Node};
@@ -12,7 +13,8 @@ pub fn patch_inside(element: &Element, html: &Html) {
     take(element, &diff::inside(&old, &new));
 }
 
-/// Makes an element, with its inside, the one element that the HTML says. `shown` is what it says now.
+/// Makes an element, with its inside, the one element that the HTML says. `shown` is what it says
+/// now.
 pub fn patch(element: &Element, shown: &mut Tree, html: &Html) {
     let new = Tree::new(html.as_str().to_owned());
     take(element, &diff::element(shown, &new));
@@ -32,7 +34,8 @@ fn take(element: &Element, steps: &[Step]) {
         match *step {
             Step::Down(at) => {
                 let child = child(&here, at).and_then(|child| child.dyn_into::<Element>().ok());
-                // On a page that is not as we left it, the rest of this part is no longer ours to change.
+                // On a page that is not as we left it, the rest of this part is no longer ours to
+                // change.
                 let Some(child) = child else { return };
                 above.push(std::mem::replace(&mut here, child));
             }
@@ -70,7 +73,8 @@ fn child(parent: &Element, at: u32) -> Option<Node> {
     parent.child_nodes().get(at)
 }
 
-/// A new node, read inside an element of the same kind as its parent: rows of a table and shapes of a drawing need the right one.
+/// A new node, read inside an element of the same kind as its parent: rows of a table and shapes of
+/// a drawing need the right one.
 fn made(parent: &Element, markup: &str) -> Option<Node> {
     let like: Element = parent.clone_node().ok()?.dyn_into().ok()?;
     like.set_inner_html(markup);

@@ -1,9 +1,10 @@
-//! The part of the page in sight, and the part below the window, which is laid out right after the picture of a change instead of before
-//! it.
+//! The part of the page in sight, and the part below the window, which is laid out right after the
+//! picture of a change instead of before it.
 //!
-//! The browser leaves out on its own what is further away than a window and a half; what begins just below the window would take a sixth
-//! of the time until the answer can be seen. Its words are written with all others. Only what is *below* waits, because nothing in sight
-//! moves when it grows; and never what has the focus.
+//! The browser leaves out on its own what is further away than a window and a half; what begins
+//! just below the window would take a sixth of the time until the answer can be seen. Its words are
+//! written with all others. Only what is *below* waits, because nothing in sight moves when it
+//! grows; and never what has the focus.
 
 use std::cell::{Cell, RefCell};
 
@@ -23,7 +24,8 @@ pub(super) struct Sight {
     /// The place of all that follows the answer and the form, while it stands below the window.
     below: RefCell<Option<Element>>,
     waiting: RefCell<Option<Element>>,
-    /// The number of the landing that is under way: a later one, or a move of the reader's own, ends it.
+    /// The number of the landing that is under way: a later one, or a move of the reader's own,
+    /// ends it.
     landing: Cell<u32>,
     listens: Cell<bool>,
 }
@@ -43,7 +45,8 @@ fn with<T>(act: impl FnOnce(&Sight) -> T) -> T {
     LEAF.with(|leaf| act(&leaf.sight))
 }
 
-/// How often a landing looks whether its heading moved, and for how long: panels are fetched when they come near and grow then.
+/// How often a landing looks whether its heading moved, and for how long: panels are fetched when
+/// they come near and grow then.
 const LOOK_MS: u32 = 100;
 const LOOKS: u32 = 60;
 
@@ -58,7 +61,8 @@ pub fn is_in_sight(id: &str) -> bool {
     place.width() > 0.0 && place.bottom() > 0.0 && place.top() < height
 }
 
-/// Calls back now and whenever an element comes into the window or leaves it, so much larger as the margin says.
+/// Calls back now and whenever an element comes into the window or leaves it, so much larger as the
+/// margin says.
 ///
 /// # Errors
 ///
@@ -81,8 +85,8 @@ pub fn observe(
     Ok(())
 }
 
-/// From now on it is known whether what follows the answer is below the window. The browser tells when it comes or goes, because asking
-/// it would make it lay out what has just been written.
+/// From now on it is known whether what follows the answer is below the window. The browser tells
+/// when it comes or goes, because asking it would make it lay out what has just been written.
 pub fn keep_below() {
     let Some(place) = document().query_selector(".below").ok().flatten() else { return };
     // A browser that cannot tell draws everything at once.
@@ -95,7 +99,8 @@ pub fn keep_below() {
     });
 }
 
-/// From now on the bar of sections marks the one that is read: that which crosses the upper third of the window.
+/// From now on the bar of sections marks the one that is read: that which crosses the upper third
+/// of the window.
 pub fn follow_sections() {
     for section in Section::ALL {
         let place = document()
@@ -143,8 +148,8 @@ pub fn go_on() {
     }
 }
 
-/// Moves the focus into a panel and its section's heading to the top of the window. It stays there while panels above it still grow, until
-/// the reader does something.
+/// Moves the focus into a panel and its section's heading to the top of the window. It stays there
+/// while panels above it still grow, until the reader does something.
 pub fn land_on(id: &str) {
     focus(id);
     let section =
@@ -175,8 +180,9 @@ fn place_of_window() -> (f64, i32) {
     (window().scroll_y().unwrap_or(0.0), height)
 }
 
-/// Brings the section back to the top whenever the page above it has grown. Where the window was moved over a page that is as high as
-/// before, a reader has scrolled with what tells of nothing else, such as the scroll bar.
+/// Brings the section back to the top whenever the page above it has grown. Where the window was
+/// moved over a page that is as high as before, a reader has scrolled with what tells of nothing
+/// else, such as the scroll bar.
 fn stay(section: Element, number: u32, looks: u32, (was, high): (f64, i32)) {
     after(LOOK_MS, move || {
         let (now, height) = place_of_window();

@@ -78,7 +78,8 @@ pub(super) fn remove(key: &str) {
     }
 }
 
-/// Reads all saved scenarios. What cannot be read moves to a key of its own, so that nothing is lost.
+/// Reads all saved scenarios. What cannot be read moves to a key of its own, so that nothing is
+/// lost.
 pub fn saved() -> Saved {
     let Some(storage) = storage() else { return Saved::default() };
     let mut saved = Saved { available: true, ..Saved::default() };
@@ -136,7 +137,8 @@ pub fn forget(id: &str) {
     remove(&format!("{KEY_PREFIX}{id}"));
 }
 
-/// A new id that no other tab has: the time, and 32 random bits for two tabs saving in the same millisecond.
+/// A new id that no other tab has: the time, and 32 random bits for two tabs saving in the same
+/// millisecond.
 pub fn new_id() -> String {
     #[expect(
         clippy::cast_possible_truncation,

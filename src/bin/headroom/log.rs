@@ -1,4 +1,5 @@
-//! `headroom log FILE LINK`: what a server printed when it started, or a training while it ran, beside the estimate of its job.
+//! `headroom log FILE LINK`: what a server printed when it started, or a training while it ran,
+//! beside the estimate of its job.
 
 use headroom::config::Job;
 use headroom::estimator::estimate;

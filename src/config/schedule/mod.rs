@@ -47,7 +47,8 @@ pub struct ScheduleFacts {
     pub splits_backward: bool,
     /// The most micro-batches in flight on rank i, in words (p stages, m micro-batches, v chunks).
     pub in_flight: &'static str,
-    /// The idle time of the rank that waits longest, in words (F, B, W: forward, backward for inputs, backward for weights).
+    /// The idle time of the rank that waits longest, in words (F, B, W: forward, backward for
+    /// inputs, backward for weights).
     pub bubble: &'static str,
     /// The key of its source in the bibliography.
     pub source: &'static str,
@@ -151,7 +152,8 @@ impl Work {
 pub struct Slot {
     /// The rank in its pipeline, counted from 0.
     pub rank: u64,
-    /// Which of the rank's chunks of blocks; under `DualPipe` the direction: 0 from the first rank, 1 from the last.
+    /// Which of the rank's chunks of blocks; under `DualPipe` the direction: 0 from the first rank,
+    /// 1 from the last.
     pub chunk: u64,
     /// The micro-batch; under `DualPipe` counted in each direction by itself.
     pub micro_batch: u64,
@@ -170,8 +172,8 @@ pub struct PassTimes {
     pub backward_input: f64,
     /// Backward for weights, W.
     pub backward_weight: f64,
-    /// A forward and a whole backward of two micro-batches that run together, F&B; `forward + backward_input + backward_weight`
-    /// where nothing is gained.
+    /// A forward and a whole backward of two micro-batches that run together, F&B; `forward +
+    /// backward_input + backward_weight` where nothing is gained.
     pub overlapped: f64,
 }
 
@@ -199,7 +201,8 @@ pub struct Pipeline {
     pub schedule: PipelineSchedule,
     /// Ranks of the pipeline (p), at least 1.
     pub ranks: u64,
-    /// Chunks of blocks on each rank (v), at least 1; more than 1 for [`PipelineSchedule::Interleaved`] only.
+    /// Chunks of blocks on each rank (v), at least 1; more than 1 for
+    /// [`PipelineSchedule::Interleaved`] only.
     pub chunks: u64,
     /// Micro-batches of a step (m), at least 1.
     pub micro_batches: u64,

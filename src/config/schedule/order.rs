@@ -37,8 +37,9 @@ impl Pipeline {
             .collect()
     }
 
-    /// One forward, one backward: `p − i − 1` micro-batches ahead; interleaved `2(p − i − 1) + (v − 1)·g` chunks ahead, in groups of
-    /// g micro-batches per chunk. Backward takes the chunks in reverse.
+    /// One forward, one backward: `p − i − 1` micro-batches ahead; interleaved `2(p − i − 1) + (v −
+    /// 1)·g` chunks ahead, in groups of g micro-batches per chunk. Backward takes the chunks in
+    /// reverse.
     fn one_by_one(&self, rank: u64) -> Vec<Slot> {
         let behind = self.ranks.saturating_sub(rank).saturating_sub(1);
         let pass =

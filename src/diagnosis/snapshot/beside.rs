@@ -53,7 +53,8 @@ pub struct Difference {
     pub predicted: u64,
     /// The operations and names of the replay's tensors of that size.
     pub names: Vec<[&'static str; 2]>,
-    /// The lines of Python that asked for the snapshot's tensors of that size; empty without stacks.
+    /// The lines of Python that asked for the snapshot's tensors of that size; empty without
+    /// stacks.
     pub places: Vec<String>,
 }
 

@@ -1,4 +1,5 @@
-//! A snapshot as PyTorch writes it (`torch/cuda/memory.py`, `torch/csrc/cuda/memory_snapshot.cpp`). Unknown keys are skipped.
+//! A snapshot as PyTorch writes it (`torch/cuda/memory.py`, `torch/csrc/cuda/memory_snapshot.cpp`).
+//! Unknown keys are skipped.
 
 use std::rc::Rc;
 

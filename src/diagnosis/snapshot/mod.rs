@@ -19,7 +19,8 @@ pub use courses::{Courses, Furthest};
 pub use record::Live;
 pub use words::AmountOfBoth;
 
-/// The largest file that is read, bytes: a record of some hundred thousand entries with their stacks.
+/// The largest file that is read, bytes: a record of some hundred thousand entries with their
+/// stacks.
 pub const MOST_BYTES: usize = 128 << 20;
 
 /// The tensors and segments that a GPU's allocator held while the record ran.

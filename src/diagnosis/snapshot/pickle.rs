@@ -1,4 +1,5 @@
-//! Python's pickles, as far as plain data needs them: numbers, texts, lists, tuples and dictionaries.
+//! Python's pickles, as far as plain data needs them: numbers, texts, lists, tuples and
+//! dictionaries.
 //!
 //! Nothing is ever called or imported: a pickle that asks for it is refused. A value that a pickle
 //! refers to twice is one value here, too: hundreds of entries of a snapshot share one stack.

@@ -36,7 +36,8 @@ enum Step<'a> {
     Nothing,
 }
 
-/// PyTorch counts a tensor as freed when its owner lets it go, though another stream may still use the block (`free_requested`).
+/// PyTorch counts a tensor as freed when its owner lets it go, though another stream may still use
+/// the block (`free_requested`).
 fn step(entry: &Entry) -> Step<'_> {
     match &*entry.action {
         "alloc" => Step::Taken(entry.address, entry),

@@ -8,7 +8,8 @@ use crate::estimator::companions;
 use crate::sharding::{Buckets, FrameworkRule};
 use crate::stacks::NotWith;
 
-/// The rule that keeps the evaluations of a training from being played; `None` where they are played, or where there are none.
+/// The rule that keeps the evaluations of a training from being played; `None` where they are
+/// played, or where there are none.
 pub(in crate::estimator) fn refused(
     job: &Job,
     run: &TrainingRun,

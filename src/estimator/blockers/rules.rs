@@ -10,7 +10,8 @@ rules! {
         "Adapters and frozen layers are modelled for transformers' modules and fused kernels; use one of these software stacks";
     TUNING_SPLIT: PEFT,
         "Adapters and frozen layers are not modelled with tensor, sequence or pipeline parallelism; use data-parallel ranks alone";
-    // ms-swift 4.0, `swift/megatron`: `LoraParallelLinear`, "does not support DoRA", "Currently, LoRA does not support ETP".
+    // ms-swift 4.0, `swift/megatron`: `LoraParallelLinear`, "does not support DoRA", "Currently,
+    // LoRA does not support ETP".
     TUNING_MEGATRON: MS_SWIFT,
         "Under Megatron-LM fine-tuning is modelled with LoRA from examples beside weights of 16 bits; choose these, or a software stack of transformers' modules";
     ADAPTED_OTHERWISE: MS_SWIFT,
@@ -30,7 +31,8 @@ rules! {
         "peft's prefix tuning does not work with recomputation; recompute nothing, or choose a learned prompt";
     PREFIX_ELSEWHERE: PEFT,
         "Learned keys and values are not modelled for Falcon, Bloom and latent attention; choose a learned prompt, or LoRA";
-    // peft 0.21, `utils/transformers_weight_conversion.py`: "Cannot convert PEFT target(s) … because they are fused".
+    // peft 0.21, `utils/transformers_weight_conversion.py`: "Cannot convert PEFT target(s) …
+    // because they are fused".
     EXPERTS_ADAPTED_IN_HALVES: PEFT,
         "Experts hold gate and up in one matrix, and peft adapts both or none; choose both";
     // `ParamWrapper`: "does not work with lora_dropout != 0", "does not work with use_dora=True".
@@ -47,7 +49,8 @@ rules! {
         "peft refuses adapters on the output of this model's Mamba layers; leave other linear layers without adapters";
     STEPS_IN_BACKWARD: TORCHTUNE,
         "An optimizer that steps in backward is modelled on one GPU, with one micro-batch a step, weights without fp32 copies, and the fused step; let it step behind backward";
-    // DeepSpeed's engine, Megatron-LM's buffers and torchtune's hooks each do it their own way; FSDP joins a step's first gradients with kept ones.
+    // DeepSpeed's engine, Megatron-LM's buffers and torchtune's hooks each do it their own way;
+    // FSDP joins a step's first gradients with kept ones.
     GRADIENTS_KEPT: PYTORCH_AUTOGRAD,
         "Gradients that are filled with zeros are modelled where PyTorch's own optimizer steps behind backward and every micro-batch reduces them; let them go (set_to_none)";
     LOSS_OF_TORCHTITAN: TORCHTITAN,
@@ -56,7 +59,8 @@ rules! {
         "Autocast beside adapters is modelled on one GPU and with plain data parallelism alone: DeepSpeed and FSDP cast for themselves; leave it out";
     UPCAST_SHARED: PEFT,
         "Weights in fp32 beside those of 4 bits are modelled on one GPU and with plain data parallelism alone; leave them in 16 bits";
-    // transformers 5.23 keeps texts apart by position_ids: lengths for FlashAttention, a mask for each sequence elsewhere.
+    // transformers 5.23 keeps texts apart by position_ids: lengths for FlashAttention, a mask for
+    // each sequence elsewhere.
     PACKED_SCORES: PACKING_2024,
         "Texts that share a sequence are modelled with FlashAttention alone, which needs no mask to keep them apart; use it, or pad";
     LAYERS_ELSEWHERE: PYTORCH_AUTOGRAD,

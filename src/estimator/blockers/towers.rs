@@ -13,7 +13,8 @@ rules! {
     /// Images in a training that is not modelled with them.
     ELSEWHERE: TRANSFORMERS_TRAINER,
         "Images are modelled with transformers' modules on GPUs that share nothing but the batch or everything tensor by tensor (FSDP2), not compiled, with whole blocks or nothing recomputed, and one text a sequence; choose that, or set “Images per sequence” to 0";
-    /// Images in a training under FSDP2 with blocks recomputed, of a tower whose blocks feed the text's.
+    /// Images in a training under FSDP2 with blocks recomputed, of a tower whose blocks feed the
+    /// text's.
     SHARED_OUT: TRANSFORMERS_TRAINER,
         "Where tensors are shared out (FSDP2), recomputed blocks of a vision tower that feed the text's first blocks are not described; set recomputation to none, choose another sharding, or set “Images per sequence” to 0";
     /// `target_modules` finds layers by the ends of their names, which towers' layers have as well.
@@ -54,7 +55,8 @@ pub enum Unseen {
     },
 }
 
-/// True for a training in which the memory of a vision tower is modelled: its weights lie there whole, or each is shared out by itself.
+/// True for a training in which the memory of a vision tower is modelled: its weights lie there
+/// whole, or each is shared out by itself.
 pub(super) fn are_held(job: &Job, run: &TrainingRun) -> bool {
     let layout = job.layout();
     let whole = layout.t() == 1 && layout.p() == 1 && layout.cp() == 1 && layout.ep() == 1;
@@ -77,7 +79,8 @@ pub(super) fn see(job: &Job, run: &TrainingRun) -> bool {
     run.images.per_sequence == 0 || (are_held(job, run) && replicated && plain)
 }
 
-/// True if blocks of a tower that feed the text's are recomputed where weights are shared out tensor by tensor.
+/// True if blocks of a tower that feed the text's are recomputed where weights are shared out
+/// tensor by tensor.
 pub(super) fn are_shared_out(job: &Job, run: &TrainingRun) -> bool {
     let groups = job.layout().sharding.gathers.is_some() && job.layout().shards() > 1;
     let feeds = job.model().tower.is_some_and(|tower| tower.fed_blocks(run.images) > 0);

@@ -13,8 +13,9 @@ type Kinds = [Bytes; 7];
 
 /// [`memory_by_kind`] of one job at many lengths, for curves and searches.
 ///
-/// A training's record at three lengths tells the laws of others, which a fourth record must confirm: of all lengths beyond the last bend,
-/// and of those up to the first. What lies between is estimated each by itself. Both give the same bytes, which a property test holds.
+/// A training's record at three lengths tells the laws of others, which a fourth record must
+/// confirm: of all lengths beyond the last bend, and of those up to the first. What lies between is
+/// estimated each by itself. Both give the same bytes, which a property test holds.
 #[derive(Clone, Debug)]
 pub struct Lengths {
     job: Job,
@@ -97,7 +98,8 @@ struct Trained {
 }
 
 impl Trained {
-    /// The laws beyond the last bend; `None` where [`Laws::of`] knows none, and for losses that bend at every length.
+    /// The laws beyond the last bend; `None` where [`Laws::of`] knows none, and for losses that
+    /// bend at every length.
     fn of(job: &Job) -> Option<Self> {
         let run = job.training()?;
         let (loss, sequences) = (run.loss.kernel(run.stack).bend()?, job.micro_batch_size());
@@ -116,13 +118,15 @@ impl Trained {
         job.layout().t().saturating_mul(2)
     }
 
-    /// Bytes by kind at the peak of the stage that holds most, overheads included; `None` for lengths that are estimated by themselves.
+    /// Bytes by kind at the peak of the stage that holds most, overheads included; `None` for
+    /// lengths that are estimated by themselves.
     fn memory(&self, job: &Job, length: u64) -> Option<Kinds> {
         let laws = if length > self.first_bend { &self.beyond } else { self.before(job)? };
         laws.memory(job, length)
     }
 
-    /// The laws before the first bend, confirmed at their end; `None` where there are no more lengths than records tell.
+    /// The laws before the first bend, confirmed at their end; `None` where there are no more
+    /// lengths than records tell.
     fn before(&self, job: &Job) -> Option<&Laws> {
         let laws = || {
             let grid = Grid::past(0, Self::step(job));
@@ -144,8 +148,9 @@ struct Laws {
 }
 
 impl Laws {
-    /// Asks the record at the first three lengths of a grid, and `further` steps past the first; `None` where it has no moments to
-    /// compare, where they do not follow a law, or where sizes are too large for whole numbers.
+    /// Asks the record at the first three lengths of a grid, and `further` steps past the first;
+    /// `None` where it has no moments to compare, where they do not follow a law, or where sizes
+    /// are too large for whole numbers.
     fn of(job: &Job, grid: Grid, further: u64) -> Option<Self> {
         let limit = SURELY_EXACT / i128::from(job.layout().t());
         let record = |k: u64| moments(&job.with_seq_length(grid.argument(k)));
@@ -182,8 +187,8 @@ impl Laws {
     }
 }
 
-/// Bytes by kind that a training's model holds on the device, at every moment of every stage that may be its highest, in the order of the
-/// step; `None` where a record has no such moments.
+/// Bytes by kind that a training's model holds on the device, at every moment of every stage that
+/// may be its highest, in the order of the step; `None` where a record has no such moments.
 fn moments(job: &Job) -> Option<Vec<Kinds>> {
     if let Some(run) = alone_run(job) {
         return timeline::moments(job, run);

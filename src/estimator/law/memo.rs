@@ -76,7 +76,8 @@ impl<K, V> Default for Last<K, V> {
 }
 
 impl<K: PartialEq, V> Last<K, V> {
-    /// The value of a key; where it is another's it is made anew, of which the old one's room may be used.
+    /// The value of a key; where it is another's it is made anew, of which the old one's room may
+    /// be used.
     pub fn value(&mut self, key: K, make: impl FnOnce(Option<V>) -> V) -> &mut V {
         let known = self.0.take();
         let (key, value) = match known {
@@ -92,7 +93,8 @@ impl<K: PartialEq, V> Last<K, V> {
     }
 }
 
-/// A hash of whole numbers, one multiplication each: keys come from the program, never from outside.
+/// A hash of whole numbers, one multiplication each: keys come from the program, never from
+/// outside.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Quick(u64);
 

@@ -1,10 +1,13 @@
 //! Figures of many jobs from a few records.
 //!
-//! Every size in a record is a product in which the micro-batch stands once and the length of a sequence at most twice (scores are its
-//! square), so every sum of sizes is a polynomial of low degree: a [`Law`]. A few records tell it exactly, in whole numbers. The most of
-//! several moments bends where one overtakes another, so a law is kept for each moment that is [`Highest`] somewhere. Windows, chunks and
-//! uneven shares bend the sizes themselves: laws hold on a [`Grid`] of arguments beyond all bends, and a further record must confirm them.
-//! Where it does not, and off the grid, the record itself is asked. What does not follow a law is kept in a [`Memo`] by what it depends on.
+//! Every size in a record is a product in which the micro-batch stands once and the length of a
+//! sequence at most twice (scores are its square), so every sum of sizes is a polynomial of low
+//! degree: a [`Law`]. A few records tell it exactly, in whole numbers. The most of several moments
+//! bends where one overtakes another, so a law is kept for each moment that is [`Highest`]
+//! somewhere. Windows, chunks and uneven shares bend the sizes themselves: laws hold on a [`Grid`]
+//! of arguments beyond all bends, and a further record must confirm them. Where it does not, and
+//! off the grid, the record itself is asked. What does not follow a law is kept in a [`Memo`] by
+//! what it depends on.
 
 mod lengths;
 mod memo;
@@ -22,8 +25,9 @@ use crate::units::Bytes;
 /// Totals beyond this may hold a size that saturated when it was made, which no law knows.
 pub(super) const SURELY_EXACT: i128 = 1 << 58;
 
-/// A sum of sizes at equally spaced arguments, a polynomial by its forward differences: `f + k·a + k(k-1)/2·b + …` at `k` steps past
-/// the first argument. `N` values tell a polynomial of degree `N - 1`.
+/// A sum of sizes at equally spaced arguments, a polynomial by its forward differences: `f + k·a +
+/// k(k-1)/2·b + …` at `k` steps past the first argument. `N` values tell a polynomial of degree
+/// `N - 1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Law<const N: usize>([i128; N]);
 
@@ -52,8 +56,9 @@ impl<const N: usize> Law<N> {
         sum
     }
 
-    /// True if it is nowhere below another, and above it everywhere if it is not the `earlier` of the two. This compares differences one by
-    /// one: every factor of a difference is at least 0, and that of the first is 1.
+    /// True if it is nowhere below another, and above it everywhere if it is not the `earlier` of
+    /// the two. This compares differences one by one: every factor of a difference is at least 0,
+    /// and that of the first is 1.
     fn covers(&self, other: &Self, earlier: bool) -> bool {
         self.0.iter().zip(&other.0).all(|(own, others)| own >= others)
             && (earlier || self.0.first() > other.0.first())
@@ -153,7 +158,8 @@ impl Grid {
         self.first.saturating_add(self.step.saturating_mul(k))
     }
 
-    /// How many steps that argument is past the first; `None` where it lies before it or between two.
+    /// How many steps that argument is past the first; `None` where it lies before it or between
+    /// two.
     fn steps(self, argument: u64) -> Option<u64> {
         argument
             .checked_sub(self.first)

@@ -10,11 +10,12 @@ use crate::estimator::{listed, states};
 use crate::ops::{self, Lowering, OpList};
 use crate::units::Bytes;
 
-/// [`memory_by_kind`](crate::estimator::memory_by_kind) of one serving job with other lengths, sequences, chunks or caches: its weights
-/// are counted once.
+/// [`memory_by_kind`](crate::estimator::memory_by_kind) of one serving job with other lengths,
+/// sequences, chunks or caches: its weights are counted once.
 ///
-/// A step's tensors are products of lengths and numbers of sequences, each of which a shape calls by its name. So one record tells all
-/// others, which a further one must confirm; where it does not, the record is made anew for each question.
+/// A step's tensors are products of lengths and numbers of sequences, each of which a shape calls
+/// by its name. So one record tells all others, which a further one must confirm; where it does
+/// not, the record is made anew for each question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Requests {
     /// The stages that can hold most, with the lines of their weights.

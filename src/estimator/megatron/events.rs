@@ -102,7 +102,8 @@ impl Scope<'_> {
     }
 }
 
-/// Backward through some operations; modules of which something was dropped are brought back when backward reaches them.
+/// Backward through some operations; modules of which something was dropped are brought back when
+/// backward reaches them.
 ///
 /// With `split` what was there stays for the weights' gradients.
 fn steps_backward(

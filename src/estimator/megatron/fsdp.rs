@@ -1,10 +1,11 @@
 //! Buffers in which Megatron-FSDP gathers weights and reduces gradients
 //! (`core/distributed/fsdp/src/megatron_fsdp`), with its default sizes.
 //!
-//! Every block is a unit. A unit's weights are gathered before use together with the next ones, until half a communication unit is
-//! there, and let go after it; embedding, final norm and head stay gathered until the optimizer steps. Whole gradients wait to be
-//! reduced in a queue of one communication unit. That unit is a billion elements, or two blocks where these are more. These are
-//! Megatron-LM's `optim_grads` and `optim_grads_params`, what `DeepSpeed` calls stages 2 and 3.
+//! Every block is a unit. A unit's weights are gathered before use together with the next ones,
+//! until half a communication unit is there, and let go after it; embedding, final norm and head
+//! stay gathered until the optimizer steps. Whole gradients wait to be reduced in a queue of one
+//! communication unit. That unit is a billion elements, or two blocks where these are more. These
+//! are Megatron-LM's `optim_grads` and `optim_grads_params`, what `DeepSpeed` calls stages 2 and 3.
 
 use super::schedule::PerKind;
 use super::states::held;
@@ -57,7 +58,8 @@ impl Weights {
 }
 
 impl Moving {
-    /// Gathered weights and gradients on one rank of a stage whose blocks save that much by kind; nothing where ranks share no gradients.
+    /// Gathered weights and gradients on one rank of a stage whose blocks save that much by kind;
+    /// nothing where ranks share no gradients.
     pub fn of(scope: &Scope, saved: &[Bytes; 2]) -> Self {
         if !moves(scope.job) {
             return Self::default();

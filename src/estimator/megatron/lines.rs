@@ -9,7 +9,8 @@ use crate::ops::megatron::GROUPED_STREAMS;
 use crate::sources::{self, Source};
 use crate::units::{Bytes, DType, Elements};
 
-/// Adds the tensors alive at a moment: one line per operation that saved something, one for each other reason.
+/// Adds the tensors alive at a moment: one line per operation that saved something, one for each
+/// other reason.
 pub(super) fn activations(entries: &[Entry], detail: bool, lines: &mut Vec<LineItem>) {
     let mut saved: Vec<LineItem> = Vec::new();
     for entry in entries.iter().filter(|entry| entry.why == Alive::Saved) {
@@ -204,7 +205,8 @@ pub(super) fn buffers(scope: &Scope, lines: &mut Vec<LineItem>) {
     push(framework, "Matrix-product workspaces", buffers.workspaces, note, engine);
 }
 
-/// One 16-bit matrix for each distinct shape of a block's weights (`get_dummy_wgrad`), where weight gradients are fused.
+/// One 16-bit matrix for each distinct shape of a block's weights (`get_dummy_wgrad`), where weight
+/// gradients are fused.
 pub(super) fn dummies(scope: &Scope) -> Bytes {
     if !(scope.run.megatron.gradient_accumulation_fusion && scope.run.megatron.transformer_engine) {
         return Bytes::ZERO;
@@ -243,13 +245,15 @@ pub(super) fn scores(steps: &[Step]) -> Bytes {
         .sum()
 }
 
-/// Transformer Engine's workspace serves its modules, and the router's product whatever the modules are (`router_gating_linear`).
+/// Transformer Engine's workspace serves its modules, and the router's product whatever the modules
+/// are (`router_gating_linear`).
 fn workspaces(run: &TrainingRun, stands: &Stands) -> Bytes {
     let options = run.megatron;
     // Each stream has a workspace of its own.
     let grouped = if options.moe_grouped_gemm && stands.experts { GROUPED_STREAMS } else { 0 };
     let engine = u64::from(options.transformer_engine || stands.experts) + grouped;
-    // The output layer, unfused attention and Megatron-Core's own layers multiply through PyTorch, forward and backward.
+    // The output layer, unfused attention and Megatron-Core's own layers multiply through PyTorch,
+    // forward and backward.
     let unfused = matches!(run.attention, AttentionKernel::Standard);
     let pytorch = stands.head || !options.transformer_engine || unfused;
     options.transformer_engine_workspace * engine

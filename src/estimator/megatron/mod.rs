@@ -1,8 +1,9 @@
 //! One rank under Megatron-LM: its states, the activations it keeps in flight, and the moment at
 //! which it holds most.
 //!
-//! Main gradients, master weights and moments exist from the start to the end of training. The stage's forward and backward passes
-//! are played in their order, block by block; inside a block backward goes from operation to operation.
+//! Main gradients, master weights and moments exist from the start to the end of training. The
+//! stage's forward and backward passes are played in their order, block by block; inside a block
+//! backward goes from operation to operation.
 
 mod events;
 mod fsdp;
@@ -182,8 +183,8 @@ pub(super) fn away(job: &Job, run: &TrainingRun, stage: u64) -> Bytes {
     most
 }
 
-/// The size of each thing that [`Held`] counts: of blocks of both kinds kept whole, their inputs and what is brought back of them, of
-/// the embedding and the head.
+/// The size of each thing that [`Held`] counts: of blocks of both kinds kept whole, their inputs
+/// and what is brought back of them, of the embedding and the head.
 #[derive(Clone, Copy)]
 struct Sizes<T>([T; 8]);
 

@@ -51,7 +51,8 @@ impl Kind {
 pub(in crate::estimator) enum Covered {
     /// Not at all: it is kept whole.
     No,
-    /// Its input is kept; the blocks after it that are covered [`With`](Self::With) it are recomputed together with it.
+    /// Its input is kept; the blocks after it that are covered [`With`](Self::With) it are
+    /// recomputed together with it.
     First,
     /// The block is recomputed from the input of an earlier block.
     With,
@@ -75,8 +76,9 @@ pub(in crate::estimator) struct Stage {
     pub head: Option<usize>,
     /// Its chunks of blocks: one, or several that take turns.
     pub chunks: Vec<Vec<Place>>,
-    /// Messages of `[s, b, h]` kept beside the blocks' inputs: the gradient on its way to the stage before, and under interleaving
-    /// what has come in ahead for the next forward and the next backward. Both directions of `DualPipe` have one each.
+    /// Messages of `[s, b, h]` kept beside the blocks' inputs: the gradient on its way to the stage
+    /// before, and under interleaving what has come in ahead for the next forward and the next
+    /// backward. Both directions of `DualPipe` have one each.
     pub messages: u64,
 }
 
@@ -132,23 +134,24 @@ impl Held {
     }
 }
 
-/// Where a stage is when it may hold most; what backward is in is not counted as [`Held`], but for its input if it is recomputed.
+/// Where a stage is when it may hold most; what backward is in is not counted as [`Held`], but for
+/// its input if it is recomputed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::estimator) enum Where {
     /// The last forward before the first backward has ended.
     Forward,
     /// Loss and head of a micro-batch, forward and backward.
     Head,
-    /// Backward of a block, which was kept whole or has just been recomputed; `split`: backward for inputs alone, so that what the
-    /// block saved is counted as [`Held`] and stays.
+    /// Backward of a block, which was kept whole or has just been recomputed; `split`: backward for
+    /// inputs alone, so that what the block saved is counted as [`Held`] and stays.
     Block { kind: Kind, recomputed: bool, split: bool },
 }
 
-/// The stages that can hold most: of each sort (its ends of the model, its blocks) the first and, where backward for weights waits,
-/// the last.
+/// The stages that can hold most: of each sort (its ends of the model, its blocks) the first and,
+/// where backward for weights waits, the last.
 ///
-/// Along stages of one sort the micro-batches in flight become no more, and those that wait for their weights become more, by the same
-/// number from each to the next.
+/// Along stages of one sort the micro-batches in flight become no more, and those that wait for
+/// their weights become more, by the same number from each to the next.
 pub(in crate::estimator) fn stages(job: &Job, run: &TrainingRun) -> Vec<Stage> {
     let (p, model) = (job.layout().p(), job.model());
     let waits = job.pipeline().schedule.facts().splits_backward;
@@ -246,7 +249,8 @@ pub(in crate::estimator) fn passes(pipeline: &Pipeline, index: u64) -> Vec<Pass>
 
 /// Plays the passes and shows the activations in flight at every moment at which they may be most.
 ///
-/// Where backward for weights is a pass of its own, all that a block saved waits for it; the head's weights do not wait.
+/// Where backward for weights is a pass of its own, all that a block saved waits for it; the head's
+/// weights do not wait.
 pub(in crate::estimator) fn play(
     stage: &Stage,
     passes: &[Pass],
@@ -326,7 +330,8 @@ fn forget(places: &[Place], (embedding, head): (bool, bool), times: u64, held: &
     }
 }
 
-/// The start of the group of blocks recomputed together that ends at `end`, and whether it is recomputed at all.
+/// The start of the group of blocks recomputed together that ends at `end`, and whether it is
+/// recomputed at all.
 pub(super) fn group(places: &[Place], end: usize) -> (usize, bool) {
     let first =
         places.iter().take(end).rposition(|place| place.covered != Covered::With).unwrap_or(0);
@@ -341,7 +346,8 @@ fn bring_back(group: &[Place], held: &mut Held) {
     }
 }
 
-/// Blocks from the last to the first; those of a group are brought back when backward reaches the group.
+/// Blocks from the last to the first; those of a group are brought back when backward reaches the
+/// group.
 pub(super) fn backward(places: &[Place], held: &mut Held, show: &mut impl FnMut(Held, Where)) {
     let mut end = places.len();
     while end > 0 {
@@ -451,7 +457,8 @@ mod tests {
         (Job::new(model, Run::Training(run.clone()), layout, cluster()).unwrap(), run)
     }
 
-    /// The most blocks that stage keeps whole, the one in backward included; at the end nothing may be left.
+    /// The most blocks that stage keeps whole, the one in backward included; at the end nothing may
+    /// be left.
     fn most(p: u64, chunks: u64, steps: u64, index: u64) -> u64 {
         let (job, run) = job(p, chunks, steps);
         let (stage, passes) = (stage(&job, &run, index), passes(&job.pipeline(), index));
@@ -469,7 +476,8 @@ mod tests {
         most
     }
 
-    /// Korthikanti et al. 2022, section 4.2.3: the first stage keeps `L·(1 + (p − 1)/(p·m))` blocks.
+    /// Korthikanti et al. 2022, section 4.2.3: the first stage keeps `L·(1 + (p − 1)/(p·m))`
+    /// blocks.
     #[test]
     fn interleaving_keeps_what_the_paper_says() {
         assert_eq!(most(8, 3, 64, 0), 124);

@@ -1,8 +1,10 @@
 //! Weights, main gradients and optimizer states of one rank.
 //!
-//! Megatron-LM keeps parameters and main gradients in contiguous buffers (`distributed/param_and_grad_buffer.py`); the distributed
-//! optimizer (`optimizer/distrib_optimizer.py`) shares master weights and moments out over the ranks that hold the same parameters:
-//! data- and context-parallel ranks for dense layers, expert-data-parallel ranks for experts.
+//! Megatron-LM keeps parameters and main gradients in contiguous buffers
+//! (`distributed/param_and_grad_buffer.py`); the distributed optimizer
+//! (`optimizer/distrib_optimizer.py`) shares master weights and moments out over the ranks that
+//! hold the same parameters: data- and context-parallel ranks for dense layers,
+//! expert-data-parallel ranks for experts.
 
 use super::{Kind, Scope, Step};
 use crate::config::{DataSharding, ParallelLayout, TrainingRun};

@@ -1,4 +1,5 @@
-//! The weight of a rank's operations in bytes: how much of them is in flight, and how much backward of each needs.
+//! The weight of a rank's operations in bytes: how much of them is in flight, and how much backward
+//! of each needs.
 
 use super::{At, Kind, Sizes, is_input, lines, survives};
 use crate::config::TrainingRun;

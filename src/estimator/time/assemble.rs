@@ -1,4 +1,5 @@
-//! A layout's step time from the times of single layers: arithmetic on numbers, nothing is allocated.
+//! A layout's step time from the times of single layers: arithmetic on numbers, nothing is
+//! allocated.
 
 use super::block::{BlockTime, BlockTimes, Brief, Briefs, Fixed, Phase};
 use crate::config::{DataSharding, PassTimes, Pipeline};
@@ -24,7 +25,8 @@ pub struct Load {
 /// How long the order in which a pipeline's stages take their micro-batches makes them wait.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Schedule {
-    /// Share of what one micro-batch takes on all other stages: 1 under one forward, one backward, as under GPipe.
+    /// Share of what one micro-batch takes on all other stages: 1 under one forward, one backward,
+    /// as under GPipe.
     pub wait: f64,
     /// Chunks on a stage that take turns.
     pub chunks: f64,
@@ -210,8 +212,8 @@ impl StepTime {
             + step.optimizer
     }
 
-    /// The part of [`Self::seconds_of`] in which stages work and wait for each other, where single layers take `times` of `factor`
-    /// as many sequences.
+    /// The part of [`Self::seconds_of`] in which stages work and wait for each other, where single
+    /// layers take `times` of `factor` as many sequences.
     pub(super) fn seconds_on_stages(times: &Briefs, factor: f64, spread: &Spread) -> f64 {
         let (mut most, mut all) = (0.0_f64, 0.0);
         for load in spread.loads.iter().filter(|load| load.stages > 0.0) {
@@ -343,7 +345,8 @@ fn messages((times, fixed): (&Briefs, &Fixed), spread: &Spread) -> f64 {
     }
     let one = fixed.machine.links.message(times.message, spread.tensor * spread.copies);
     let hidden = fixed.costs.overlap.pipeline && spread.schedule.chunks > 1.0;
-    // An activation and a gradient for each micro-batch and chunk; while the pipeline fills and drains nothing hides them.
+    // An activation and a gradient for each micro-batch and chunk; while the pipeline fills and
+    // drains nothing hides them.
     let filling = 2.0 * (spread.pipeline - 1.0);
     let steady = if hidden { 0.0 } else { 2.0 * spread.micro_batches * spread.schedule.chunks };
     one * (filling + steady)

@@ -1,5 +1,5 @@
-//! Seconds of one layer of each kind, of the embedding and of the head, for one micro-batch on one rank: what a planner computes once
-//! for all layouts that split a layer alike.
+//! Seconds of one layer of each kind, of the embedding and of the head, for one micro-batch on one
+//! rank: what a planner computes once for all layouts that split a layer alike.
 
 use super::kernels::{Ranks, Timed};
 use super::machine::Machine;
@@ -69,7 +69,8 @@ pub struct BlockTime {
     pub forward: Phase,
     /// Backward, without recomputation.
     pub backward: Phase,
-    /// Forward work that backward does again where the layer is recomputed: all of it, or the selected modules.
+    /// Forward work that backward does again where the layer is recomputed: all of it, or the
+    /// selected modules.
     pub recompute: Phase,
     /// Parameters of one rank that are no expert's.
     pub parameters: f64,
@@ -149,7 +150,8 @@ pub(super) struct Fixed {
     pub machine: Machine,
 }
 
-/// Bytes per parameter that gradients, gathers and the optimizer move, and seconds that it multiplies.
+/// Bytes per parameter that gradients, gathers and the optimizer move, and seconds that it
+/// multiplies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Costs {
     /// A gradient as it is reduced.
@@ -176,8 +178,8 @@ pub(super) struct Costs {
 /// The properties of a training job that decide the times of single layers: jobs with equal keys
 /// share their [`BlockTimes`].
 ///
-/// The data degree, the pipeline degree, virtual stages, sharding and the number of micro-batches are not part of it, nor is
-/// recomputation, all ways of which come from one list.
+/// The data degree, the pipeline degree, virtual stages, sharding and the number of micro-batches
+/// are not part of it, nor is recomputation, all ways of which come from one list.
 pub type BlockKey = (u64, u64, u64, u64, u64, bool);
 
 /// Returns the key of a training job: degrees `(t, cp, ep, etp)`, micro-batch in sequences, and
@@ -350,7 +352,8 @@ impl BlockTime {
 }
 
 impl Brief {
-    /// [`BlockTime::of`] without recomputation, with selective and with full recomputation, added up.
+    /// [`BlockTime::of`] without recomputation, with selective and with full recomputation, added
+    /// up.
     pub fn each<'a>(steps: impl IntoIterator<Item = &'a Timed>) -> [Self; 3] {
         let (mut all, mut selected) = (BlockTime::default(), Phase::default());
         for step in steps {
@@ -412,11 +415,13 @@ impl Costs {
         let master = recipe.master.map_or(0.0, bytes);
         let copy = if master > 0.0 { master + bytes(recipe.parameter) } else { 0.0 };
         let own = if master > 0.0 { master } else { bytes(recipe.parameter) };
-        // The gradient is read; weights and states are read and written; the weights' copy is made. Without a fused kernel each of
-        // Adam's dozen operators reads and writes on its own: three times as much.
+        // The gradient is read; weights and states are read and written; the weights' copy is made.
+        // Without a fused kernel each of Adam's dozen operators reads and writes on its own: three
+        // times as much.
         let wide = bytes(recipe.optimizer_state);
         let once = wide + 2.0 * (own + states) + copy;
-        // Before it: gradients widened, their norm read, scaled to the limit; under fp16 unscaled and looked through as well.
+        // Before it: gradients widened, their norm read, scaled to the limit; under fp16 unscaled
+        // and looked through as well.
         let narrow = bytes(recipe.gradient) < wide;
         let widened = if narrow { bytes(recipe.gradient) + wide } else { 0.0 };
         let unscaled = if run.precision == TrainingPrecision::Fp16Mixed { 2.0 * wide } else { 0.0 };

@@ -21,7 +21,8 @@ pub struct Cost {
     pub co2_kg: Option<f64>,
 }
 
-/// Share of its board power that a waiting accelerator draws: an assumption, as `nvidia-smi` shows idle A100 and H100.
+/// Share of its board power that a waiting accelerator draws: an assumption, as `nvidia-smi` shows
+/// idle A100 and H100.
 pub const IDLE_SHARE: f64 = 0.14;
 
 /// Returns the cost of a job's whole training at so many seconds a step, without energy; `None`

@@ -1,4 +1,5 @@
-//! Seconds of an operation's kernels and messages, from a stack's list or as its modules were played.
+//! Seconds of an operation's kernels and messages, from a stack's list or as its modules were
+//! played.
 
 use super::block::Phase;
 use super::machine::Machine;
@@ -33,8 +34,8 @@ pub(super) struct Ranks<'a> {
     pub etp: f64,
 }
 
-/// The costs of what selective recomputation keeps, attention's kernel and every second product from the first on, and those of all else
-/// of forward.
+/// The costs of what selective recomputation keeps, attention's kernel and every second product
+/// from the first on, and those of all else of forward.
 fn without_kept(costs: Vec<Cost>, products: &mut u64) -> (Vec<Cost>, Vec<Cost>) {
     costs.into_iter().partition(|cost| match cost.work {
         _ if cost.backward => true,
@@ -63,7 +64,8 @@ impl Ranks<'_> {
         timed
     }
 
-    /// The operations of a part that was played, `share` of them; every rank that holds the part has the same of its experts.
+    /// The operations of a part that was played, `share` of them; every rank that holds the part
+    /// has the same of its experts.
     pub fn played(&self, part: &Played, share: f64, is_head: bool) -> Vec<Timed> {
         let parameters = [to_f64(part.parameters) * share, 0.0];
         let mut all = vec![Timed { parameters, first: to_f64(part.first), ..Timed::default() }];
@@ -90,7 +92,8 @@ impl Ranks<'_> {
         all
     }
 
-    /// A product as its format has it, with the cast of its rows before it; head and router are multiplied in 16 bits.
+    /// A product as its format has it, with the cast of its rows before it; head and router are
+    /// multiplied in 16 bits.
     fn as_cast(&self, cost: Cost, wide: bool) -> [Option<Cost>; 2] {
         let Work::Product(product) = cost.work else { return [None, Some(cost)] };
         let product = Product { narrow: product.narrow && !wide, ..product };
@@ -106,7 +109,8 @@ impl Ranks<'_> {
         [cast, Some(Cost { work: Work::Product(product), ..cost })]
     }
 
-    /// Forward and backward of an operation; in attention's core, softmax and dropout of scores count as attention.
+    /// Forward and backward of an operation; in attention's core, softmax and dropout of scores
+    /// count as attention.
     fn phases(&self, costs: &[Cost], is_core: bool) -> [Phase; 2] {
         [false, true].map(|backward| {
             let works =
@@ -132,7 +136,8 @@ impl Ranks<'_> {
         })
     }
 
-    /// Adds what messages take beyond what hides them: products, of which backward's second is the weight's gradient, and attention.
+    /// Adds what messages take beyond what hides them: products, of which backward's second is the
+    /// weight's gradient, and attention.
     fn exchange(&self, works: impl Iterator<Item = Work>, phase: &mut Phase) {
         let (mut products, mut attention) = (phase.products, phase.attention);
         for work in works {
@@ -160,7 +165,8 @@ impl Ranks<'_> {
         seconds - hidden + hidden * self.machine.beside()
     }
 
-    /// Ranks are numbered tensor first, then context, then data; experts are shared out over the latter two.
+    /// Ranks are numbered tensor first, then context, then data; experts are shared out over the
+    /// latter two.
     fn seconds(&self, exchange: &Exchange) -> f64 {
         let (ranks, stride) = match exchange.group {
             Group::Tensor => (self.t, 1.0),

@@ -1,14 +1,18 @@
-//! The efficiency model, in one place: how long a product, an attention kernel, a stream of bytes and a message take.
+//! The efficiency model, in one place: how long a product, an attention kernel, a stream of bytes
+//! and a message take.
 //!
-//! Nothing here is fitted to a training run. Rates are measured ceilings of the accelerator ([`crate::config::Speed`]); what keeps a
-//! kernel under them follows from its shape:
+//! Nothing here is fitted to a training run. Rates are measured ceilings of the accelerator
+//! ([`crate::config::Speed`]); what keeps a kernel under them follows from its shape:
 //!
-//! - A product is cut into tiles that multiprocessors work off in waves; the last wave is seldom full and tiles hang over the edge
-//!   (NVIDIA, Matrix Multiplication Background: tile and wave quantization). Tiles of 256×128, 128×256 and 128×128 are tried, and the
-//!   sum may be cut in up to four parts where tiles are few, as the libraries do.
-//! - Of many alike as many share the multiprocessors as run beside each other: a few experts with few tokens leave most of them idle.
+//! - A product is cut into tiles that multiprocessors work off in waves; the last wave is seldom
+//!   full and tiles hang over the edge (NVIDIA, Matrix Multiplication Background: tile and wave
+//!   quantization). Tiles of 256×128, 128×256 and 128×128 are tried, and the sum may be cut in up
+//!   to four parts where tiles are few, as the libraries do.
+//! - Of many alike as many share the multiprocessors as run beside each other: a few experts with
+//!   few tokens leave most of them idle.
 //! - A wave must fill its pipeline and write its tile: [`WAVE_SECONDS`].
-//! - Bytes set a floor: operands at the memory's bandwidth (roofline, Williams et al. 2009); the result is stored after that.
+//! - Bytes set a floor: operands at the memory's bandwidth (roofline, Williams et al. 2009); the
+//!   result is stored after that.
 //! - What is sent beside a product takes multiprocessors from it: [`Machine::beside`].
 //! - A kernel starts after the one before has ended: [`KERNEL_SECONDS`].
 
@@ -18,37 +22,41 @@ use crate::units::{DType, to_f64};
 
 /// Latency of one kernel behind another on a stream, launch and drain: an assumption.
 const KERNEL_SECONDS: f64 = 3e-6;
-/// Multiprocessors that a collective takes: one for each channel, of which NCCL opens 24 between H100s (its log in
-/// github.com/NVIDIA/nccl/issues/1161).
+/// Multiprocessors that a collective takes: one for each channel, of which NCCL opens 24 between
+/// H100s (its log in github.com/NVIDIA/nccl/issues/1161).
 const CHANNELS: f64 = 24.0;
-/// First loads of one wave of tiles and its way to the next, which no arithmetic hides: an assumption.
+/// First loads of one wave of tiles and its way to the next, which no arithmetic hides: an
+/// assumption.
 const WAVE_SECONDS: f64 = 1.5e-6;
-/// Share of a result's store that nothing hides (SimuMax's tables of products on A100 and B200: sums of fp32 gradients are 5 and 8 per
-/// cent slower than products that write 16 bit).
+/// Share of a result's store that nothing hides (SimuMax's tables of products on A100 and B200:
+/// sums of fp32 gradients are 5 and 8 per cent slower than products that write 16 bit).
 const STORE_EXPOSED: f64 = 0.4;
 /// Tiles of a product: rows and columns.
 const TILES: [(u64, u64); 3] = [(256, 128), (128, 256), (128, 128)];
 /// Parts into which the sum of a product may be cut.
 const PARTS: [u64; 3] = [1, 2, 4];
-/// Tokens at which causal attention runs at half its rate on long sequences (Shah et al. 2024, figure 5, heads of 128: 0.47, 0.69, 0.85
-/// and 0.94 of the rate at 16k tokens with 512, 1k, 2k and 4k).
+/// Tokens at which causal attention runs at half its rate on long sequences (Shah et al. 2024,
+/// figure 5, heads of 128: 0.47, 0.69, 0.85 and 0.94 of the rate at 16k tokens with 512, 1k, 2k and
+/// 4k).
 const ATTENTION_RAMP: f64 = 512.0;
-/// Tiles of 128 queries for each multiprocessor at which forward and backward run at half their rate: the mask makes tiles uneven, and
-/// few of them leave multiprocessors idle (SimuMax's table of attention on B200, 4 to 128 heads). The rates are of [`FULL_TILES`].
+/// Tiles of 128 queries for each multiprocessor at which forward and backward run at half their
+/// rate: the mask makes tiles uneven, and few of them leave multiprocessors idle (SimuMax's table
+/// of attention on B200, 4 to 128 heads). The rates are of [`FULL_TILES`].
 const TILES_AT_HALF: [f64; 2] = [5.0, 1.0];
 /// Tiles for each multiprocessor of the published rates: 16k tokens of 16 heads on A100.
 const FULL_TILES: f64 = 20.0;
-/// Head width that costs as much beside the products as softmax does (Shah et al. 2024, figure 5: heads of 64 run at 0.89 of the rate of
-/// 128 in FlashAttention 2, at 0.77 in FlashAttention 3).
+/// Head width that costs as much beside the products as softmax does (Shah et al. 2024, figure 5:
+/// heads of 64 run at 0.89 of the rate of 128 in FlashAttention 2, at 0.77 in FlashAttention 3).
 const SOFTMAX_WIDTH: f64 = 32.0;
 /// Share of a ring's bandwidth that an all-to-all reaches (SimuMax's table of collectives on B200:
 /// 0.60 against 0.67).
 const ALL_TO_ALL: f64 = 0.9;
-/// Share of the network's bandwidth that large messages reach: 46 to 48 of 50 GB/s per NDR adapter, 24 of 25 per HDR adapter (NCCL's
-/// maintainers, github.com/NVIDIA/nccl-tests/issues/290 and github.com/NVIDIA/nccl/issues/412).
+/// Share of the network's bandwidth that large messages reach: 46 to 48 of 50 GB/s per NDR adapter,
+/// 24 of 25 per HDR adapter (NCCL's maintainers, github.com/NVIDIA/nccl-tests/issues/290 and
+/// github.com/NVIDIA/nccl/issues/412).
 const NETWORK_SHARE: f64 = 0.94;
-/// Latency of a collective, and of each step of a ring inside a domain and between nodes (NCCL 2.18 to 2.28, `src/graph/tuning.cc`,
-/// `baseLat` and `hwLat` of protocol LL128).
+/// Latency of a collective, and of each step of a ring inside a domain and between nodes (NCCL 2.18
+/// to 2.28, `src/graph/tuning.cc`, `baseLat` and `hwLat` of protocol LL128).
 const COLLECTIVE_SECONDS: f64 = 14e-6;
 const HOP_SECONDS: f64 = 1.9e-6;
 const NETWORK_HOP_SECONDS: f64 = 4.0e-6;
@@ -129,7 +137,8 @@ impl Machine {
             narrow_rate: narrow_rate?,
             narrow_bytes,
             bytes: to_f64(recipe.activation.bits()) / 8.0,
-            // Added to the main gradient by the product itself; otherwise a kernel of its own does that.
+            // Added to the main gradient by the product itself; otherwise a kernel of its own does
+            // that.
             gradient_bytes: to_f64(if fused {
                 2 * recipe.gradient.bits()
             } else {
@@ -159,7 +168,8 @@ impl Machine {
             to_f64(product.depth),
         );
         let result = if gradient { self.gradient_bytes } else { self.bytes };
-        // Operands are loaded while the product runs; a wave's tiles end together, so that little hides their store.
+        // Operands are loaded while the product runs; a wave's tiles end together, so that little
+        // hides their store.
         let operands = count * (rows * depth + depth * columns) * each;
         let launches = to_f64(product.turns()) * KERNEL_SECONDS;
         arithmetic.max(operands / self.memory)
@@ -178,7 +188,8 @@ impl Machine {
         waves * (tile + WAVE_SECONDS)
     }
 
-    /// Seconds of fused attention, forward or backward: backward computes the scores again and has five products for two.
+    /// Seconds of fused attention, forward or backward: backward computes the scores again and has
+    /// five products for two.
     pub fn core(&self, core: &Core, backward: bool) -> f64 {
         let [forward_rate, backward_rate] = self.attention;
         let (flops, rate) = if backward {
@@ -291,7 +302,8 @@ impl Ring {
         COLLECTIVE_SECONDS
             + match collective {
                 Collective::AllReduce => {
-                    // A ring passes every rank twice, a tree only its height: the library takes the quicker.
+                    // A ring passes every rank twice, a tree only its height: the library takes the
+                    // quicker.
                     let tree = (ranks / inside).log2() * NETWORK_TREE_HOP_SECONDS
                         + (inside - 1.0) * TREE_HOP_SECONDS;
                     2.0 * (round + hops.min(tree))
@@ -328,8 +340,9 @@ mod tests {
         links: Links { inside: 1.0, network: 1.0, domain: 8.0 },
     };
 
-    /// Experts, tokens of each, columns, depth, and the share of 2,250 TFLOP/s that forward and the weights' gradient were measured at
-    /// (SimuMax, `configs/system/b200_bf16_ceperm.json`, `group_matmul`, fp32 main gradients).
+    /// Experts, tokens of each, columns, depth, and the share of 2,250 TFLOP/s that forward and the
+    /// weights' gradient were measured at (SimuMax, `configs/system/b200_bf16_ceperm.json`,
+    /// `group_matmul`, fp32 main gradients).
     const MEASURED: [(u64, u64, u64, u64, f64, f64); 6] = [
         (64, 512, 7168, 2048, 0.427, 0.215),
         (20, 1232, 3072, 5120, 0.513, 0.328),
@@ -364,7 +377,8 @@ mod tests {
         assert!(mean < 0.15, "{errors:?}");
     }
 
-    /// Four experts of 128 tokens have too few tiles for 148 multiprocessors: 459 TFLOP/s were measured.
+    /// Four experts of 128 tokens have too few tiles for 148 multiprocessors: 459 TFLOP/s were
+    /// measured.
     #[test]
     fn few_tokens_leave_multiprocessors_idle() {
         let streams = Product {

@@ -1,9 +1,12 @@
-//! How long one optimizer step takes, as a ledger of terms read off the record, and what a whole training costs.
+//! How long one optimizer step takes, as a ledger of terms read off the record, and what a whole
+//! training costs.
 //!
-//! Three parts, so that a planner can ask for a million layouts a second: [`block_times`] gives the seconds of one layer of each
-//! kind for a [`BlockKey`] (of stacks whose modules are played from what their primitives do, of others from [`crate::ops::megatron`]);
-//! [`StepTime::assemble`] puts a layout's step together from them by arithmetic alone; [`step`] does both for a job and says in words
-//! where each figure comes from. The efficiency model is in `machine.rs` and nowhere else.
+//! Three parts, so that a planner can ask for a million layouts a second: [`block_times`] gives the
+//! seconds of one layer of each kind for a [`BlockKey`] (of stacks whose modules are played from
+//! what their primitives do, of others from [`crate::ops::megatron`]);
+//! [`StepTime::assemble`] puts a layout's step together from them by arithmetic alone; [`step`]
+//! does both for a job and says in words where each figure comes from. The efficiency model is in
+//! `machine.rs` and nowhere else.
 
 mod assemble;
 mod block;
@@ -178,7 +181,8 @@ fn spread_with(job: &Job, loads: [Load; 3]) -> Spread {
     }
 }
 
-/// Where layers do not divide, frameworks leave them out on the last stage and then on the first, which hold head and embedding.
+/// Where layers do not divide, frameworks leave them out on the last stage and then on the first,
+/// which hold head and embedding.
 fn even_out(job: &Job, loads: &mut [Load; 3]) {
     let (layers, p, chunks) =
         (job.model().num_hidden_layers, job.layout().p(), job.layout().chunks());

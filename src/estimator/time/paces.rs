@@ -53,9 +53,10 @@ impl Paces {
 
     /// Lower bound on the job's seconds, for every sharding; 0 where no bound is known.
     ///
-    /// Work on k·b sequences takes no longer than k times that on b of them: tiles, waves and sizes round up, fixed latencies come once
-    /// instead of k times, and what can hide messages grows as they do. So the times of a multiple of the micro-batch, for each
-    /// sequence, are a bound for its own; that multiple is the smallest that is known, or all that a rank gets in a step.
+    /// Work on k·b sequences takes no longer than k times that on b of them: tiles, waves and sizes
+    /// round up, fixed latencies come once instead of k times, and what can hide messages grows as
+    /// they do. So the times of a multiple of the micro-batch, for each sequence, are a bound for
+    /// its own; that multiple is the smallest that is known, or all that a rank gets in a step.
     pub fn at_least(&mut self, job: &Job) -> f64 {
         self.bound(job).map_or(0.0, |seconds| seconds * (1.0 - ROUNDING))
     }

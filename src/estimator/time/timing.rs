@@ -73,7 +73,8 @@ pub(super) fn other_lengths(job: &Job) -> Option<Unknown> {
     if model.is_counted_and_served() {
         return Some(Unknown::Counted);
     }
-    // A step of modules that are played has both sides; convolutions of frames have no rate, and serving goes through the encoder once.
+    // A step of modules that are played has both sides; convolutions of frames have no rate, and
+    // serving goes through the encoder once.
     let plays =
         job.training().is_some_and(|run| run.stack.is_played()) && model.only_source().is_none();
     let untold = model.beside().is_some() && !plays;

@@ -1,4 +1,5 @@
-//! The tensors that a step asks the allocator for, each with its shape and the moments at which it does.
+//! The tensors that a step asks the allocator for, each with its shape and the moments at which it
+//! does.
 
 use super::plan::{Plan, Share};
 use super::{Mark, Played, most_loaded, optimizer, sum};
@@ -35,8 +36,8 @@ pub struct AskedMoment {
     /// True if the moment is in the very first step, in which the optimizer's states do not exist
     /// yet.
     pub in_first_step: bool,
-    /// The fewest and the most bytes of tensors that are alive just before it is asked for; `None` where other models share the
-    /// memory, whose own order is not known.
+    /// The fewest and the most bytes of tensors that are alive just before it is asked for; `None`
+    /// where other models share the memory, whose own order is not known.
     pub alive_before: Option<[Bytes; 2]>,
 }
 
@@ -148,7 +149,8 @@ fn of_evaluation(evaluation: &Played<'_>, is_alone: bool, found: &mut Vec<AskedT
     }
 }
 
-/// Shows every tensor that is asked for in a stretch, with the fewest and the most bytes that are alive before it.
+/// Shows every tensor that is asked for in a stretch, with the fewest and the most bytes that are
+/// alive before it.
 fn of_mark(
     played: &Played<'_>,
     state: &State,
@@ -216,7 +218,8 @@ fn of_storage(state: &State, storage: &Storage, moment: AskedMoment) -> AskedTen
 /// The label of the fp32 weights that a precision recipe keeps beside those of the compute format.
 const MASTER_WEIGHTS: &str = "Master weights";
 
-/// Bytes of the states that `torch.optim` makes at the end of the first step; others are there from the start.
+/// Bytes of the states that `torch.optim` makes at the end of the first step; others are there from
+/// the start.
 fn late_states(played: &Played<'_>, state: &State) -> Bytes {
     let before = state.storages.iter().take(played.before);
     let states = before.filter(|storage| {
@@ -279,7 +282,8 @@ fn of_states(played: &Played<'_>, state: &State, is_alone: bool) -> Vec<AskedTen
         .collect()
 }
 
-/// The temporaries of the optimizer's step, a tensor for each parameter that learns; none where it needs none.
+/// The temporaries of the optimizer's step, a tensor for each parameter that learns; none where it
+/// needs none.
 fn of_temporaries(played: &Played<'_>, state: &State, is_alone: bool) -> Vec<AskedTensor> {
     let learned = optimizer::learned(&played.tape, &played.plan);
     if optimizer::temporaries(&learned, &played.plan).acts().is_empty() {

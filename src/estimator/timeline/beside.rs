@@ -11,9 +11,11 @@ pub(super) type Like = (u32, u64);
 pub(super) struct Beside {
     /// Storages that exist from the start: parameters, states and gradients.
     pub standing: Vec<Like>,
-    /// Storages that they made and each stretch of the step frees far from them: cast weights that autocast kept for the whole forward.
+    /// Storages that they made and each stretch of the step frees far from them: cast weights that
+    /// autocast kept for the whole forward.
     ///
-    /// A storage that a block leaves to its neighbour is freed once for every repetition, there, and counted with the stretch.
+    /// A storage that a block leaves to its neighbour is freed once for every repetition, there,
+    /// and counted with the stretch.
     pub elsewhere: Vec<Vec<Like>>,
 }
 
@@ -34,7 +36,8 @@ impl Beside {
             let is_far = storage.layer.abs_diff(segment.layer) > 1;
             is_far.then(|| (*id, others(storage))).filter(|(_, others)| *others > 0)
         };
-        // Most stretches are of blocks beside the one that stands for others, from which nothing is far.
+        // Most stretches are of blocks beside the one that stands for others, from which nothing is
+        // far.
         let stand_for_others =
             || plan.played.iter().zip(1_u16..).filter(|(played, _)| played.times > 1);
         let far = |segment: &Segment| {

@@ -1,4 +1,5 @@
-//! The blocks of a pipeline stage on a tape: those alike share their modules, and parameters of some are there once.
+//! The blocks of a pipeline stage on a tape: those alike share their modules, and parameters of
+//! some are there once.
 
 use super::plan::Plan;
 use crate::config::LayerKind;
@@ -69,7 +70,8 @@ impl Layers {
     }
 }
 
-/// Blocks of a kind that learn or do not, with the shared block that they run; and where their own parameters lie.
+/// Blocks of a kind that learn or do not, with the shared block that they run; and where their own
+/// parameters lie.
 type Known = (((LayerKind, bool), Option<u64>), Param, Param);
 
 /// Declares the blocks of a stage.

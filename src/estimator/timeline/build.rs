@@ -44,7 +44,8 @@ fn head_before_it_is_tied(tape: &Tape, plan: &Plan<'_>) {
     ));
 }
 
-/// DeepSpeed's stages 1 and 2 (`DeepSpeedZeroOptimizer` in `deepspeed/runtime/zero/stage_1_and_2.py`).
+/// DeepSpeed's stages 1 and 2 (`DeepSpeedZeroOptimizer` in
+/// `deepspeed/runtime/zero/stage_1_and_2.py`).
 ///
 /// The optimizer empties the cache and copies all parameters that learn into one vector, whose
 /// views they become. A rank clones its part and casts the clone to the format of master weights. A
@@ -85,12 +86,14 @@ fn into_one_vector<'t>(tape: &'t Tape, plan: &Plan<'_>) -> TakenOver<'t> {
     TakenOver { _held: vec![vector, master], emptied }
 }
 
-/// DeepSpeed's stage 3 (`zero.Init` in `deepspeed/runtime/zero/partition_parameters.py`, `deepspeed/runtime/zero/stage3.py`).
+/// DeepSpeed's stage 3 (`zero.Init` in `deepspeed/runtime/zero/partition_parameters.py`,
+/// `deepspeed/runtime/zero/stage3.py`).
 ///
-/// Each parameter is made whole, copied into the rank's share and let go; so is a head that is tied later. Then all shares go to the host,
-/// the cache is emptied, and they come back side by side (`defragment`). They are cast to the format of master weights and cloned, a
-/// sub-group at a time; a gradient of each is made and let go. Bucket and gradients of the rank get their places, and every parameter is
-/// gathered once to be read.
+/// Each parameter is made whole, copied into the rank's share and let go; so is a head that is tied
+/// later. Then all shares go to the host, the cache is emptied, and they come back side by side
+/// (`defragment`). They are cast to the format of master weights and cloned, a sub-group at a time;
+/// a gradient of each is made and let go. Bucket and gradients of the rank get their places, and
+/// every parameter is gathered once to be read.
 fn into_shares<'t>(tape: &'t Tape, plan: &Plan<'_>) -> TakenOver<'t> {
     let wholes: Vec<(u64, DType)> = {
         let state = tape.state();

@@ -1,11 +1,12 @@
 //! When DeepSpeed's stage 3 gathers which weights, module by module
 //! (`deepspeed/runtime/zero/partitioned_param_coordinator.py`, 0.19).
 //!
-//! A module's weights are gathered before it runs, and let go behind it. The first micro-batch of all records the order of modules; from
-//! the second on, each module also gathers what follows, up to `stage3_prefetch_bucket_size` at once and `stage3_max_live_parameters` in
-//! all, and keeps what is used again within `stage3_max_reuse_distance`. One weight is gathered into a tensor of its own. Several are
-//! gathered side by side, and copied out when the first of them is needed; the copies stay beside what they came from until all are
-//! needed.
+//! A module's weights are gathered before it runs, and let go behind it. The first micro-batch of
+//! all records the order of modules; from the second on, each module also gathers what follows, up
+//! to `stage3_prefetch_bucket_size` at once and `stage3_max_live_parameters` in all, and keeps what
+//! is used again within `stage3_max_reuse_distance`. One weight is gathered into a tensor of its
+//! own. Several are gathered side by side, and copied out when the first of them is needed; the
+//! copies stay beside what they came from until all are needed.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -63,7 +64,8 @@ pub(super) struct Coordinator {
 struct Playing<'c> {
     coordinator: &'c mut Coordinator,
     modules: &'c [Module],
-    /// Weights in the order in which they will be needed, with their modules; empty while that is recorded.
+    /// Weights in the order in which they will be needed, with their modules; empty while that is
+    /// recorded.
     queue: Vec<(Param, usize)>,
     place: usize,
     /// For each weight the last module that it was gathered for.
@@ -96,7 +98,8 @@ impl Coordinator {
         }
     }
 
-    /// The events of gathered weights in that part of the log, each with its place; `knows` the order of modules, or records it.
+    /// The events of gathered weights in that part of the log, each with its place; `knows` the
+    /// order of modules, or records it.
     pub fn play(
         &mut self,
         state: &State,
@@ -108,9 +111,10 @@ impl Coordinator {
         self.played(&modules, (queue, modules.len()), part.end)
     }
 
-    /// The events of gathered weights in an evaluation, that part of its own log. Its forward finds the order that a micro-batch of the
-    /// training recorded (`reset_step` begins with it anew, `trace_prologue` goes along), and ends before backward: weights that backward
-    /// would use soon again stay. Where its modules are not those of the micro-batch, the order is recorded anew.
+    /// The events of gathered weights in an evaluation, that part of its own log. Its forward finds
+    /// the order that a micro-batch of the training recorded (`reset_step` begins with it anew,
+    /// `trace_prologue` goes along), and ends before backward: weights that backward would use soon
+    /// again stay. Where its modules are not those of the micro-batch, the order is recorded anew.
     pub fn evaluate(
         &mut self,
         (state, part): (&State, &Range<usize>),
@@ -128,7 +132,8 @@ impl Coordinator {
         self.played(&modules, (queue(&modules), own), part.end)
     }
 
-    /// The events of the first modules of that order, so many; all that is left there is let go at the end.
+    /// The events of the first modules of that order, so many; all that is left there is let go at
+    /// the end.
     fn played(
         &mut self,
         modules: &[Module],
@@ -155,7 +160,8 @@ impl Coordinator {
         playing.events
     }
 
-    /// The modules of a part of the log; weights that one of them needs at the same place are one module's.
+    /// The modules of a part of the log; weights that one of them needs at the same place are one
+    /// module's.
     fn modules(&self, state: &State, part: &Range<usize>) -> Vec<Module> {
         let uses = state.uses.iter().flatten().filter(|used| part.contains(&used.from));
         let mut modules: Vec<Module> = Vec::new();
@@ -213,7 +219,8 @@ fn queue(modules: &[Module]) -> Vec<(Param, usize)> {
     queue
 }
 
-/// Where in the log a module that began there has its output, and has let go of what its kernels needed.
+/// Where in the log a module that began there has its output, and has let go of what its kernels
+/// needed.
 fn end_of_output(state: &State, from: usize, end: usize) -> usize {
     let is_scratch = |entry: &Entry| {
         let (Entry::Taken(id) | Entry::Freed(id) | Entry::Turned(id)) = entry;

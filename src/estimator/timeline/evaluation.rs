@@ -1,7 +1,8 @@
-//! Evaluations between steps, as transformers' Trainer runs them (`Trainer.evaluation_loop`): forward without gradients beside weights and
-//! optimizer states.
+//! Evaluations between steps, as transformers' Trainer runs them (`Trainer.evaluation_loop`):
+//! forward without gradients beside weights and optimizer states.
 //!
-//! The modules are the stack's own, made for the evaluation's batch on a tape of their own. Nothing of an evaluation stays.
+//! The modules are the stack's own, made for the evaluation's batch on a tape of their own. Nothing
+//! of an evaluation stays.
 
 use std::ops::Range;
 
@@ -16,7 +17,8 @@ use crate::ops::tape::{State, Tape};
 use crate::units::Bytes;
 
 impl Plan<'_> {
-    /// The plan of the evaluations of a training with this plan; `None` where there are none, or none that are modelled.
+    /// The plan of the evaluations of a training with this plan; `None` where there are none, or
+    /// none that are modelled.
     fn of_evaluation(&self, job: &Job, run: &TrainingRun) -> Option<Self> {
         let evaluation =
             run.evaluation.filter(|_| blockers::refused_evaluation(job, run).is_none())?;
@@ -59,8 +61,8 @@ impl<'a> Played<'a> {
     }
 }
 
-/// Every tensor of an evaluation of a training with that plan, numbered behind those of the training, whose first micro-batch is that part
-/// of its log.
+/// Every tensor of an evaluation of a training with that plan, numbered behind those of the
+/// training, whose first micro-batch is that part of its log.
 pub(super) fn every_tensor(
     job: &Job,
     run: &TrainingRun,

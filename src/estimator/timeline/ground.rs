@@ -93,7 +93,8 @@ pub(super) fn movement(plan: &Plan<'_>) -> Certainty {
     }
 }
 
-/// How sure the temporaries of the optimizer's step are: some were measured, but not with states dealt out as one long vector.
+/// How sure the temporaries of the optimizer's step are: some were measured, but not with states
+/// dealt out as one long vector.
 pub(super) fn optimizer(plan: &Plan<'_>) -> Certainty {
     let dealt = plan.sharding.shards_optimizer() && plan.shards().is_none() && plan.ranks > 1;
     if plan.optimizer.spec().is_measured && !dealt { Certainty::Exact } else { Certainty::Modelled }

@@ -1,9 +1,12 @@
-//! Weights and gradients that are shared out: gathered before use, reduced after backward, group by group.
+//! Weights and gradients that are shared out: gathered before use, reduced after backward, group by
+//! group.
 //!
-//! PyTorch's FSDP2 (`torch/distributed/fsdp/_fully_shard`, 2.15): every block is a group, and embedding, final norm and head are the
-//! root's. A group's shares are cast and put side by side, gathered into one buffer, and copied out into the weights. In forward that
-//! buffer lives until the next group has been gathered; in backward the next group is gathered ahead. Gradients are joined in the
-//! reduction's format, reduced, and the joined buffer lives until the next group is reduced.
+//! PyTorch's FSDP2 (`torch/distributed/fsdp/_fully_shard`, 2.15): every block is a group, and
+//! embedding, final norm and head are the root's. A group's shares are cast and put side by side,
+//! gathered into one buffer, and copied out into the weights. In forward that buffer lives until
+//! the next group has been gathered; in backward the next group is gathered ahead. Gradients are
+//! joined in the reduction's format, reduced, and the joined buffer lives until the next group is
+//! reduced.
 //!
 //! FSDP1 gathers into one flat tensor that weights are views of; see [`flat`].
 
@@ -34,7 +37,8 @@ use crate::units::DType;
 /// Label of the buffers that gradients need on their way between ranks.
 pub const GRADIENT_REDUCTION: &str = "Gradient reduction";
 
-/// The stream on which shares are copied together and gathered (`_fsdp_param_group.py`, `all_gather_copy_in_stream`).
+/// The stream on which shares are copied together and gathered (`_fsdp_param_group.py`,
+/// `all_gather_copy_in_stream`).
 pub(super) const GATHERING: u8 = 1;
 /// The stream on which gradients are reduced (`reduce_scatter_stream`).
 const REDUCING: u8 = 2;
@@ -211,7 +215,8 @@ impl<'t> Groups<'t> {
         if plan.away.optimizer && self.buckets.0 == Buckets::WhileReducing {
             self.tape.begin(When::Before, 0, Kind::Gathered);
             self.tape.at(GRADIENT_REDUCTION, sources::DEEPSPEED);
-            // `temp_grad_buffer_for_gpu_offload` of stages 1 and 2 has room for the largest parameter.
+            // `temp_grad_buffer_for_gpu_offload` of stages 1 and 2 has room for the largest
+            // parameter.
             let largest = largest(self.tape);
             let lump = self.tape.lump(
                 "largest gradient on its way to the host",
@@ -369,8 +374,10 @@ impl<'t> Groups<'t> {
         }
     }
 
-    /// An input of a group that others read, too. FSDP2 hands inputs through a function of the group, whose backward is told when their
-    /// gradients are complete (`RegisterPostBackwardFunction`): what a group adds to a gradient is summed up before it leaves the group.
+    /// An input of a group that others read, too. FSDP2 hands inputs through a function of the
+    /// group, whose backward is told when their gradients are complete
+    /// (`RegisterPostBackwardFunction`): what a group adds to a gradient is summed up before it
+    /// leaves the group.
     pub fn hands(&self, input: Var<'t>) -> Var<'t> {
         let form = input.form();
         if self.into() == Some(GatheredInto::BufferAndTensors) { input.view(form) } else { input }
@@ -400,7 +407,8 @@ impl<'t> Groups<'t> {
     /// Backward enters a layer: its weights are gathered if they are not there, and those of the
     /// next layer ahead.
     pub fn enters(&self, layer: u16) {
-        // The embedding needs no weights of its group in backward, but where it has one of its own that is gathered all the same.
+        // The embedding needs no weights of its group in backward, but where it has one of its own
+        // that is gathered all the same.
         let is_end = layer == 0 && !self.apart;
         if self.into().is_none() || self.is_behind(layer) || is_end || layer == BESIDE {
             return;
@@ -426,7 +434,8 @@ impl<'t> Groups<'t> {
         layer > self.head && layer < BESIDE
     }
 
-    /// The group that was through forward before that of a layer: blocks of a tower come before those of the text.
+    /// The group that was through forward before that of a layer: blocks of a tower come before
+    /// those of the text.
     fn next_in_backward(&self, layer: u16) -> Option<u16> {
         match layer.checked_sub(1)? {
             0 if self.apart => Some(0),
@@ -464,7 +473,8 @@ impl<'t> Groups<'t> {
         }
     }
 
-    /// All micro-batches of a step follow: where gradients add up whole, the bucket comes with the first of them and stays for all.
+    /// All micro-batches of a step follow: where gradients add up whole, the bucket comes with the
+    /// first of them and stays for all.
     pub fn begin_step(&self) {
         self.keeps_bucket.set(!self.shares_gradients());
     }

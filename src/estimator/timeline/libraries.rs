@@ -19,7 +19,8 @@ pub(super) fn buckets(
         Buckets::EveryGradient if recipe.master.is_some() => Buckets::None,
         buckets => buckets,
     };
-    // Where ranks share gradients out, they are reduced in the format of the weights and added up in their own.
+    // Where ranks share gradients out, they are reduced in the format of the weights and added up
+    // in their own.
     let reduced = if sharding.shards_gradients() { recipe.parameter } else { recipe.gradient };
     (buckets, run.reduce_bucket_size, reduced)
 }

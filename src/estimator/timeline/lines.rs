@@ -137,7 +137,8 @@ fn alive_at(played: &Played<'_>, mark: &Mark) -> Vec<AliveStorage> {
     }
     let others = plan.stage.in_flight.saturating_sub(1);
     if others > 0 {
-        // The further micro-batches in flight keep what is alive when forward ends and was not before it.
+        // The further micro-batches in flight keep what is alive when forward ends and was not
+        // before it.
         for (id, (storage, kind)) in
             state.storages.iter().zip(retained).enumerate().skip(played.before)
         {
@@ -149,7 +150,8 @@ fn alive_at(played: &Played<'_>, mark: &Mark) -> Vec<AliveStorage> {
     found
 }
 
-/// The kind of every storage after so many entries of the log, and after so many others; `None` for those that are not alive then.
+/// The kind of every storage after so many entries of the log, and after so many others; `None` for
+/// those that are not alive then.
 fn kinds_after(state: &State, [one, other]: [usize; 2]) -> [Vec<Option<Kind>>; 2] {
     let mut kinds = vec![None; state.storages.len()];
     follow(state, 0..one.min(other), &mut kinds);
@@ -208,7 +210,8 @@ fn lasting(state: &State, mark: &Mark) -> Vec<bool> {
     lasting
 }
 
-/// How many of a storage there are at the peak, with the blocks that were not played; `stays`: whether it outlives its block.
+/// How many of a storage there are at the peak, with the blocks that were not played; `stays`:
+/// whether it outlives its block.
 fn count(
     played: &Played<'_>,
     mark: &Mark,
@@ -233,7 +236,8 @@ fn count(
     if storage.layer == here {
         1
     } else if storage.layer + 1 == here {
-        // The block before stands for those that are whole: all that forward has done, all that backward has not reached.
+        // The block before stands for those that are whole: all that forward has done, all that
+        // backward has not reached.
         own + if forward { done } else { times - 1 - done }
     } else if storage.layer == here + 1 && kind == Kind::Gradient {
         // The block behind stands for those that backward has left.
@@ -460,7 +464,8 @@ fn gradients_note(played: &Played<'_>, mark: &Mark) -> &'static str {
     }
 }
 
-/// The sentence of a state: the optimizer's own, or that of the weights that the precision recipe keeps beside it.
+/// The sentence of a state: the optimizer's own, or that of the weights that the precision recipe
+/// keeps beside it.
 fn state_note(played: &Played<'_>, label: &str) -> &'static str {
     let master = "An fp32 copy of every weight, updated by the optimizer.";
     played.plan.optimizer.spec().state(label).map_or(master, |state| state.note)

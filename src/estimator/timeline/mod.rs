@@ -1,9 +1,11 @@
 //! One optimizer step as a sequence of allocations and releases, and the moment at which most is
 //! allocated.
 //!
-//! The step is played on the tape of [`crate::ops`]: parameters, forward layer by layer, loss, backward layer by layer with gradients
-//! appearing, recomputed blocks, gathered weights and reduced gradients, the optimizer's temporaries. Blocks that are alike are
-//! played a few times and stand for their like: every repetition adds the same, so its highest moment is in the first or in the last.
+//! The step is played on the tape of [`crate::ops`]: parameters, forward layer by layer, loss,
+//! backward layer by layer with gradients appearing, recomputed blocks, gathered weights and
+//! reduced gradients, the optimizer's temporaries. Blocks that are alike are played a few times and
+//! stand for their like: every repetition adds the same, so its highest moment is in the first or
+//! in the last.
 
 mod asked;
 mod beside;
@@ -192,8 +194,8 @@ impl<'a> Played<'a> {
         }
     }
 
-    /// Becomes another stage that holds the same blocks and ends, or, where all blocks are `alike`, as many: only the micro-batches in
-    /// flight differ. `false` if it does not.
+    /// Becomes another stage that holds the same blocks and ends, or, where all blocks are `alike`,
+    /// as many: only the micro-batches in flight differ. `false` if it does not.
     pub fn turn_into(&mut self, stage: &Stage, alike: bool) -> bool {
         if !self.plan.stage.holds_as(stage, alike) {
             return false;
@@ -297,7 +299,8 @@ impl<'a> Played<'a> {
         }
     }
 
-    /// The moments compared, overheads included: the highest of each name, in the order of the step.
+    /// The moments compared, overheads included: the highest of each name, in the order of the
+    /// step.
     pub fn moments(&self) -> Vec<Moment> {
         let mut moments: Vec<Moment> = Vec::new();
         let evaluated = self

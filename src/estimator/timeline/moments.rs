@@ -8,8 +8,9 @@ use crate::estimator::stage;
 use crate::ops::tape::{Entry, Kind, Segment, State, Totals, When};
 use crate::units::Bytes;
 
-/// Bytes by kind at every moment of every stage that may be the highest, in the order of the step. Which these are follows from what
-/// happens, not from sizes. `None` where what is alive partly waits in host memory.
+/// Bytes by kind at every moment of every stage that may be the highest, in the order of the step.
+/// Which these are follows from what happens, not from sizes. `None` where what is alive partly
+/// waits in host memory.
 pub(in crate::estimator) fn moments(job: &Job, run: &TrainingRun) -> Option<Vec<[Bytes; 7]>> {
     let offload = job.layout().offload;
     if offload.parameters || offload.activations {
@@ -26,8 +27,8 @@ pub(in crate::estimator) fn moments(job: &Job, run: &TrainingRun) -> Option<Vec<
 }
 
 impl Played<'_> {
-    /// Shows the totals of every moment after which something goes: in the first repetition of a stretch, and in the last where that
-    /// stands beside more.
+    /// Shows the totals of every moment after which something goes: in the first repetition of a
+    /// stretch, and in the last where that stands beside more.
     fn visit(&self, mut show: impl FnMut(&Totals)) {
         let state = self.tape.state();
         let mut kinds: Vec<Kind> = state.storages.iter().map(|storage| storage.born).collect();

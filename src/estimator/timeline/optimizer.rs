@@ -1,4 +1,5 @@
-//! The optimizer's states and the temporaries of its step (`torch/optim`, PyTorch 2.15), as its specification plays them.
+//! The optimizer's states and the temporaries of its step (`torch/optim`, PyTorch 2.15), as its
+//! specification plays them.
 
 use super::groups::Bucket;
 use super::plan::{Plan, Share, Shares};
@@ -12,7 +13,8 @@ use crate::sharding::{Buckets, Pieces};
 use crate::sources::{self, Source};
 use crate::units::DType;
 
-/// Elements from which on a paged optimizer keeps a parameter's states in pages (bitsandbytes, `optim/optimizer.py`).
+/// Elements from which on a paged optimizer keeps a parameter's states in pages (bitsandbytes,
+/// `optim/optimizer.py`).
 const PAGED_FROM: u64 = 100_000;
 
 /// The label of fp32 weights that the optimizer keeps.
@@ -120,7 +122,8 @@ pub(super) fn states<'t>(
     held
 }
 
-/// The states of one parameter after the other, as `_init_group` makes them before the first update: the step counter first.
+/// The states of one parameter after the other, as `_init_group` makes them before the first
+/// update: the step counter first.
 fn states_of_each<'t>(
     tape: &'t Tape,
     plan: &Plan<'_>,
@@ -184,8 +187,8 @@ const fn is_paged(plan: &Plan<'_>, parameter: &UpdatedParameter) -> bool {
     plan.with.tuning.paged_optimizer && parameter.elements >= PAGED_FROM
 }
 
-/// Among how many ranks states are dealt out: stages 1 and 2 deal out all parameters as one long vector; shards of stage 3 and FSDP are
-/// counted one by one.
+/// Among how many ranks states are dealt out: stages 1 and 2 deal out all parameters as one long
+/// vector; shards of stage 3 and FSDP are counted one by one.
 fn ranks(plan: &Plan<'_>) -> u64 {
     let shared = plan.sharding.shards_optimizer() && plan.shards().is_none();
     if shared { plan.ranks.max(1) } else { 1 }
@@ -243,7 +246,8 @@ pub(super) fn temporaries(learned: &[UpdatedParameter], plan: &Plan<'_>) -> Step
             ..*found
         };
         let mut updated = Vec::with_capacity(learned.len());
-        // Played together, a rank's part of a parameter may be of no elements: other ranks have some.
+        // Played together, a rank's part of a parameter may be of no elements: other ranks have
+        // some.
         updated.extend(learned.iter().filter(|found| !plan.singly || is_updated(found)).map(share));
         (plan.optimizer.spec().temporaries)(plan.implementation, &updated, &mut step);
     }
@@ -252,8 +256,9 @@ pub(super) fn temporaries(learned: &[UpdatedParameter], plan: &Plan<'_>) -> Step
 
 /// Elements of the gradients that DeepSpeed's optimizers upcast at once; 0 under others.
 ///
-/// A rank's gradients are joined, copied into the format of the master weights, and stay so until the states are updated
-/// (`step` in deepspeed/runtime/zero/stage_1_and_2.py; stage3.py goes through sub-groups of `sub_group_size`).
+/// A rank's gradients are joined, copied into the format of the master weights, and stay so until
+/// the states are updated (`step` in deepspeed/runtime/zero/stage_1_and_2.py; stage3.py goes
+/// through sub-groups of `sub_group_size`).
 pub(super) fn upcast(learned: &[UpdatedParameter], plan: &Plan<'_>) -> u64 {
     let by_deepspeed = plan.buckets.0.is_of_stated_size() && plan.sharding.shards_gradients();
     // Stage 3 joins gradients whatever their format.
@@ -293,8 +298,9 @@ fn upcasted<'t>(
     Some(wide)
 }
 
-/// Makes the gradients of a bucket ready for the optimizer: their norm is taken in fp64, piece by piece (`get_grad_norm_direct`), they
-/// are joined where there are several, and cast to the format of master weights. What is returned stays until the end of the step.
+/// Makes the gradients of a bucket ready for the optimizer: their norm is taken in fp64, piece by
+/// piece (`get_grad_norm_direct`), they are joined where there are several, and cast to the format
+/// of master weights. What is returned stays until the end of the step.
 pub(super) fn ready<'t>(tape: &'t Tape, plan: &Plan<'_>, bucket: &Bucket<'t>) -> Option<Var<'t>> {
     /// An fp64 number takes the memory of two fp32 ones.
     const FP64: u64 = 2;
@@ -328,7 +334,8 @@ pub(super) fn ready<'t>(tape: &'t Tape, plan: &Plan<'_>, bucket: &Bucket<'t>) ->
     if upcast.is_none() { joined } else { upcast }
 }
 
-/// Elements of the sub-groups into which stage 3 sorts a rank's pieces (`_create_fp16_sub_groups`): a full one takes no more.
+/// Elements of the sub-groups into which stage 3 sorts a rank's pieces (`_create_fp16_sub_groups`):
+/// a full one takes no more.
 pub(super) fn sub_groups(plan: &Plan<'_>, pieces: Vec<u64>) -> Vec<u64> {
     let mut groups: Vec<u64> = Vec::new();
     for piece in pieces {

@@ -120,12 +120,15 @@ pub(super) struct Plan<'a> {
 
 /// Parameters that stay gathered at once.
 ///
-/// DeepSpeed's stage 3 gives weights back where more than `stage3_max_live_parameters` are gathered, and gathers ahead as long as there
-/// is room (`deepspeed/runtime/zero/partitioned_param_coordinator.py`): from the end of forward on that many are there, whichever are in
-/// use. They are counted as the ends of the model and the first blocks, whose turn comes last.
+/// DeepSpeed's stage 3 gives weights back where more than `stage3_max_live_parameters` are
+/// gathered, and gathers ahead as long as there is room
+/// (`deepspeed/runtime/zero/partitioned_param_coordinator.py`): from the end of forward on that
+/// many are there, whichever are in use. They are counted as the ends of the model and the first
+/// blocks, whose turn comes last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Live {
-    /// How many blocks, counted from the first, have their weights from their forward to their backward.
+    /// How many blocks, counted from the first, have their weights from their forward to their
+    /// backward.
     pub blocks: u64,
     /// Parameters of the next block for which there is still room.
     pub rest: u64,
@@ -211,7 +214,8 @@ impl<'a> Plan<'a> {
         let recipe = if run.tuning.freezes_model() { of_adapters(recipe, &with) } else { recipe };
         Self {
             with,
-            // Blocks of one group are not alike: where its vector is cut, only some of them keep a part.
+            // Blocks of one group are not alike: where its vector is cut, only some of them keep a
+            // part.
             played: played(job, &stage, live, every || is_one_group),
             stage,
             recompute: run.recompute,
@@ -252,8 +256,8 @@ impl<'a> Plan<'a> {
         Self { singly: true, ..Self::of(job, run, stage, true) }
     }
 
-    /// The format that FSDP2 casts what a block is given to, where it gathers parameters in another than they are kept in
-    /// (`MixedPrecisionPolicy`, `cast_forward_inputs`).
+    /// The format that FSDP2 casts what a block is given to, where it gathers parameters in another
+    /// than they are kept in (`MixedPrecisionPolicy`, `cast_forward_inputs`).
     pub fn input_format(&self) -> Option<DType> {
         let casts = self.sharding.gathers.as_ref().is_some_and(|gathers| gathers.casts_inputs);
         (casts && self.with.parameter != self.with.made_in).then_some(self.with.parameter)
@@ -269,7 +273,8 @@ impl<'a> Plan<'a> {
         let cut = match self.sharding.pieces {
             Pieces::OfOneVector => return None,
             Pieces::RowsOfEachTensor => Cut::Rows,
-            // Addresses are aligned in the format that is gathered (`_flat_param.py`, `_get_aligned_numel`).
+            // Addresses are aligned in the format that is gathered (`_flat_param.py`,
+            // `_get_aligned_numel`).
             Pieces::OfOneVectorPerGroup => {
                 let head = if self.is_one_group { None } else { Some(self.head()) };
                 Cut::Flat { head, align: ALIGNED_BITS / self.with.parameter.bits().max(1) }
@@ -279,8 +284,8 @@ impl<'a> Plan<'a> {
         moves.then_some(Shards { ranks: self.ranks, dtype: self.recipe.parameter, cut })
     }
 
-    /// The format of a parameter that learns beside others of another, as fp32 routers in a model of 16 bits, or a
-    /// copy of the head beside fp32 adapters.
+    /// The format of a parameter that learns beside others of another, as fp32 routers in a model
+    /// of 16 bits, or a copy of the head beside fp32 adapters.
     pub fn own_format(&self, parameter: &Parameter) -> Option<DType> {
         (parameter.dtype != self.learned()).then_some(parameter.dtype)
     }
@@ -302,7 +307,8 @@ impl<'a> Plan<'a> {
                 Arrival::Kept
             }
             Movement::Still => Arrival::Converted(recipe.gradient, recipe.gradient_copy),
-            // FSDP2 leaves the cast to its reduction, where that is in a wider format (`_set_unsharded_grad_dtypes`).
+            // FSDP2 leaves the cast to its reduction, where that is in a wider format
+            // (`_set_unsharded_grad_dtypes`).
             Movement::Weights { into: GatheredInto::BufferAndTensors, .. } => {
                 Arrival::Pending { as_made: self.reduce.bits() > self.with.parameter.bits() }
             }
@@ -310,15 +316,16 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The plan but for the number of data-parallel ranks and that of micro-batches in flight: steps that agree in it take and free the
-    /// same, in pieces of other sizes.
+    /// The plan but for the number of data-parallel ranks and that of micro-batches in flight:
+    /// steps that agree in it take and free the same, in pieces of other sizes.
     pub fn of_any_ranks(&self) -> Self {
         let mut plan = Self { ranks: 0, ..self.clone() };
         plan.stage.in_flight = 0;
         plan
     }
 
-    /// How much of a group's weights stands for what is gathered at once; all of it where that is not counted so.
+    /// How much of a group's weights stands for what is gathered at once; all of it where that is
+    /// not counted so.
     pub fn holding(&self, tag: u16) -> Holding {
         let index = usize::from(tag)
             .checked_sub(1)
@@ -350,8 +357,8 @@ fn lowered(job: &Job, gathered_in_16_bits: bool) -> Lowering<'_> {
     if gathered_in_16_bits { Lowering { parameter: DType::Bf16, ..with } } else { with }
 }
 
-/// The formats of adapters' gradients and states: PyTorch's optimizers keep both in the format of the parameter. An fp32 adapter needs
-/// no master weights.
+/// The formats of adapters' gradients and states: PyTorch's optimizers keep both in the format of
+/// the parameter. An fp32 adapter needs no master weights.
 fn of_adapters(recipe: PrecisionRecipe, with: &Lowering<'_>) -> PrecisionRecipe {
     let Some(dtype) = with.tuning.adapter_dtype else { return recipe };
     if dtype == DType::Fp32 {
@@ -366,7 +373,8 @@ fn of_adapters(recipe: PrecisionRecipe, with: &Lowering<'_>) -> PrecisionRecipe 
     PrecisionRecipe { gradient: dtype, ..recipe }
 }
 
-/// The parameters that stay gathered where so many may; `None` where all of them do, and where there is no room for a block.
+/// The parameters that stay gathered where so many may; `None` where all of them do, and where
+/// there is no room for a block.
 fn live(job: &Job, run: &TrainingRun, sharding: DataSharding) -> Option<Live> {
     let most = run.library.max_live_parameters;
     sharding.gathers.as_ref().filter(|gathers| gathers.is_limited)?;
@@ -400,7 +408,8 @@ fn gives_back(job: &Job, most_live: u64) -> bool {
     parameters / job.layout().t().max(1) > most_live
 }
 
-/// Blocks of a stage: of each run of blocks that are alike the first, one for all that follow, and the last.
+/// Blocks of a stage: of each run of blocks that are alike the first, one for all that follow, and
+/// the last.
 fn played(job: &Job, stage: &Stage, live: Option<Live>, every: bool) -> Vec<Played> {
     let model = job.model();
     let tuning = job.training().map_or(Tuning::FULL, |run| run.tuning);
@@ -411,8 +420,9 @@ fn played(job: &Job, stage: &Stage, live: Option<Live>, every: bool) -> Vec<Play
         || job.training().is_some_and(|run| {
             run.recompute != Recompute::None && run.attention == AttentionKernel::Standard
         });
-    // Every block's keys and values have a place of their own in the cache, and their gradients wait until backward is through; so do
-    // gradients of what layers share, and of the inputs of all of them.
+    // Every block's keys and values have a place of their own in the cache, and their gradients
+    // wait until backward is through; so do gradients of what layers share, and of the inputs of
+    // all of them.
     let caches = tuning.keys_before() > 0 || model.altup().is_some();
     let (first, end) = (stage.range().start, stage.range().end);
     // A part that feeds a block is like no block.
@@ -421,7 +431,8 @@ fn played(job: &Job, stage: &Stage, live: Option<Live>, every: bool) -> Vec<Play
     let mut all = Vec::new();
     let mut from = first;
     while from < end {
-        // Blocks that stay gathered are played apart from the others, and so is the one that does in part.
+        // Blocks that stay gathered are played apart from the others, and so is the one that does
+        // in part.
         let borders =
             live.into_iter().flat_map(|live| [live.blocks, live.blocks.saturating_add(1)]);
         let until = borders
@@ -445,8 +456,9 @@ fn played(job: &Job, stage: &Stage, live: Option<Live>, every: bool) -> Vec<Play
     all
 }
 
-/// How many blocks must be played by themselves before one can stand for its like: the first, and where sliding and other blocks
-/// have tables of their own, all up to the first of the other sort, with which backward lets go of its tables.
+/// How many blocks must be played by themselves before one can stand for its like: the first, and
+/// where sliding and other blocks have tables of their own, all up to the first of the other sort,
+/// with which backward lets go of its tables.
 fn tables_apart(model: &ModelConfig, from: u64, length: u64) -> u64 {
     let sliding = model.sliding_layers.contains(from);
     let other = (1..length.min(MOST_APART))

@@ -37,7 +37,8 @@ struct Playing<'t, 'g> {
     layers: &'g Layers,
     /// The inputs of each checkpointed block, beside the hidden states.
     tables: RefCell<Vec<Read>>,
-    /// Keys and values that layers leave for later ones, held by what is left of checkpointed blocks.
+    /// Keys and values that layers leave for later ones, held by what is left of checkpointed
+    /// blocks.
     shared: Option<Rc<SharedKeys>>,
     autocast: Option<DType>,
     groups: &'g Groups<'t>,
@@ -48,20 +49,22 @@ struct Playing<'t, 'g> {
     /// True once backward has left that layer. Backward never reaches an embedding that does not
     /// learn.
     is_through: Cell<bool>,
-    /// True while backward has still to come to the embedding of a decoder, which stands between its blocks and those of its encoder.
+    /// True while backward has still to come to the embedding of a decoder, which stands between
+    /// its blocks and those of its encoder.
     turns: Cell<bool>,
 }
 
 impl Playing<'_, '_> {
-    /// The whole backward has ended. FSDP's root then gives its weights back, wherever backward has been
-    /// (`_root_post_backward_final_callback`).
+    /// The whole backward has ended. FSDP's root then gives its weights back, wherever backward has
+    /// been (`_root_post_backward_final_callback`).
     fn end(&self) {
         if !self.is_through.get() {
             self.groups.leaves(self.last, true);
         }
     }
 
-    /// The block at that place in forward, run so that backward can run it again where it must: its output, and what it returns beside.
+    /// The block at that place in forward, run so that backward can run it again where it must: its
+    /// output, and what it returns beside.
     fn run_block<'t>(
         &self,
         tape: &'t Tape,
@@ -203,8 +206,8 @@ fn made<'t>(tape: &'t Tape, plan: &Plan<'_>) -> Made<'t> {
     Made { ends, layers, _buffers: buffers, ids }
 }
 
-/// Plays one step; the tape knows its parameters, stretches and log. The answer is how many storages there were before forward, and
-/// which ones ranks share.
+/// Plays one step; the tape knows its parameters, stretches and log. The answer is how many
+/// storages there were before forward, and which ones ranks share.
 pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
     let mut shares = Shares::with_capacity(32);
     let Made { ends, layers, ids, .. } = &made(tape, plan);
@@ -227,8 +230,8 @@ pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
     (before, shares)
 }
 
-/// Plays an evaluation beside what stands between steps; the answer is as that of [`play`]. The optimizer has let gradients go, but where
-/// their place stands for good.
+/// Plays an evaluation beside what stands between steps; the answer is as that of [`play`]. The
+/// optimizer has let gradients go, but where their place stands for good.
 pub(super) fn evaluate(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
     let mut shares = Shares::with_capacity(32);
     let Made { ends, layers, ids, .. } = &made(tape, plan);
@@ -258,7 +261,8 @@ pub(super) fn evaluate_alone(tape: &Tape, plan: &Plan<'_>) -> usize {
     before
 }
 
-/// `Trainer.prediction_step` without metrics: forward and loss under `torch.no_grad`, of which the loss alone is read.
+/// `Trainer.prediction_step` without metrics: forward and loss under `torch.no_grad`, of which the
+/// loss alone is read.
 fn evaluated<'t>(
     tape: &'t Tape,
     plan: &Plan<'_>,
@@ -294,8 +298,8 @@ pub(super) struct Parts {
     pub rebuilt: usize,
 }
 
-/// Plays the build of a model, the first micro-batch of a step, a further one where there is one, and the optimizer's first step with the
-/// states that it makes; gradients are let go behind it.
+/// Plays the build of a model, the first micro-batch of a step, a further one where there is one,
+/// and the optimizer's first step with the states that it makes; gradients are let go behind it.
 pub(super) fn play_all(tape: &Tape, plan: &Plan<'_>) -> Parts {
     let Made { ends, layers, ids, .. } = &made(tape, plan);
     let taken_over = build::taken_over(tape, plan);

@@ -1,7 +1,7 @@
 //! Memory with many numbers of data-parallel ranks from one play.
 //!
-//! Ranks change how much of parameters, gradients and states one of them keeps, seldom what happens: a step is played once for each
-//! sort, and its shares are dealt out anew.
+//! Ranks change how much of parameters, gradients and states one of them keeps, seldom what
+//! happens: a step is played once for each sort, and its shares are dealt out anew.
 
 use super::plan::{Plan, Share};
 use super::{Played, groups, optimizer};
@@ -11,7 +11,8 @@ use crate::estimator::ledger::fullest;
 use crate::estimator::stage;
 use crate::units::Bytes;
 
-/// The step of each stage that can hold most, as it was played last, by all that its plan says but the ranks.
+/// The step of each stage that can hold most, as it was played last, by all that its plan says but
+/// the ranks.
 #[derive(Default)]
 pub(in crate::estimator) struct Ranks<'a>(Vec<Last<Plan<'a>, Played<'a>>>);
 

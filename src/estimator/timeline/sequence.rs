@@ -1,4 +1,5 @@
-//! Every tensor that a training takes and frees, one by one, in the order in which PyTorch does it: what its allocator is asked for.
+//! Every tensor that a training takes and frees, one by one, in the order in which PyTorch does it:
+//! what its allocator is asked for.
 
 use std::ops::Range;
 
@@ -37,10 +38,12 @@ pub enum TensorEvent {
 
 /// A training in parts; a tensor keeps its number through all of them.
 ///
-/// A first step is [`Self::opening`], where it is not empty, else [`Self::first_micro_batch`], [`Self::further_micro_batch`] for each further one (for the last one
+/// A first step is [`Self::opening`], where it is not empty, else [`Self::first_micro_batch`],
+/// [`Self::further_micro_batch`] for each further one (for the last one
 /// [`Self::last_micro_batch`], where it is not empty), [`Self::ready`],
-/// [`Self::states`] and [`Self::step`]; later steps leave out the states. Behind each is [`Self::evaluation`]. A part may be repeated: every tensor that it takes, and that the parts behind it do
-/// not free, is taken in that part for the first time only.
+/// [`Self::states`] and [`Self::step`]; later steps leave out the states. Behind each is
+/// [`Self::evaluation`]. A part may be repeated: every tensor that it takes, and that the parts
+/// behind it do not free, is taken in that part for the first time only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sequence {
     /// Parameters, buffers and token ids.
@@ -82,7 +85,8 @@ pub fn sequence(job: &Job) -> Option<Sequence> {
     let part = |from: usize, to: usize| events(&state, state.log.get(from..to).unwrap_or_default());
     let coordinator = plan.is_coordinated().then(|| Coordinator::of(&state, &plan));
     let [mut opening, mut first_micro_batch, further_micro_batch] = match coordinator {
-        // Gradients that live on are there when a step begins, as where they add up; the very first finds none.
+        // Gradients that live on are there when a step begins, as where they add up; the very first
+        // finds none.
         None if plan.keeps_gradients => {
             [part(built, first), part(first, further), part(first, further)]
         }
@@ -126,7 +130,8 @@ pub(super) fn events(state: &State, log: &[Entry]) -> Vec<TensorEvent> {
     log.iter().filter_map(|entry| event(state, *entry)).collect()
 }
 
-/// The events of a part of the log with others between them, each before the event of the log at its place.
+/// The events of a part of the log with others between them, each before the event of the log at
+/// its place.
 pub(super) fn woven(
     state: &State,
     part: &Range<usize>,

@@ -21,7 +21,8 @@ pub enum Phase {
 pub struct Stretch {
     /// Part of the step.
     pub phase: Phase,
-    /// The first block it covers, counted from 0; `None` at the ends of the model and in the optimizer's step.
+    /// The first block it covers, counted from 0; `None` at the ends of the model and in the
+    /// optimizer's step.
     pub layer: Option<u64>,
     /// How many blocks alike follow on each other in it; each adds as much as the first.
     pub times: u64,

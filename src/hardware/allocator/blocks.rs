@@ -22,7 +22,8 @@ impl BlockId {
     }
 }
 
-/// A piece of a segment: in use, free, or (in an expandable segment) an address range without memory.
+/// A piece of a segment: in use, free, or (in an expandable segment) an address range without
+/// memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Piece {
     /// Address of the first byte.
@@ -50,7 +51,8 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// Alone in its segment, so that the segment can be given back whole. Source: `is_split` of C++, negated.
+    /// Alone in its segment, so that the segment can be given back whole. Source: `is_split` of
+    /// C++, negated.
     pub fn is_whole(&self) -> bool {
         !self.prev.exists() && !self.next.exists()
     }

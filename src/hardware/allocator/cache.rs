@@ -1,6 +1,8 @@
-//! Giving cached memory back to the driver: when the device is full, when a framework asks, when it has grown old.
+//! Giving cached memory back to the driver: when the device is full, when a framework asks, when it
+//! has grown old.
 //!
-//! Source of every rule: PyTorch 2.15, `c10/cuda/CUDACachingAllocator.cpp`; each function names the C++ function.
+//! Source of every rule: PyTorch 2.15, `c10/cuda/CUDACachingAllocator.cpp`; each function names the
+//! C++ function.
 
 use super::blocks::BlockId;
 use super::core::Allocator;
@@ -8,8 +10,8 @@ use super::lanes::{Kind, LaneId};
 use super::rules::share;
 
 impl Allocator {
-    /// Gives back every segment in which nothing is in use, and every whole free page of expandable segments. A segment with
-    /// one small tensor in it stays: the driver takes whole segments only.
+    /// Gives back every segment in which nothing is in use, and every whole free page of expandable
+    /// segments. A segment with one small tensor in it stays: the driver takes whole segments only.
     /// Source: `release_cached_blocks`, `release_blocks`.
     pub(super) fn release_cached(&mut self) {
         for kind in [Kind::Large, Kind::Small] {
@@ -27,10 +29,10 @@ impl Allocator {
         }
     }
 
-    /// Gives back cached blocks that are too large to be split, until the request has room: one that is large enough, or
-    /// several of the largest. Only with `max_split_size_mb`, because such blocks wait for requests of their own size and
-    /// would otherwise never serve this one. True if enough was given back.
-    /// Source: `release_available_cached_blocks`.
+    /// Gives back cached blocks that are too large to be split, until the request has room: one
+    /// that is large enough, or several of the largest. Only with `max_split_size_mb`, because such
+    /// blocks wait for requests of their own size and would otherwise never serve this one. True if
+    /// enough was given back. Source: `release_available_cached_blocks`.
     pub(super) fn release_oversize(&mut self, lane: LaneId, size: u64) -> bool {
         let Some(unsplit) = self.settings.max_split_size else { return false };
         let wanted = size.max(unsplit);
@@ -59,15 +61,16 @@ impl Allocator {
         released >= wanted
     }
 
-    /// Are cached segments given back when they have not been used for long? It takes two settings: the share of memory
-    /// from which on, and the limit that the share is of.
+    /// Are cached segments given back when they have not been used for long? It takes two settings:
+    /// the share of memory from which on, and the limit that the share is of.
     pub(super) fn collects_garbage(&self) -> bool {
         self.settings.garbage_collection_threshold.is_some() && self.allowed().is_some()
     }
 
-    /// Gives back large cached segments of at least average age, until no more is held than the threshold allows. Age is the
-    /// number of searches of the pool since the segment became free. A round frees all of that age, even beyond the target,
-    /// so that the next round comes late. Source: `garbage_collect_cached_blocks`.
+    /// Gives back large cached segments of at least average age, until no more is held than the
+    /// threshold allows. Age is the number of searches of the pool since the segment became free. A
+    /// round frees all of that age, even beyond the target, so that the next round comes late.
+    /// Source: `garbage_collect_cached_blocks`.
     pub(super) fn collect_garbage(&mut self) {
         let threshold = self.settings.garbage_collection_threshold.zip(self.allowed());
         let Some(threshold) = threshold.map(|(fraction, allowed)| share(allowed, fraction)) else {
@@ -107,7 +110,8 @@ impl Allocator {
         searches.saturating_sub(self.pieces.get(id).born)
     }
 
-    /// Gives one whole free segment back. False: it is not whole, or grows, and nothing changed. Source: `release_block`.
+    /// Gives one whole free segment back. False: it is not whole, or grows, and nothing changed.
+    /// Source: `release_block`.
     fn release_segment(&mut self, id: BlockId) -> bool {
         let piece = *self.pieces.get(id);
         if !piece.is_free() || !piece.is_whole() || piece.range != 0 {

@@ -1,6 +1,7 @@
 //! Reads the text of `PYTORCH_CUDA_ALLOC_CONF`, or `PYTORCH_ALLOC_CONF`.
 //!
-//! Source: PyTorch 2.15, AllocatorConfig.cpp and CUDAAllocatorConfig.cpp, `parseArgs` and `ConfigTokenizer`.
+//! Source: PyTorch 2.15, AllocatorConfig.cpp and CUDAAllocatorConfig.cpp, `parseArgs` and
+//! `ConfigTokenizer`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +9,8 @@ use std::str::FromStr;
 use super::rules::{MIB, OWN_SEGMENT};
 use super::settings::{Settings, SizeClasses};
 
-/// Keys that PyTorch knows and that change nothing here: pinned memory of the host, locks, and CUDA graphs.
+/// Keys that PyTorch knows and that change nothing here: pinned memory of the host, locks, and CUDA
+/// graphs.
 const WITHOUT_EFFECT: [&str; 9] = [
     "graph_capture_record_stream_reuse",
     "pinned_free_catch_all",
@@ -190,9 +192,10 @@ impl Pair<'_> {
         self.value.parse().ok().filter(possible).ok_or_else(|| self.refuse(expected))
     }
 
-    /// Divisions of powers of two: one number for all sizes, or a list such as `[256:1,512:2,>:4]` of sizes in MiB. The first
-    /// number of a list also holds for smaller sizes; sizes between two that are listed are not divided; `>` means all
-    /// above the last. Source: `parseRoundUpPower2Divisions`.
+    /// Divisions of powers of two: one number for all sizes, or a list such as `[256:1,512:2,>:4]`
+    /// of sizes in MiB. The first number of a list also holds for smaller sizes; sizes between two
+    /// that are listed are not divided; `>` means all above the last. Source:
+    /// `parseRoundUpPower2Divisions`.
     fn size_classes(&self) -> Result<SizeClasses, ConfError> {
         let expected = "a power of two, or a list such as [256:1,512:2,>:4] of powers of two";
         let refuse = || self.refuse(expected);

@@ -36,7 +36,8 @@ impl Peak {
     }
 }
 
-/// The readings of `torch.cuda.memory_stats` that this module replays. Always `requested ≤ allocated ≤ reserved`.
+/// The readings of `torch.cuda.memory_stats` that this module replays. Always `requested ≤
+/// allocated ≤ reserved`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Readings {
     /// Bytes that tensors asked for (`requested_bytes.all`).
@@ -47,7 +48,8 @@ pub struct Readings {
     pub reserved: Peak,
     /// How often the device was full, and everything cached was given back (`num_alloc_retries`).
     pub retries: u64,
-    /// How often that did not help (`num_ooms`). Requests that were rejected beforehand do not count.
+    /// How often that did not help (`num_ooms`). Requests that were rejected beforehand do not
+    /// count.
     pub out_of_memory: u64,
 }
 
@@ -166,16 +168,16 @@ impl Allocator {
         self.readings.allocated.now
     }
 
-    /// Bytes that this process may reserve, where `per_process_memory_fraction` sets a limit below the whole device.
-    /// Source: PyTorch 2.15, CUDACachingAllocator.cpp, `setMemoryFraction`.
+    /// Bytes that this process may reserve, where `per_process_memory_fraction` sets a limit below
+    /// the whole device. Source: PyTorch 2.15, CUDACachingAllocator.cpp, `setMemoryFraction`.
     pub(super) fn allowed(&self) -> Option<u64> {
         let fraction =
             self.settings.per_process_memory_fraction.filter(|fraction| *fraction < 1.0)?;
         self.driver.device.limit().map(|_| share(self.driver.device.total, fraction))
     }
 
-    /// Puts a piece that is in no list among the free blocks, joined with the free blocks before and after it: memory that
-    /// was cut comes together again, so that larger requests find it.
+    /// Puts a piece that is in no list among the free blocks, joined with the free blocks before
+    /// and after it: memory that was cut comes together again, so that larger requests find it.
     /// Source: PyTorch 2.15, CUDACachingAllocator.cpp, `free_block`, `try_merge_blocks`.
     pub(super) fn insert_free(&mut self, id: BlockId) -> BlockId {
         let &Piece { at, size, prev, next, lane, .. } = self.pieces.get(id);
@@ -208,8 +210,8 @@ impl Allocator {
         joined.id
     }
 
-    /// Takes the free block at a position of a lane for a tensor, and leaves the rest free where a rest is worth it.
-    /// Source: PyTorch 2.15, CUDACachingAllocator.cpp, `alloc_found_block`.
+    /// Takes the free block at a position of a lane for a tensor, and leaves the rest free where a
+    /// rest is worth it. Source: PyTorch 2.15, CUDACachingAllocator.cpp, `alloc_found_block`.
     fn occupy(&mut self, lane_id: LaneId, index: usize, size: u64, bytes: u64) -> Handle {
         let lane = self.lanes.get_mut(lane_id);
         let Some(found) = lane.free.get(index) else { return Handle::default() };
@@ -234,8 +236,9 @@ impl Allocator {
         self.pieces.occupy(id, bytes)
     }
 
-    /// The position of the best cached block for `size` bytes: the smallest that is large enough, and of those the one in the
-    /// oldest segment. Source: PyTorch 2.15, CUDACachingAllocator.cpp, `get_free_block`.
+    /// The position of the best cached block for `size` bytes: the smallest that is large enough,
+    /// and of those the one in the oldest segment. Source: PyTorch 2.15, CUDACachingAllocator.cpp,
+    /// `get_free_block`.
     fn best_fit(&self, lane_id: LaneId, size: u64) -> Option<usize> {
         let free = &self.lanes.get(lane_id).free;
         let mut index = free.first_fit(size);
@@ -251,9 +254,9 @@ impl Allocator {
         rules::may_take(&self.settings, size, found.size).then_some(index)
     }
 
-    /// A block of at least `size` bytes that no cached block could give: old segments are collected, then the driver is
-    /// asked, then large cached blocks go, then everything cached, each time with another try.
-    /// Source: PyTorch 2.15, CUDACachingAllocator.cpp, `malloc`.
+    /// A block of at least `size` bytes that no cached block could give: old segments are
+    /// collected, then the driver is asked, then large cached blocks go, then everything cached,
+    /// each time with another try. Source: PyTorch 2.15, CUDACachingAllocator.cpp, `malloc`.
     fn new_block(&mut self, lane: LaneId, size: u64) -> Option<usize> {
         if self.collects_garbage() {
             self.collect_garbage();
@@ -271,8 +274,8 @@ impl Allocator {
         self.ask_driver(lane, size)
     }
 
-    /// A block from the driver: a new segment, or more pages of one that grows. It is free, and its position is returned.
-    /// Source: PyTorch 2.15, CUDACachingAllocator.cpp, `alloc_block`.
+    /// A block from the driver: a new segment, or more pages of one that grows. It is free, and its
+    /// position is returned. Source: PyTorch 2.15, CUDACachingAllocator.cpp, `alloc_block`.
     fn ask_driver(&mut self, lane: LaneId, size: u64) -> Option<usize> {
         if self.exceeds_allowed(size) {
             return None;
@@ -290,16 +293,17 @@ impl Allocator {
         Some(self.lanes.get(lane).free.position(piece.size, piece.at))
     }
 
-    /// Would a segment for `size` bytes go beyond the share of the device that this process may have? The size of a whole
-    /// segment counts even where one only grows.
+    /// Would a segment for `size` bytes go beyond the share of the device that this process may
+    /// have? The size of a whole segment counts even where one only grows.
     fn exceeds_allowed(&self, size: u64) -> bool {
         let wanted = self.driver.held.saturating_add(segment_size(&self.settings, size));
         self.allowed().is_some_and(|allowed| wanted > allowed)
     }
 
-    /// Is a request refused before the driver is asked? With `throw_on_cudamalloc_oom` it is, if it would take more than the
-    /// whole device together with what is held: then nothing is given back for it. Where a fraction below 1 is set, that
-    /// limit comes first and the usual way of giving back and trying again is taken. PyTorch 2.15 was watched doing so.
+    /// Is a request refused before the driver is asked? With `throw_on_cudamalloc_oom` it is, if it
+    /// would take more than the whole device together with what is held: then nothing is given back
+    /// for it. Where a fraction below 1 is set, that limit comes first and the usual way of giving
+    /// back and trying again is taken. PyTorch 2.15 was watched doing so.
     fn rejects(&self, size: u64) -> bool {
         let wanted = self.driver.held.saturating_add(size);
         self.settings.reject_early && self.allowed().is_none() && wanted > self.driver.device.total

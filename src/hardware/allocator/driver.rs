@@ -7,7 +7,8 @@ use super::rules::{PAGE, round_up};
 pub struct Device {
     /// Bytes that the driver reports as the total (`torch.cuda.mem_get_info()[1]`).
     pub total: u64,
-    /// Bytes that something else holds: the CUDA context, libraries, communicators, other processes.
+    /// Bytes that something else holds: the CUDA context, libraries, communicators, other
+    /// processes.
     pub outside: u64,
 }
 
@@ -48,7 +49,8 @@ pub(super) struct Driver {
     charged: u64,
     /// Everything that was given and taken back.
     pub calls: Vec<DriverCall>,
-    /// Where the next addresses begin. They are never given twice, so that of two segments the younger lies higher.
+    /// Where the next addresses begin. They are never given twice, so that of two segments the
+    /// younger lies higher.
     next: u64,
 }
 
@@ -68,7 +70,8 @@ impl Driver {
         self.map(bytes).then(|| self.reserve_addresses(bytes))
     }
 
-    /// Puts memory behind `bytes` of addresses (`cuMemCreate`, `cuMemMap`). False: the device is full, nothing was mapped.
+    /// Puts memory behind `bytes` of addresses (`cuMemCreate`, `cuMemMap`). False: the device is
+    /// full, nothing was mapped.
     pub fn map(&mut self, bytes: u64) -> bool {
         let charge = round_up(bytes, PAGE);
         if self.device.limit().is_some_and(|limit| self.charged.saturating_add(charge) > limit) {

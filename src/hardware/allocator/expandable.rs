@@ -1,7 +1,9 @@
-//! Expandable segments: one long range of addresses per pool and stream, with memory behind it where it is needed.
+//! Expandable segments: one long range of addresses per pool and stream, with memory behind it
+//! where it is needed.
 //!
-//! Segments of fixed size leave slivers when sizes change from step to step. A range that grows at its end lets the blocks
-//! tile it instead. Source: PyTorch 2.15, CUDACachingAllocator.cpp, note [Expandable Segments].
+//! Segments of fixed size leave slivers when sizes change from step to step. A range that grows at
+//! its end lets the blocks tile it instead. Source: PyTorch 2.15, CUDACachingAllocator.cpp, note
+//! [Expandable Segments].
 
 use super::blocks::{BlockId, Piece};
 use super::core::Allocator;
@@ -17,13 +19,14 @@ pub(super) struct Range {
     page: u64,
 }
 
-/// Address space of a range on an endless device: 256 TiB, what a process can have in all, in parts for several ranges.
+/// Address space of a range on an endless device: 256 TiB, what a process can have in all, in parts
+/// for several ranges.
 const ENDLESS_RANGE: u64 = 1 << 46;
 
 impl Allocator {
-    /// The position from `index` on of the free block that can grow least. A block at the end of the mapped part counts as
-    /// large as it could become, so that the end stays free for large requests.
-    /// Source: `get_free_block`, `expandable_size`.
+    /// The position from `index` on of the free block that can grow least. A block at the end of
+    /// the mapped part counts as large as it could become, so that the end stays free for large
+    /// requests. Source: `get_free_block`, `expandable_size`.
     pub(super) fn least_expandable(&self, lane: LaneId, index: usize) -> usize {
         let free = self.lanes.get(lane).free.entries();
         let possible = |id: BlockId| {
@@ -44,8 +47,8 @@ impl Allocator {
         at
     }
 
-    /// The position after `index` of the first block outside expandable segments: while they are turned off, their blocks
-    /// are not handed out. Source: `get_free_block`.
+    /// The position after `index` of the first block outside expandable segments: while they are
+    /// turned off, their blocks are not handed out. Source: `get_free_block`.
     pub(super) fn first_of_a_segment(&self, lane: LaneId, index: usize) -> Option<usize> {
         let after = index.saturating_add(1);
         let free = self.lanes.get(lane).free.entries().get(after..)?;
@@ -54,8 +57,9 @@ impl Allocator {
             .map(|offset| after.saturating_add(offset))
     }
 
-    /// A free block of at least `size` bytes, made by putting memory behind addresses. `None`: the device is full; pages
-    /// that were mapped before it was stay in the cache. Source: `try_allocate_expandable_block`.
+    /// A free block of at least `size` bytes, made by putting memory behind addresses. `None`: the
+    /// device is full; pages that were mapped before it was stay in the cache. Source:
+    /// `try_allocate_expandable_block`.
     pub(super) fn grow(&mut self, lane: LaneId, size: u64) -> Option<BlockId> {
         let mut id = self.room_for(lane, size);
         let start = self.pieces.get(id);
@@ -75,8 +79,8 @@ impl Allocator {
         }
     }
 
-    /// The first piece of the lowest run of free and unmapped pieces with room for `size` bytes; the beginning of a new range
-    /// if there is none. Source: `find_expandable_block`.
+    /// The first piece of the lowest run of free and unmapped pieces with room for `size` bytes;
+    /// the beginning of a new range if there is none. Source: `find_expandable_block`.
     fn room_for(&mut self, lane: LaneId, size: u64) -> BlockId {
         let starts = self.lanes.get(lane).unmapped.iter().map(|(_, id)| {
             let before = self.pieces.get(*id).prev;
@@ -96,8 +100,8 @@ impl Allocator {
         room >= size
     }
 
-    /// A range of addresses of nine eighths of the device, so that pages which were given back leave room to map them
-    /// elsewhere. Source: the constructor of `ExpandableSegment`.
+    /// A range of addresses of nine eighths of the device, so that pages which were given back
+    /// leave room to map them elsewhere. Source: the constructor of `ExpandableSegment`.
     fn new_range(&mut self, lane: LaneId) -> BlockId {
         let total = self.driver.device.limit().map(|_| self.driver.device.total);
         let room = total.map_or(ENDLESS_RANGE, |total| total.saturating_add(total / 8));
@@ -117,8 +121,9 @@ impl Allocator {
         id
     }
 
-    /// Puts memory behind the first `wanted` bytes of an unmapped piece, in whole pages, and joins it with its free
-    /// neighbours. `None`: the device is full, nothing changed. Source: `map_block`, `ExpandableSegment::map`.
+    /// Puts memory behind the first `wanted` bytes of an unmapped piece, in whole pages, and joins
+    /// it with its free neighbours. `None`: the device is full, nothing changed. Source:
+    /// `map_block`, `ExpandableSegment::map`.
     fn map(&mut self, id: BlockId, wanted: u64) -> Option<BlockId> {
         let piece = *self.pieces.get(id);
         let range = self.range_of(&piece)?;
@@ -145,8 +150,8 @@ impl Allocator {
         Some(self.insert_free(id))
     }
 
-    /// Gives the whole pages inside a free block back to the driver; the ends that share a page with blocks in use stay.
-    /// Source: `unmap_block`, `ExpandableSegment::unmap`.
+    /// Gives the whole pages inside a free block back to the driver; the ends that share a page
+    /// with blocks in use stay. Source: `unmap_block`, `ExpandableSegment::unmap`.
     pub(super) fn unmap(&mut self, id: BlockId) {
         let piece = *self.pieces.get(id);
         let Some(range) = self.range_of(&piece) else { return };
@@ -175,8 +180,8 @@ impl Allocator {
         self.join_unmapped(id);
     }
 
-    /// Joins an unmapped piece with unmapped neighbours, and drops the range if nothing is mapped any more.
-    /// Source: the end of `unmap_block`, `release_expandable_segment`.
+    /// Joins an unmapped piece with unmapped neighbours, and drops the range if nothing is mapped
+    /// any more. Source: the end of `unmap_block`, `release_expandable_segment`.
     fn join_unmapped(&mut self, id: BlockId) {
         let piece = *self.pieces.get(id);
         let (mut at, mut end) = (piece.at, piece.end());

@@ -1,6 +1,7 @@
 //! The free blocks of a lane, sorted so that the best fit is found by halving.
 //!
-//! A sorted vector beats a tree here: a training step has a few dozen free blocks, at most some hundred.
+//! A sorted vector beats a tree here: a training step has a few dozen free blocks, at most some
+//! hundred.
 
 use super::blocks::BlockId;
 
@@ -21,13 +22,15 @@ impl Free {
     }
 }
 
-/// Free blocks by size; of one size, the oldest segment first. Addresses say both, because the driver here never gives an
-/// address twice. Source: PyTorch 2.15, CUDACachingAllocator.cpp, `BlockComparatorSize`, as watched in its sequences.
+/// Free blocks by size; of one size, the oldest segment first. Addresses say both, because the
+/// driver here never gives an address twice. Source: PyTorch 2.15, CUDACachingAllocator.cpp,
+/// `BlockComparatorSize`, as watched in its sequences.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FreeList(Vec<Free>);
 
 impl FreeList {
-    /// The position of the first block of at least `size` bytes; the length of the list if there is none.
+    /// The position of the first block of at least `size` bytes; the length of the list if there is
+    /// none.
     pub fn first_fit(&self, size: u64) -> usize {
         self.0.partition_point(|entry| entry.size < size)
     }
@@ -68,8 +71,8 @@ impl FreeList {
         }
     }
 
-    /// Puts `free` in the place of the entry at `index`, and moves it to where it belongs. Most entries move by a few places,
-    /// so they are moved one by one.
+    /// Puts `free` in the place of the entry at `index`, and moves it to where it belongs. Most
+    /// entries move by a few places, so they are moved one by one.
     pub fn replace(&mut self, index: usize, free: Free) {
         let Some((below, above)) = self.0.split_at_mut_checked(index) else { return };
         let Some((mut place, above)) = above.split_first_mut() else { return };

@@ -4,8 +4,8 @@ use super::blocks::BlockId;
 use super::free_list::FreeList;
 use super::rules::SMALL;
 
-/// The stream that a block was allocated on. Its blocks are reused by the same stream only, because work on one stream is
-/// done in order, and nothing else says when the last reader has finished.
+/// The stream that a block was allocated on. Its blocks are reused by the same stream only, because
+/// work on one stream is done in order, and nothing else says when the last reader has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stream(
     /// A number of the caller's choice. Lower numbers come first when cached memory is given back.
@@ -17,7 +17,8 @@ impl Stream {
     pub const DEFAULT: Self = Self(0);
 }
 
-/// The two pools of PyTorch: they never share a segment, so that short-lived small tensors do not cut up large ones' memory.
+/// The two pools of PyTorch: they never share a segment, so that short-lived small tensors do not
+/// cut up large ones' memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Blocks of up to 1 MiB.

@@ -58,7 +58,8 @@ impl fmt::Display for OutOfMemory {
 
 impl std::error::Error for OutOfMemory {}
 
-/// Bytes with two decimals in the unit that PyTorch would choose. Source: PyTorch 2.15, CachingDeviceAllocator.h, `format_size`.
+/// Bytes with two decimals in the unit that PyTorch would choose. Source: PyTorch 2.15,
+/// CachingDeviceAllocator.h, `format_size`.
 struct Size(u64);
 
 impl fmt::Display for Size {

@@ -6,8 +6,8 @@ use super::lanes::Stream;
 use super::oom::OutOfMemory;
 use super::settings::Settings;
 
-/// One step of a sequence. Tensors are numbered by the caller, best from 0 upwards without gaps; a number may be used
-/// again once it was released.
+/// One step of a sequence. Tensors are numbered by the caller, best from 0 upwards without gaps; a
+/// number may be used again once it was released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A tensor takes memory.

@@ -1,14 +1,16 @@
 //! Sizes: how a request is rounded, how much is asked of the driver for it, and which block may
 //! serve it.
 //!
-//! Source of every rule: PyTorch 2.15, `c10/cuda/CUDACachingAllocator.cpp`; each function names the C++ function.
+//! Source of every rule: PyTorch 2.15, `c10/cuda/CUDACachingAllocator.cpp`; each function names the
+//! C++ function.
 
 use super::lanes::Kind;
 use super::settings::Settings;
 
 /// Bytes of a mebibyte.
 pub(super) const MIB: u64 = 1 << 20;
-/// Every block is a multiple of this many bytes, so that any tensor is aligned for every kernel (`kMinBlockSize`).
+/// Every block is a multiple of this many bytes, so that any tensor is aligned for every kernel
+/// (`kMinBlockSize`).
 pub(super) const GRAIN: u64 = 512;
 /// The largest request, rounded, that the small pool serves (`kSmallSize`).
 pub(super) const SMALL: u64 = MIB;
@@ -33,9 +35,10 @@ pub(super) fn round_down(bytes: u64, step: u64) -> u64 {
 
 /// Bytes of the block that a request of `bytes` needs.
 ///
-/// Blocks are multiples of 512 bytes, so that neighbours stay aligned. With `roundup_power2_divisions` the size goes up to
-/// the next of a few steps between powers of two, so that requests of nearly one size can reuse each other's blocks. Sizes
-/// below 512 bytes times the divisions are too small for such steps. Source: `round_size`.
+/// Blocks are multiples of 512 bytes, so that neighbours stay aligned. With
+/// `roundup_power2_divisions` the size goes up to the next of a few steps between powers of two, so
+/// that requests of nearly one size can reuse each other's blocks. Sizes below 512 bytes times the
+/// divisions are too small for such steps. Source: `round_size`.
 pub(super) fn block_size(settings: &Settings, bytes: u64) -> u64 {
     let divisions = settings.roundup_power2_divisions.of(bytes);
     if divisions > 1 && bytes > GRAIN.saturating_mul(divisions) {
@@ -44,8 +47,8 @@ pub(super) fn block_size(settings: &Settings, bytes: u64) -> u64 {
     round_up(bytes, GRAIN).max(GRAIN)
 }
 
-/// `bytes` rounded up to a step of its power of two: 1,200 with 4 divisions lies between 1,024 and 2,048, whose steps are 256
-/// apart, so it becomes 1,280. Source: `roundup_power2_next_division`.
+/// `bytes` rounded up to a step of its power of two: 1,200 with 4 divisions lies between 1,024 and
+/// 2,048, whose steps are 256 apart, so it becomes 1,280. Source: `roundup_power2_next_division`.
 fn next_division(bytes: u64, divisions: u64) -> u64 {
     if bytes.is_power_of_two() {
         return bytes;
@@ -57,8 +60,9 @@ fn next_division(bytes: u64, divisions: u64) -> u64 {
 
 /// Bytes to ask of the driver when no cached block fits a block of `size`.
 ///
-/// A call to the driver is slow and waits for the GPU. So small blocks share segments of 2 MiB, those up to 10 MiB share
-/// segments of 20 MiB, and only larger ones get a segment of their own. Source: `get_allocation_size`.
+/// A call to the driver is slow and waits for the GPU. So small blocks share segments of 2 MiB,
+/// those up to 10 MiB share segments of 20 MiB, and only larger ones get a segment of their own.
+/// Source: `get_allocation_size`.
 pub(super) fn segment_size(settings: &Settings, size: u64) -> u64 {
     if size <= SMALL {
         SMALL_SEGMENT
@@ -69,8 +73,8 @@ pub(super) fn segment_size(settings: &Settings, size: u64) -> u64 {
     }
 }
 
-/// Bytes of a page of an expandable segment. Large pages make mapping quick; small blocks need few bytes.
-/// Source: `find_expandable_block`.
+/// Bytes of a page of an expandable segment. Large pages make mapping quick; small blocks need few
+/// bytes. Source: `find_expandable_block`.
 pub(super) fn expandable_page(settings: &Settings, kind: Kind) -> u64 {
     match kind {
         Kind::Small => SMALL_SEGMENT,
@@ -78,11 +82,13 @@ pub(super) fn expandable_page(settings: &Settings, kind: Kind) -> u64 {
     }
 }
 
-/// Is the rest of a block worth keeping as a block of its own, when `size` bytes of it are taken and `rest` are left?
+/// Is the rest of a block worth keeping as a block of its own, when `size` bytes of it are taken
+/// and `rest` are left?
 ///
-/// In the small pool, and while segments grow, every rest is. In the large pool a rest of 1 MiB or less would serve no large
-/// request, so it stays inside the block; it is the one way in which a block is larger than its rounded size. Requests of
-/// `max_split_size` and more take a block whole. Source: `should_split`.
+/// In the small pool, and while segments grow, every rest is. In the large pool a rest of 1 MiB or
+/// less would serve no large request, so it stays inside the block; it is the one way in which a
+/// block is larger than its rounded size. Requests of `max_split_size` and more take a block whole.
+/// Source: `should_split`.
 pub(super) fn splits(settings: &Settings, kind: Kind, size: u64, rest: u64) -> bool {
     if kind == Kind::Small || settings.expandable_segments {
         rest >= GRAIN
@@ -91,10 +97,12 @@ pub(super) fn splits(settings: &Settings, kind: Kind, size: u64, rest: u64) -> b
     }
 }
 
-/// May a request of `size` bytes take the cached block of `block` bytes, the smallest that is large enough?
+/// May a request of `size` bytes take the cached block of `block` bytes, the smallest that is large
+/// enough?
 ///
-/// Blocks of `max_split_size` and more are kept for requests of that size, because they cannot be split; and such a request
-/// refuses a block that would waste too much. Source: the end of `get_free_block`.
+/// Blocks of `max_split_size` and more are kept for requests of that size, because they cannot be
+/// split; and such a request refuses a block that would waste too much. Source: the end of
+/// `get_free_block`.
 pub(super) fn may_take(settings: &Settings, size: u64, block: u64) -> bool {
     let unsplit = settings.unsplit_from();
     if size < unsplit {

@@ -2,13 +2,16 @@
 
 use super::rules::{LARGE_SEGMENT, MIB};
 
-/// Number of size classes that `roundup_power2_divisions` can treat differently: 1 MiB to 2 MiB, 2 MiB to 4 MiB, and so on;
-/// the last also takes everything above. Source: PyTorch 2.15, AllocatorConfig.cpp, `kRoundUpPowerOfTwoIntervals`.
+/// Number of size classes that `roundup_power2_divisions` can treat differently: 1 MiB to 2 MiB, 2
+/// MiB to 4 MiB, and so on; the last also takes everything above. Source: PyTorch 2.15,
+/// AllocatorConfig.cpp, `kRoundUpPowerOfTwoIntervals`.
 const CLASSES: usize = 16;
 
-/// How the allocator behaves: the contents of `PYTORCH_CUDA_ALLOC_CONF`, and `set_per_process_memory_fraction`.
+/// How the allocator behaves: the contents of `PYTORCH_CUDA_ALLOC_CONF`, and
+/// `set_per_process_memory_fraction`.
 ///
-/// Source: PyTorch 2.15, AllocatorConfig.h and CUDAAllocatorConfig.h. [`Settings::default`] is PyTorch's default;
+/// Source: PyTorch 2.15, AllocatorConfig.h and CUDAAllocatorConfig.h. [`Settings::default`] is
+/// PyTorch's default;
 /// [`Settings::from_conf`] reads the text of the environment variable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -16,20 +19,24 @@ pub struct Settings {
     pub expandable_segments: bool,
     /// Blocks of this many bytes or more are never split. `None`: every block may be split.
     pub max_split_size: Option<u64>,
-    /// A request that may not split a block takes one that is larger by less than this many bytes. `None`: by less than
+    /// A request that may not split a block takes one that is larger by less than this many bytes.
+    /// `None`: by less than
     /// [`Settings::large_segment`].
     pub max_non_split_rounding: Option<u64>,
-    /// Bytes of a segment that requests of 1 to 10 MiB share, and of a page of an expandable segment for large blocks.
+    /// Bytes of a segment that requests of 1 to 10 MiB share, and of a page of an expandable
+    /// segment for large blocks.
     pub large_segment: u64,
     /// Into how many steps each power of two is divided when sizes are rounded up.
     pub roundup_power2_divisions: SizeClasses,
-    /// Share of the allowed memory above which old cached segments are given back. It does nothing unless
+    /// Share of the allowed memory above which old cached segments are given back. It does nothing
+    /// unless
     /// [`Settings::per_process_memory_fraction`] is set.
     pub garbage_collection_threshold: Option<f64>,
-    /// Share of the device's total memory that this process may reserve. `None`: all of it. 1.0 means the same as `None`.
+    /// Share of the device's total memory that this process may reserve. `None`: all of it. 1.0
+    /// means the same as `None`.
     pub per_process_memory_fraction: Option<f64>,
-    /// Refuse a request at once, without giving cached memory back, if it would take more than the whole device
-    /// (`throw_on_cudamalloc_oom`).
+    /// Refuse a request at once, without giving cached memory back, if it would take more than the
+    /// whole device (`throw_on_cudamalloc_oom`).
     pub reject_early: bool,
 }
 
@@ -78,8 +85,9 @@ impl Settings {
     }
 }
 
-/// A number of divisions for each of 16 size classes. The first class holds every size below 2 MiB, the second 2 to 4 MiB,
-/// the last 32 GiB and more. 0 or 1: sizes of this class are rounded to 512 bytes.
+/// A number of divisions for each of 16 size classes. The first class holds every size below 2 MiB,
+/// the second 2 to 4 MiB, the last 32 GiB and more. 0 or 1: sizes of this class are rounded to 512
+/// bytes.
 ///
 /// Source: PyTorch 2.15, AllocatorConfig.cpp, `roundup_power2_divisions`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

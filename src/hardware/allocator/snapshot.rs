@@ -5,7 +5,8 @@ use super::core::Allocator;
 use super::lanes::{Kind, Stream};
 use super::rules::block_size;
 
-/// A piece of memory that the driver gave; of an expandable segment, one stretch with memory behind it.
+/// A piece of memory that the driver gave; of an expandable segment, one stretch with memory behind
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Address of its first byte, counted from where the device's addresses begin.
@@ -50,11 +51,14 @@ pub struct Gap {
     pub requested: u64,
     /// Rounding of requests: to 512 bytes, or to a step between powers of two.
     pub rounding: u64,
-    /// Ends of blocks that were not split off, because they were too small to serve another request.
+    /// Ends of blocks that were not split off, because they were too small to serve another
+    /// request.
     pub unsplit: u64,
-    /// Free blocks of segments in which something is in use: only a request that fits can have them, not the driver.
+    /// Free blocks of segments in which something is in use: only a request that fits can have
+    /// them, not the driver.
     pub between: u64,
-    /// Segments, and pages of expandable segments, without anything in use: the driver gets them back when it needs them.
+    /// Segments, and pages of expandable segments, without anything in use: the driver gets them
+    /// back when it needs them.
     pub cached: u64,
 }
 

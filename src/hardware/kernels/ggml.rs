@@ -1,8 +1,10 @@
-//! ggml's own kernels, which llama.cpp runs: matrix by vector for a few tokens, tiles for more, and activations in 32 bits between them.
+//! ggml's own kernels, which llama.cpp runs: matrix by vector for a few tokens, tiles for more, and
+//! activations in 32 bits between them.
 
 use super::Roofline;
 
-/// Tokens up to which ggml multiplies with its kernels for vectors (`MMVQ_MAX_BATCH_SIZE` in ggml-cuda; Metal's reach as far).
+/// Tokens up to which ggml multiplies with its kernels for vectors (`MMVQ_MAX_BATCH_SIZE` in
+/// ggml-cuda; Metal's reach as far).
 pub const MOST_VECTORS: f64 = 8.0;
 
 /// The kernels of one of its backends.
@@ -10,25 +12,31 @@ pub const MOST_VECTORS: f64 = 8.0;
 pub struct Ggml {
     /// A few tokens: weights in 16 bits, and in blocks.
     pub vectors: [Roofline; 2],
-    /// More tokens, likewise; `None`: by the vendor's library. All rates are shares of the peak in 8-bit integers.
+    /// More tokens, likewise; `None`: by the vendor's library. All rates are shares of the peak in
+    /// 8-bit integers.
     pub tiles: [Option<Roofline>; 2],
     /// Seconds of a kernel that only streams a few numbers, with its start.
     pub small: f64,
-    /// 16-bit numbers' worth of bytes that kernels which only stream read and write of each number of the stream between layers, and of
-    /// each inside its halves: weights in 16 bits, and in blocks.
+    /// 16-bit numbers' worth of bytes that kernels which only stream read and write of each number
+    /// of the stream between layers, and of each inside its halves: weights in 16 bits, and in
+    /// blocks.
     ///
-    /// Counted of a layer of llama in `llm_build_llama`, activations in 4 bytes: two norms with their factors (32 bytes a number of the
-    /// stream), two sums (24), casts of every product's input and output around cuBLAS (42), or of its input alone to 8 bits (25);
-    /// rotation (8), its output made contiguous (8), the cache's new row (6), activation and gate (20 of three numbers).
+    /// Counted of a layer of llama in `llm_build_llama`, activations in 4 bytes: two norms with
+    /// their factors (32 bytes a number of the stream), two sums (24), casts of every product's
+    /// input and output around cuBLAS (42), or of its input alone to 8 bits (25); rotation (8), its
+    /// output made contiguous (8), the cache's new row (6), activation and gate (20 of three
+    /// numbers).
     pub streamed: [[f64; 2]; 2],
 }
 
 impl Ggml {
-    /// On CUDA. Bandwidth: products of one row in 16 bits on an RTX 3090 Ti at 970 of 1,008 GB/s (ggml-org/llama.cpp pull request 15131),
-    /// 463 of 504 in Q8_0 on an RTX 4070 (10991), 0.88 to 0.94 in Q6_K on an RTX 3090 (ncu, autorepl.dev proj_09a0c2). Rate of vectors:
-    /// on DGX Spark 8 rows in Q4_K take 2.4 ms longer than one over Llama 3B, of 9.1 (26705); of tiles: of the peak in 8-bit integers,
-    /// 0.19 on an RTX 3090 and 0.24 on an RTX 4090 over whole prompts (7860, 8062), which for one row are 0.93 as fast as vectors (26705).
-    /// Small: a norm on an H200 in a captured graph (`tests/data/rates/h200.jsonl`).
+    /// On CUDA. Bandwidth: products of one row in 16 bits on an RTX 3090 Ti at 970 of 1,008 GB/s
+    /// (ggml-org/llama.cpp pull request 15131), 463 of 504 in Q8_0 on an RTX 4070 (10991), 0.88 to
+    /// 0.94 in Q6_K on an RTX 3090 (ncu, autorepl.dev proj_09a0c2). Rate of vectors: on DGX Spark 8
+    /// rows in Q4_K take 2.4 ms longer than one over Llama 3B, of 9.1 (26705); of tiles: of the
+    /// peak in 8-bit integers, 0.19 on an RTX 3090 and 0.24 on an RTX 4090 over whole prompts
+    /// (7860, 8062), which for one row are 0.93 as fast as vectors (26705). Small: a norm on an
+    /// H200 in a captured graph (`tests/data/rates/h200.jsonl`).
     pub const CUDA: Self = Self {
         vectors: [law(3.0, 0.96, 0.03), law(3.0, 0.92, 0.03)],
         tiles: [None, Some(law(3.0, 0.86, 0.24))],
@@ -43,10 +51,12 @@ impl Ggml {
         ..Self::CUDA
     };
 
-    /// On Metal. Llama 3B on an M2 Ultra makes 72.3 tokens a second in F16 and 155.9 in Q4_0 (pull request 10238): the 4.5 GB between
-    /// them take 7.4 ms, so 0.76 of 800 GB/s, and what is left of a step, 3.3 ms, is 28 layers of 25 kernels, 4.7 µs each. Of 0.77 are
-    /// products of one row in Q4_K and Q6_K on an M3 Pro (27776), 0.69 in Q4_0 on an M1 Max (2188). Prompts of 512 tokens make 0.68 of
-    /// the shaders' peak in F16 there and 0.62 in Q4_0 (10238). Products of many rows take activations as they are: nothing is cast.
+    /// On Metal. Llama 3B on an M2 Ultra makes 72.3 tokens a second in F16 and 155.9 in Q4_0 (pull
+    /// request 10238): the 4.5 GB between them take 7.4 ms, so 0.76 of 800 GB/s, and what is left
+    /// of a step, 3.3 ms, is 28 layers of 25 kernels, 4.7 µs each. Of 0.77 are products of one row
+    /// in Q4_K and Q6_K on an M3 Pro (27776), 0.69 in Q4_0 on an M1 Max (2188). Prompts of 512
+    /// tokens make 0.68 of the shaders' peak in F16 there and 0.62 in Q4_0 (10238). Products of
+    /// many rows take activations as they are: nothing is cast.
     pub const METAL: Self = Self {
         vectors: [law(4.7, 0.76, 0.24); 2],
         tiles: [Some(law(4.7, 0.76, 0.34)), Some(law(4.7, 0.76, 0.31))],

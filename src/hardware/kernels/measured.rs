@@ -1,5 +1,6 @@
-//! Times of single operations on six accelerators: written by `tests/data/tools/serving_rates.py` from the operator measurements of PyPI
-//! aiconfigurator-core 0.12.0 (Apache-2.0), never from a served request. Shares are of the datasheet's bandwidth and dense peak.
+//! Times of single operations on six accelerators: written by `tests/data/tools/serving_rates.py`
+//! from the operator measurements of PyPI aiconfigurator-core 0.12.0 (Apache-2.0), never from a
+//! served request. Shares are of the datasheet's bandwidth and dense peak.
 
 use super::{Ggml, Kernels, Ramp, Roofline, Sum};
 

@@ -1,8 +1,10 @@
-//! Times of the kernels of a served step: a few constants per architecture, fitted to published measurements of single operations.
+//! Times of the kernels of a served step: a few constants per architecture, fitted to published
+//! measurements of single operations.
 //!
-//! A kernel starts, and then reads or multiplies, whichever takes longer; near the point where both take as long it reaches neither rate:
-//! `t = start + ((bytes / bandwidth)^p + (FLOPs / rate)^p)^(1/p)` (roofline, Williams et al. 2009, with a rounded corner).
-//! Bandwidth and rate are shares of the datasheet's, at most 1, so that no time is below the roofline.
+//! A kernel starts, and then reads or multiplies, whichever takes longer; near the point where both
+//! take as long it reaches neither rate: `t = start + ((bytes / bandwidth)^p + (FLOPs /
+//! rate)^p)^(1/p)` (roofline, Williams et al. 2009, with a rounded corner). Bandwidth and rate are
+//! shares of the datasheet's, at most 1, so that no time is below the roofline.
 
 mod ggml;
 mod measured;
@@ -18,7 +20,8 @@ const MICRO: f64 = 1e-6;
 pub struct Kernels {
     /// Products with weights by [`Multiplied`]; `None`: the format has no product of its own here.
     pub products: [Option<Roofline>; 4],
-    /// Routed experts of one layer with their dispatch, by [`Multiplied`], and with weights alone in 4 bits.
+    /// Routed experts of one layer with their dispatch, by [`Multiplied`], and with weights alone
+    /// in 4 bits.
     pub experts: [Option<Roofline>; 5],
     /// One query against a cache in 16 bits, and in 8.
     pub decode: [Option<Roofline>; 2],
@@ -32,7 +35,8 @@ pub struct Kernels {
     pub link: Option<f64>,
     /// Those of llama.cpp.
     pub ggml: &'static Ggml,
-    /// True if they were measured on this accelerator or its chip; otherwise they are another architecture's shares.
+    /// True if they were measured on this accelerator or its chip; otherwise they are another
+    /// architecture's shares.
     pub is_measured: bool,
 }
 
@@ -61,7 +65,8 @@ impl Multiplied {
     }
 }
 
-/// The time of one kernel: its start in microseconds, shares of bandwidth and peak, and how sharp the corner between both is.
+/// The time of one kernel: its start in microseconds, shares of bandwidth and peak, and how sharp
+/// the corner between both is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Roofline {
     /// Microseconds before the first byte, and behind the last.
@@ -155,7 +160,8 @@ pub struct Sum {
     pub start: f64,
     /// GB/s of the summed buffer.
     pub bandwidth: f64,
-    /// Nanoseconds of the square root of a byte: between the sizes where latency and bandwidth count alone.
+    /// Nanoseconds of the square root of a byte: between the sizes where latency and bandwidth
+    /// count alone.
     pub root: f64,
 }
 

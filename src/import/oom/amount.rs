@@ -87,9 +87,9 @@ const MIB: Unit = Unit { word: "MiB", bytes: 1 << 20 };
 const GIB: Unit = Unit { word: "GiB", bytes: 1 << 30 };
 const BYTES: Unit = Unit { word: "bytes", bytes: 1 };
 
-/// Units by the letters that follow a number. GB is 2³⁰ bytes here, because every program that we read divides by 1024 whatever
-/// it writes: PyTorch's MPSAllocator.h (`size / 1073741824.0 << " GB"`), the Linux kernel's kB, XLA's G, SGLang's and older
-/// vLLM's GB (`/ (1 << 30)`).
+/// Units by the letters that follow a number. GB is 2³⁰ bytes here, because every program that we
+/// read divides by 1024 whatever it writes: PyTorch's MPSAllocator.h (`size / 1073741824.0 << "
+/// GB"`), the Linux kernel's kB, XLA's G, SGLang's and older vLLM's GB (`/ (1 << 30)`).
 const UNITS: [(&str, Unit); 9] = [
     ("bytes", BYTES),
     ("kib", KIB),
@@ -102,7 +102,8 @@ const UNITS: [(&str, Unit); 9] = [
     ("tb", Unit { word: "TB", bytes: 1 << 40 }),
 ];
 
-/// XLA's one-letter units, which only its own messages may use: elsewhere the letter would be the start of a word.
+/// XLA's one-letter units, which only its own messages may use: elsewhere the letter would be the
+/// start of a word.
 const LETTERS: [(&str, Unit); 4] = [
     ("g", Unit { word: "G", bytes: 1 << 30 }),
     ("m", Unit { word: "M", bytes: 1 << 20 }),
@@ -112,8 +113,9 @@ const LETTERS: [(&str, Unit); 4] = [
 
 /// An amount of memory as a message prints it.
 ///
-/// A print is rounded, so an amount is a range of bytes: "3.91 GiB" is any number of bytes that prints so. A tie belongs to both
-/// of its neighbours, because programs differ in how they round it. "608 bytes" is exact.
+/// A print is rounded, so an amount is a range of bytes: "3.91 GiB" is any number of bytes that
+/// prints so. A tie belongs to both of its neighbours, because programs differ in how they round
+/// it. "608 bytes" is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrintedAmount {
     /// The digits of the print without the point.
@@ -160,7 +162,8 @@ impl PrintedAmount {
         }
     }
 
-    /// "More than 1EB": PyTorch refuses such a size before it asks for it (CUDACachingAllocator.cpp, `one_exa_bytes`).
+    /// "More than 1EB": PyTorch refuses such a size before it asks for it
+    /// (CUDACachingAllocator.cpp, `one_exa_bytes`).
     pub(super) const fn more_than_an_exbibyte() -> Self {
         let unit = Unit { word: "EiB", bytes: 1 << 60 };
         Self {
@@ -221,8 +224,8 @@ pub(super) enum Print {
     TooLarge,
 }
 
-/// Reads the amount that starts at a place of a squeezed text; also returns where it ends. `letters` allows XLA's one-letter
-/// units.
+/// Reads the amount that starts at a place of a squeezed text; also returns where it ends.
+/// `letters` allows XLA's one-letter units.
 pub(super) fn printed_at(text: &str, at: usize, letters: bool) -> Option<(Print, usize)> {
     let rest = text.get(at..)?;
     let (number, decimals, length) = number_of(rest)?;
@@ -248,8 +251,8 @@ fn amount(digits: u64, decimals: u8, unit: Unit) -> Option<PrintedAmount> {
     Some(PrintedAmount { digits, decimals, unit, or_more: false, range: ByteRange { low, high } })
 }
 
-/// Digits with an optional point and with commas between groups of three: the number without its point (`None` where it is too
-/// long), how many decimals it has, and its length in the text.
+/// Digits with an optional point and with commas between groups of three: the number without its
+/// point (`None` where it is too long), how many decimals it has, and its length in the text.
 fn number_of(text: &str) -> Option<(Option<u64>, u8, usize)> {
     let (mut digits, mut fits, mut decimals, mut length) = (0_u64, true, None::<u8>, 0);
     let bytes = text.as_bytes();

@@ -5,8 +5,9 @@ use std::fmt;
 use super::amount::{ByteRange, PrintedAmount};
 use super::message::{FailedRequest, OomMessage, ReportingProgram};
 
-/// Memory outside PyTorch's allocator counts as much from this share of the device on: one tenth. Assumed: a CUDA context and its
-/// libraries take 0.3 to 1 GB, which is less than a tenth of any card that models are trained on.
+/// Memory outside PyTorch's allocator counts as much from this share of the device on: one tenth.
+/// Assumed: a CUDA context and its libraries take 0.3 to 1 GB, which is less than a tenth of any
+/// card that models are trained on.
 const MUCH: u64 = 10;
 
 /// Who holds the memory that PyTorch's allocator does not.
@@ -41,26 +42,29 @@ pub enum UnknownCause {
 
 /// The cause of the failure, with the numbers that say so, in bytes unless stated.
 ///
-/// The rule, in this order, with what was tried = T, free = F, allocated = A, reserved but unallocated = U, total = C, and what
-/// is outside PyTorch's allocator O = C − F − A − U:
+/// The rule, in this order, with what was tried = T, free = F, allocated = A, reserved but
+/// unallocated = U, total = C, and what is outside PyTorch's allocator O = C − F − A − U:
 ///
 /// 1. T > C is *demand*: no state of the memory would do.
-/// 2. F ≥ T: the driver was not the one to refuse. With a stated limit it is the *limit* (or fragmentation below it, where U ≥
-///    T); with other processes that hold much, one of them had the memory a moment earlier; otherwise it is *unknown*.
-/// 3. U ≥ T is *fragmentation*. Before it fails, PyTorch gives every segment back that is free as a whole and asks again, so what
-///    is left unallocated lies in pieces between tensors.
+/// 2. F ≥ T: the driver was not the one to refuse. With a stated limit it is the *limit* (or
+///    fragmentation below it, where U ≥ T); with other processes that hold much, one of them had
+///    the memory a moment earlier; otherwise it is *unknown*.
+/// 3. U ≥ T is *fragmentation*. Before it fails, PyTorch gives every segment back that is free as a
+///    whole and asks again, so what is left unallocated lies in pieces between tensors.
 /// 4. A + U + T above a stated limit is the *limit*.
 /// 5. U + F ≥ T is *fragmentation* too: pieces and free memory would do together.
-/// 6. Otherwise T − U − F is missing. Where O is at least that and a tenth of the device, *others* hold what is missing.
+/// 6. Otherwise T − U − F is missing. Where O is at least that and a tenth of the device, *others*
+///    hold what is missing.
 /// 7. Otherwise it is *demand*.
 ///
-/// Where the prints are too coarse to tell, it is *unknown*. Servers' own messages state demand directly. On Apple's GPUs all is
-/// within a limit: there, it is *others* where a tenth of the limit and what is missing lie outside PyTorch's allocator,
-/// otherwise the *limit*.
+/// Where the prints are too coarse to tell, it is *unknown*. Servers' own messages state demand
+/// directly. On Apple's GPUs all is within a limit: there, it is *others* where a tenth of the
+/// limit and what is missing lie outside PyTorch's allocator, otherwise the *limit*.
 ///
-/// Source: PyTorch, c10/cuda/CUDACachingAllocator.cpp, `malloc`: "at this point `free_cached_blocks` has already returned all
-/// possible cached memory to the driver. The only remaining cached memory is split from a larger block that is partially in-use."
-/// The tenth is assumed.
+/// Source: PyTorch, c10/cuda/CUDACachingAllocator.cpp, `malloc`: "at this point
+/// `free_cached_blocks` has already returned all possible cached memory to the driver. The only
+/// remaining cached memory is split from a larger block that is partially in-use." The tenth is
+/// assumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// More was asked for than all memory that could be had.
@@ -88,7 +92,8 @@ pub enum Cause {
         asked: ByteRange,
         /// Reserved by PyTorch but unallocated.
         unallocated: ByteRange,
-        /// Free by the driver's account; it is needed too where `unallocated` alone is less than `asked`.
+        /// Free by the driver's account; it is needed too where `unallocated` alone is less than
+        /// `asked`.
         free: ByteRange,
     },
     /// A limit for this process, not the device, is reached.
@@ -170,7 +175,8 @@ fn of_tokens(message: &OomMessage) -> Cause {
     }
 }
 
-/// A GPU on which less is free than the server may take: the server holds nothing yet, so all that is held is others'.
+/// A GPU on which less is free than the server may take: the server holds nothing yet, so all that
+/// is held is others'.
 fn of_startup(message: &OomMessage) -> Cause {
     let Some(((free, total), needed)) = message.free.zip(message.total).zip(message.needed) else {
         return Cause::Unknown(UnknownCause::TooFewAmounts);
@@ -183,7 +189,8 @@ fn of_startup(message: &OomMessage) -> Cause {
     }
 }
 
-/// GPUs of which one has less free than this one before anything is loaded: the difference is others'.
+/// GPUs of which one has less free than this one before anything is loaded: the difference is
+/// others'.
 fn of_unbalanced(message: &OomMessage) -> Cause {
     let Some((needed, available)) = message.needed.zip(message.available) else {
         return Cause::Unknown(UnknownCause::TooFewAmounts);
@@ -251,8 +258,8 @@ fn although_free(message: &OomMessage, asked: ByteRange, free: ByteRange) -> Cau
     named.unwrap_or(Cause::Unknown(UnknownCause::FreeSuffices))
 }
 
-/// A message that states nothing of what is reserved, as `cudaMallocAsync` prints it: the driver gives back what it can by
-/// itself.
+/// A message that states nothing of what is reserved, as `cudaMallocAsync` prints it: the driver
+/// gives back what it can by itself.
 fn without_reserve(message: &OomMessage, asked: ByteRange, free: ByteRange) -> Cause {
     match (message.allocated, free.covers(asked)) {
         (Some(_), Some(false)) => Cause::Demand { asked, room: free },
@@ -285,7 +292,8 @@ fn others(message: &OomMessage, missing: ByteRange) -> Option<Cause> {
 /// Whoever holds at least half of what is held outside.
 fn holder(message: &OomMessage, held: ByteRange) -> Holder {
     let allocated = message.allocated.map_or(0, |amount| amount.range().low);
-    // In a container the driver knows this process by another id: one that holds what PyTorch has allocated is this one.
+    // In a container the driver knows this process by another id: one that holds what PyTorch has
+    // allocated is this one.
     let others = message.processes.iter().map(|process| process.in_use.range());
     let others = others.filter(|in_use| message.in_use.is_some() || in_use.high < allocated);
     let named = others.fold(ByteRange::default(), ByteRange::plus);
@@ -306,8 +314,8 @@ fn holder(message: &OomMessage, held: ByteRange) -> Holder {
     }
 }
 
-/// Apple's GPUs: the limit is a share of the unified memory, and all that the process holds there counts.
-/// Source: aten/src/ATen/mps/MPSAllocator.mm, `m_max_total_allowed_size`.
+/// Apple's GPUs: the limit is a share of the unified memory, and all that the process holds there
+/// counts. Source: aten/src/ATen/mps/MPSAllocator.mm, `m_max_total_allowed_size`.
 fn of_mps(message: &OomMessage, asked: ByteRange) -> Cause {
     let stated = message.allocated.zip(message.other_allocations).zip(message.allowed);
     let Some(((allocated, other), allowed)) = stated else {

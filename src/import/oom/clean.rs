@@ -1,7 +1,7 @@
 //! A pasted text without the text that terminals, launchers and loggers put around messages.
 //!
-//! The text is split by rank, because several ranks print at once, and squeezed: lower case, ASCII, no white space. So a message
-//! is found wherever a terminal broke its lines, even within a word.
+//! The text is split by rank, because several ranks print at once, and squeezed: lower case, ASCII,
+//! no white space. So a message is found wherever a terminal broke its lines, even within a word.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,8 @@ impl Stream {
     }
 }
 
-/// Splits a pasted text by rank. Lines without a rank continue the line before them, unless a message starts in them.
+/// Splits a pasted text by rank. Lines without a rank continue the line before them, unless a
+/// message starts in them.
 pub(super) fn streams(text: &str) -> Vec<Stream> {
     // Messages inside JSON, as Ollama returns them, hold their line breaks as two letters.
     let text = text.replace("\\n", "\n");
@@ -87,7 +88,8 @@ fn plain(line: &str) -> String {
     plain
 }
 
-/// Skips the rest of a terminal's control sequence: `ESC [ … letter`, `ESC ] … BEL`, or `ESC letter`.
+/// Skips the rest of a terminal's control sequence: `ESC [ … letter`, `ESC ] … BEL`, or `ESC
+/// letter`.
 fn skip_escape(rest: &mut std::str::Chars<'_>) {
     match rest.next() {
         Some('[') => {
@@ -136,7 +138,8 @@ fn without_prefix(line: &str) -> (Option<u32>, &str) {
     (rank, rest)
 }
 
-/// The length of the part of a logger's prefix that a line starts with; `goes_on` where a part stands before it.
+/// The length of the part of a logger's prefix that a line starts with; `goes_on` where a part
+/// stands before it.
 fn prefix_length(line: &str, goes_on: bool) -> Option<usize> {
     let until =
         |close: char| line.find(close).filter(|end| *end <= LONGEST_PREFIX).map(|end| end + 1);
@@ -155,7 +158,8 @@ fn prefix_length(line: &str, goes_on: bool) -> Option<usize> {
     }
     let end = line.find(' ')?;
     let word = part(end);
-    // A level is one where a time stands beside it: a broken line may start with "e" or "error" as well.
+    // A level is one where a time stands beside it: a broken line may start with "e" or "error" as
+    // well.
     let is_level = || {
         let next = line.as_bytes().get(end + 1).copied().unwrap_or_default();
         let is_long = matches!(word, "error" | "info" | "warning" | "warn" | "critical");
@@ -174,7 +178,8 @@ fn is_time(word: &str) -> bool {
     others && digits >= 4 && (marks > 0 || word.matches('.').count() >= 2)
 }
 
-/// The rank that a part of a prefix names: "[rank3]", "[default3]", "rank=3", "worker_tp3", "[… dp0 tp3]".
+/// The rank that a part of a prefix names: "[rank3]", "[default3]", "rank=3", "worker_tp3", "[… dp0
+/// tp3]".
 fn rank_of(part: &str) -> Option<u32> {
     ["[rank", "[default", "rank=", "_tp", " tp"].into_iter().find_map(|name| {
         let after = part.split_once(name)?.1.trim_start_matches([' ', ':']);

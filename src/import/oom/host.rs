@@ -1,13 +1,15 @@
-//! Messages about host memory that come from outside the frameworks: NumPy, Ray, Slurm and the Linux kernel.
+//! Messages about host memory that come from outside the frameworks: NumPy, Ray, Slurm and the
+//! Linux kernel.
 //!
-//! Sources: numpy/_core/_exceptions.py, ray's worker_killing_policy.cc and memory_monitor.cc, slurm's task/cgroup, the kernel's
-//! mm/oom_kill.c.
+//! Sources: numpy/_core/_exceptions.py, ray's worker_killing_policy.cc and memory_monitor.cc,
+//! slurm's task/cgroup, the kernel's mm/oom_kill.c.
 
 use super::Parsed;
 use super::message::{FailedRequest, OomMessage, ReportingProgram};
 use super::scan::{Window, amount_until};
 
-/// "Out of memory: Killed process 12345 (python) total-vm:…kB, anon-rss:…kB", known by "out of memory".
+/// "Out of memory: Killed process 12345 (python) total-vm:…kB, anon-rss:…kB", known by "out of
+/// memory".
 pub(super) fn linux(window: &Window<'_>) -> Parsed {
     let phrases =
         ["outofmemory:killedprocess", "outofmemory:killprocess", "outofmemory:killingprocess"];
@@ -25,7 +27,8 @@ pub(super) fn slurm(window: &Window<'_>) -> Parsed {
     Parsed::found(message, window.end_of(&["oom_killevent", "oom-killevent"]))
 }
 
-/// "Memory on the node … was 27.71GB / 28.80GB (0.962273), which exceeds the memory usage threshold of 0.95."
+/// "Memory on the node … was 27.71GB / 28.80GB (0.962273), which exceeds the memory usage threshold
+/// of 0.95."
 pub(super) fn ray(window: &Window<'_>) -> Parsed {
     let mut message = OomMessage::of(ReportingProgram::Ray, FailedRequest::HostMemory);
     let before = window.before(80);

@@ -1,7 +1,8 @@
 //! Messages of llama.cpp and ggml on all of their backends.
 //!
-//! Sources: ggml/src/ggml-cuda/ggml-cuda.cu, ggml-alloc.c, ggml-backend.cpp, ggml-vulkan/ggml-vulkan.cpp, ggml-metal,
-//! src/llama-model.cpp. One failed request is told in several lines; the caller joins them.
+//! Sources: ggml/src/ggml-cuda/ggml-cuda.cu, ggml-alloc.c, ggml-backend.cpp,
+//! ggml-vulkan/ggml-vulkan.cpp, ggml-metal, src/llama-model.cpp. One failed request is told in
+//! several lines; the caller joins them.
 
 use super::Parsed;
 use super::amount::{Print, PrintedAmount};
@@ -35,7 +36,8 @@ fn note_buffer(message: &mut OomMessage, name: &str) {
     message.device.index = number_until(name).and_then(|number| u32::try_from(number).ok());
 }
 
-/// "allocating 1234.56 MiB on device 0: cudaMalloc failed: out of memory", known by "Malloc failed".
+/// "allocating 1234.56 MiB on device 0: cudaMalloc failed: out of memory", known by "Malloc
+/// failed".
 pub(super) fn malloc_failed(window: &Window<'_>) -> Parsed {
     let before = window.before(80);
     let mut found = message();

@@ -91,7 +91,8 @@ pub struct NamedDevice {
 /// A process that PyTorch's message names, with the memory that it holds on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// The process id. In a container it may be this process itself, which the driver knows by another id.
+    /// The process id. In a container it may be this process itself, which the driver knows by
+    /// another id.
     pub pid: u64,
     /// The memory that it has in use.
     pub in_use: PrintedAmount,
@@ -100,7 +101,8 @@ pub struct Process {
 /// Writes the struct and the functions that have to name each of its fields.
 macro_rules! message {
     ($($(#[$doc:meta])* $field:ident: $kind:ty,)*) => {
-        /// One message of a program that ran out of memory. Fields carry the words of PyTorch's message; `None` is "not stated".
+        /// One message of a program that ran out of memory. Fields carry the words of PyTorch's
+        /// message; `None` is "not stated".
         ///
         /// Source of the words: c10/cuda/CUDACachingAllocator.cpp of PyTorch 1.0 to 2.15.
         #[derive(Clone, Debug, PartialEq)]
@@ -164,13 +166,14 @@ message! {
     unallocated: PrintedAmount,
     /// MPS' "other allocations": memory that the process holds outside PyTorch's allocator.
     other_allocations: PrintedAmount,
-    /// Memory that a server needs: vLLM's "KV cache is needed", "desired GPU memory utilization"; Ollama's "requires"; SGLang's
-    /// "local_gpu_memory", which all GPUs should have free.
+    /// Memory that a server needs: vLLM's "KV cache is needed", "desired GPU memory utilization";
+    /// Ollama's "requires"; SGLang's "local_gpu_memory", which all GPUs should have free.
     needed: PrintedAmount,
-    /// Memory that a server has for it: vLLM's "available KV cache memory", Ollama's "is available", SGLang's
-    /// "min_per_gpu_memory".
+    /// Memory that a server has for it: vLLM's "available KV cache memory", Ollama's "is
+    /// available", SGLang's "min_per_gpu_memory".
     available: PrintedAmount,
-    /// By how much it is short: vLLM's "Available KV cache memory: -0.3 GiB", XLA's "exceeded hbm capacity by".
+    /// By how much it is short: vLLM's "Available KV cache memory: -0.3 GiB", XLA's "exceeded hbm
+    /// capacity by".
     short_by: PrintedAmount,
     /// vLLM's "max seq len", tokens.
     max_seq_len: u64,
@@ -182,7 +185,8 @@ message! {
     estimated_max_len: u64,
     /// vLLM's "dummy requests" of the warm-up.
     dummy_requests: u64,
-    /// The share that may be taken, 0 to 1: `gpu_memory_utilization`, `mem_fraction_static`, Ray's `memory_usage_threshold`.
+    /// The share that may be taken, 0 to 1: `gpu_memory_utilization`, `mem_fraction_static`, Ray's
+    /// `memory_usage_threshold`.
     fraction: f64,
 }
 

@@ -1,8 +1,8 @@
 //! Reads the messages that programs print when memory runs out, and tells the cause.
 //!
-//! [`read`] turns a pasted text into [`OomMessage`]s, [`cause`] tells demand from fragmentation, [`agreement`] compares the size
-//! of a tensor with the one that was asked for. None of them knows a model or the project's estimate; the caller sets the amounts
-//! beside its own.
+//! [`read`] turns a pasted text into [`OomMessage`]s, [`cause`] tells demand from fragmentation,
+//! [`agreement`] compares the size of a tensor with the one that was asked for. None of them knows
+//! a model or the project's estimate; the caller sets the amounts beside its own.
 
 mod amount;
 mod cause;
@@ -30,7 +30,8 @@ use scan::Window;
 const LONGEST_MESSAGE: usize = 2_000;
 /// More messages than ranks of the largest jobs are nonsense.
 const MOST_MESSAGES: usize = 4_096;
-/// A message is compared with that many before it to find repeats: tracebacks print the same one twice.
+/// A message is compared with that many before it to find repeats: tracebacks print the same one
+/// twice.
 const RECENT: usize = 16;
 
 /// The reason why a text holds no message that can be read.
@@ -42,7 +43,8 @@ pub enum UnreadMessage {
     NoMessage,
     /// The message is about a kernel's shared memory.
     SharedMemory,
-    /// A library of CUDA failed inside without a cause, as some do where no memory is left for them.
+    /// A library of CUDA failed inside without a cause, as some do where no memory is left for
+    /// them.
     InsideLibrary,
     /// The size that was asked for is beyond 2⁶⁴ bytes.
     TooLarge,
@@ -250,7 +252,8 @@ fn read_stream(
     }
 }
 
-/// Adds a message unless it repeats a recent one or tells more of the last one's event, `distance` letters later.
+/// Adds a message unless it repeats a recent one or tells more of the last one's event, `distance`
+/// letters later.
 fn add(
     messages: &mut Vec<(usize, OomMessage)>,
     recent: usize,
@@ -285,7 +288,8 @@ fn add(
     }
 }
 
-/// Drops the bare words "out of memory" where the same rank, or the text without ranks, prints a message with numbers.
+/// Drops the bare words "out of memory" where the same rank, or the text without ranks, prints a
+/// message with numbers.
 fn drop_needless(messages: &mut Vec<OomMessage>) {
     let mut telling: Vec<Option<u32>> =
         messages.iter().filter(|message| !message.is_bare()).map(|message| message.rank).collect();

@@ -1,14 +1,15 @@
 //! Messages of JAX and XLA, TensorFlow, NCCL, CUDA's libraries and Habana's bridge.
 //!
-//! Sources: xla/service/gpu and tsl/framework/bfc_allocator.cc, xla's TPU compiler messages (openxla.org, error 1000),
-//! tensorflow's cuda_driver.cc, nccl's src/include/alloc.h.
+//! Sources: xla/service/gpu and tsl/framework/bfc_allocator.cc, xla's TPU compiler messages
+//! (openxla.org, error 1000), tensorflow's cuda_driver.cc, nccl's src/include/alloc.h.
 
 use super::amount::{PrintedAmount, printed_at};
 use super::message::{FailedRequest, OomMessage, ReportingProgram};
 use super::scan::{Window, amount};
 use super::{Parsed, UnreadMessage};
 
-/// "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 17179869184 bytes", known by "out of memory".
+/// "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 17179869184 bytes", known by "out of
+/// memory".
 pub(super) fn xla(window: &Window<'_>) -> Parsed {
     let phrases = ["outofmemorywhiletryingtoallocate", "outofmemoryallocating"];
     let Some(phrase) = phrases.into_iter().find(|phrase| window.after().starts_with(phrase)) else {
@@ -26,7 +27,8 @@ pub(super) fn xla(window: &Window<'_>) -> Parsed {
     if is_number { Parsed::Refused(UnreadMessage::TooLarge) } else { Parsed::Nothing }
 }
 
-/// "Ran out of memory in memory space hbm. Used 21.47G of 15.48G hbm. Exceeded hbm capacity by 5.99G."
+/// "Ran out of memory in memory space hbm. Used 21.47G of 15.48G hbm. Exceeded hbm capacity by
+/// 5.99G."
 pub(super) fn xla_compiler(window: &Window<'_>) -> Parsed {
     let mut message = OomMessage::of(ReportingProgram::Jax, FailedRequest::Compilation);
     message.device.platform = Some("TPU");
@@ -50,7 +52,8 @@ pub(super) fn xla_attempt(window: &Window<'_>) -> Parsed {
     Parsed::found(message, window.end_of(&["attemptingtoallocate", "thereare"]))
 }
 
-/// "OOM when allocating tensor with shape[4,1024,256000] and type float": the size follows from the shape.
+/// "OOM when allocating tensor with shape[4,1024,256000] and type float": the size follows from the
+/// shape.
 pub(super) fn tensorflow_shape(window: &Window<'_>) -> Parsed {
     let mut message = OomMessage::of(ReportingProgram::TensorFlow, FailedRequest::Allocation);
     let described = window.after().split_once("shape[").and_then(|(_, rest)| rest.split_once(']'));
@@ -83,7 +86,8 @@ fn bytes_of_type(text: &str) -> Option<u64> {
     sizes.into_iter().find(|(name, _)| text.starts_with(name)).map(|(_, bytes)| bytes)
 }
 
-/// "failed to allocate 32.00M (33554432 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY", known by "failed to allocate".
+/// "failed to allocate 32.00M (33554432 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY", known by
+/// "failed to allocate".
 pub(super) fn tensorflow_driver(window: &Window<'_>) -> Parsed {
     let near = window.after().get(..window.after().len().min(120)).unwrap_or_default();
     let Some((head, _)) = near.split_once("fromdevice:cuda_error_out_of_memory") else {
@@ -122,15 +126,16 @@ pub(super) fn nccl(window: &Window<'_>) -> Parsed {
     Parsed::found(message, window.end_of(&[call]))
 }
 
-/// "`CUBLAS_STATUS_ALLOC_FAILED` when calling `cublasCreate(handle)`": no memory is left for the library's workspace.
-/// cuDNN and cuFFT have words of their own for it.
+/// "`CUBLAS_STATUS_ALLOC_FAILED` when calling `cublasCreate(handle)`": no memory is left for the
+/// library's workspace. cuDNN and cuFFT have words of their own for it.
 pub(super) fn library(window: &Window<'_>) -> Parsed {
     let mut message = OomMessage::of(ReportingProgram::Cuda, FailedRequest::Allocation);
     message.device.platform = Some("CUDA");
     Parsed::found(message, window.end_of(&["alloc_failed"]))
 }
 
-/// "FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for size::469762048 (448)MB" of Habana's bridge to PyTorch.
+/// "FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for size::469762048 (448)MB" of Habana's
+/// bridge to PyTorch.
 pub(super) fn habana(window: &Window<'_>) -> Parsed {
     let mut message = OomMessage::of(ReportingProgram::PyTorch, FailedRequest::Allocation);
     message.device.platform = Some("HPU");

@@ -1,8 +1,8 @@
 //! PyTorch's messages, of all versions and devices.
 //!
-//! Sources: c10/cuda/CUDACachingAllocator.cpp (1.0 to 2.15; HIP's is the same file, translated), CUDAMallocAsyncAllocator.cpp,
-//! c10/xpu/XPUCachingAllocator.cpp, c10/core/impl/alloc_cpu.cpp, aten/src/ATen/mps/MPSAllocator.mm, torch_npu's
-//! NPUCachingAllocator.cpp.
+//! Sources: c10/cuda/CUDACachingAllocator.cpp (1.0 to 2.15; HIP's is the same file, translated),
+//! CUDAMallocAsyncAllocator.cpp, c10/xpu/XPUCachingAllocator.cpp, c10/core/impl/alloc_cpu.cpp,
+//! aten/src/ATen/mps/MPSAllocator.mm, torch_npu's NPUCachingAllocator.cpp.
 
 use super::amount::{Print, PrintedAmount};
 use super::message::{FailedRequest, OomMessage, Process, ReportingProgram};
@@ -36,7 +36,8 @@ pub(super) fn platform(text: &str) -> Option<&'static str> {
 pub(super) fn tried(window: &Window<'_>) -> Parsed {
     let before = window.before(60);
     let named = before.strip_suffix("outofmemory.");
-    // Other programs try to allocate, too, but state bytes: TensorFlow's "tried to allocate 0 bytes".
+    // Other programs try to allocate, too, but state bytes: TensorFlow's "tried to allocate 0
+    // bytes".
     let states_bytes =
         window.amount_after("triedtoallocate").is_some_and(|tried| tried.exact().is_some());
     if named.is_none() && states_bytes && !before.ends_with("outofmemoryerror:") {
@@ -85,7 +86,8 @@ const ENDS: [&str; 10] = [
     "totalcapacity;",
 ];
 
-/// "GPU 0 has a total capacity of 79.65 GiB of which 19.00 MiB is free. …" (2.1 to 2.2 print "capacty").
+/// "GPU 0 has a total capacity of 79.65 GiB of which 19.00 MiB is free. …" (2.1 to 2.2 print
+/// "capacty").
 fn since_2_1(window: &Window<'_>, message: &mut OomMessage) {
     let after = window.after();
     message.device.index = after
@@ -103,7 +105,8 @@ fn since_2_1(window: &Window<'_>, message: &mut OomMessage) {
     message.unallocated = window.amount_before("isreservedbypytorchbutunallocated");
 }
 
-/// "(GPU 0; 7.93 GiB total capacity; 6.44 GiB already allocated; …)"; 1.0 to 1.3 print what is unallocated as "cached".
+/// "(GPU 0; 7.93 GiB total capacity; 6.44 GiB already allocated; …)"; 1.0 to 1.3 print what is
+/// unallocated as "cached".
 fn until_2_0(window: &Window<'_>, message: &mut OomMessage) {
     let after = window.after();
     let index =
@@ -136,7 +139,8 @@ fn processes(text: &str) -> Vec<Process> {
     text.split("process").skip(1).filter_map(process).collect()
 }
 
-/// "Allocation on device 0 would exceed allowed memory. (out of memory) …" of the backend `cudaMallocAsync`.
+/// "Allocation on device 0 would exceed allowed memory. (out of memory) …" of the backend
+/// `cudaMallocAsync`.
 pub(super) fn malloc_async(window: &Window<'_>) -> Parsed {
     let mut message = OomMessage::of(ReportingProgram::PyTorch, FailedRequest::Allocation);
     message.device.platform = Some("CUDA");
@@ -158,7 +162,8 @@ pub(super) fn malloc_async(window: &Window<'_>) -> Parsed {
     Parsed::found(message, window.end_of(&ends))
 }
 
-/// "MPS backend out of memory (MPS allocated: …, other allocations: …, max allowed: …). Tried to allocate …".
+/// "MPS backend out of memory (MPS allocated: …, other allocations: …, max allowed: …). Tried to
+/// allocate …".
 pub(super) fn mps(window: &Window<'_>) -> Parsed {
     let mut message = OomMessage::of(ReportingProgram::PyTorch, FailedRequest::Allocation);
     message.device.platform = Some("MPS");
@@ -195,8 +200,9 @@ pub(super) fn host(window: &Window<'_>) -> Parsed {
     Parsed::found(message, window.end_of(&["youtriedtoallocate"]))
 }
 
-/// An error by the name that an interface gives it: `CUDA_ERROR_OUT_OF_MEMORY`, `UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY`.
-/// "Search for `cudaErrorMemoryAllocation'" is a hint of PyTorch's behind its own words.
+/// An error by the name that an interface gives it: `CUDA_ERROR_OUT_OF_MEMORY`,
+/// `UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY`. "Search for `cudaErrorMemoryAllocation'" is a hint of
+/// PyTorch's behind its own words.
 pub(super) fn named_error(window: &Window<'_>) -> Parsed {
     if window.before(10).contains("searchfor") {
         return Parsed::Nothing;
@@ -246,7 +252,8 @@ pub(super) fn bare(window: &Window<'_>) -> Parsed {
         .iter()
         .find_map(|end| before.strip_suffix(end))
     {
-        // "CUDA driver error" comes from PyTorch's expandable segments, "CUDA runtime error" from any caller.
+        // "CUDA driver error" comes from PyTorch's expandable segments, "CUDA runtime error" from
+        // any caller.
         let of_pytorch = driver.strip_suffix("driver");
         let program =
             if of_pytorch.is_some() { ReportingProgram::PyTorch } else { ReportingProgram::Cuda };

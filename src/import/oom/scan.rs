@@ -41,7 +41,8 @@ impl<'a> Window<'a> {
         Some((start, start + phrase.len()))
     }
 
-    /// The place behind the last of these phrases that occurs in the window: where the message ends.
+    /// The place behind the last of these phrases that occurs in the window: where the message
+    /// ends.
     pub(super) fn end_of(&self, phrases: &[&str]) -> usize {
         let ends = phrases.iter().filter_map(|phrase| self.find(phrase));
         ends.map(|(_, end)| end).max().unwrap_or(self.at).max(self.at + 1)
@@ -131,8 +132,8 @@ fn is_broken(before: &str) -> bool {
     head.is_some_and(|head| head.ends_with(|letter: char| letter.is_ascii_digit()))
 }
 
-/// The whole number that a text starts with; commas between groups of three are allowed. `None` where a line break may have cut
-/// it.
+/// The whole number that a text starts with; commas between groups of three are allowed. `None`
+/// where a line break may have cut it.
 pub(super) fn number_at(text: &str) -> Option<u64> {
     let length = text
         .bytes()
@@ -155,7 +156,8 @@ pub(super) fn number_at(text: &str) -> Option<u64> {
     }
 }
 
-/// The decimal number without a unit that a text starts with. `None` where a line break may have cut it.
+/// The decimal number without a unit that a text starts with. `None` where a line break may have
+/// cut it.
 pub(super) fn decimal_at(text: &str) -> Option<&str> {
     let is_digit = |letter: char| letter.is_ascii_digit();
     let length = text

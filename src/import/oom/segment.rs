@@ -2,7 +2,8 @@
 
 use super::amount::PrintedAmount;
 
-/// Every block of PyTorch's allocator is a multiple of this, bytes. Source: `kMinBlockSize`, `CUDACachingAllocator::round_size`.
+/// Every block of PyTorch's allocator is a multiple of this, bytes. Source: `kMinBlockSize`,
+/// `CUDACachingAllocator::round_size`.
 const BLOCK: u64 = 512;
 /// Blocks up to this size share a segment of [`SMALL_SEGMENT`], bytes (`kSmallSize`).
 const SMALL: u64 = 1 << 20;
@@ -24,7 +25,8 @@ pub enum Agreement {
     Printed,
     /// Only the segment prints so: the tensor is smaller.
     Segment,
-    /// Only the tensor's own bytes print so: it was asked for by a program that does not round as PyTorch does.
+    /// Only the tensor's own bytes print so: it was asked for by a program that does not round as
+    /// PyTorch does.
     Unrounded,
 }
 

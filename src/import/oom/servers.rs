@@ -1,8 +1,8 @@
 //! Messages of vLLM, SGLang, Text Generation Inference and Ollama.
 //!
-//! Sources: vllm/v1/core/kv_cache_utils.py, vllm/worker/worker.py, vllm/v1/worker/utils.py and gpu_model_runner.py; sglang's
-//! model_runner.py, pool_configurator.py and mem_cache/common.py; text_generation_server's flash_causal_lm.py; ollama's
-//! server.go.
+//! Sources: vllm/v1/core/kv_cache_utils.py, vllm/worker/worker.py, vllm/v1/worker/utils.py and
+//! gpu_model_runner.py; sglang's model_runner.py, pool_configurator.py and mem_cache/common.py;
+//! text_generation_server's flash_causal_lm.py; ollama's server.go.
 
 use super::Parsed;
 use super::amount::{PrintedAmount, printed_at};
@@ -15,7 +15,8 @@ fn max_seq_len(before: &str) -> Option<u64> {
     number_at(number)
 }
 
-/// "Available KV cache memory: -0.3 GiB", which vLLM logs before it gives up: the amount, and whether it is below zero.
+/// "Available KV cache memory: -0.3 GiB", which vLLM logs before it gives up: the amount, and
+/// whether it is below zero.
 fn logged_available(before: &str, message: &mut OomMessage) {
     let Some((_, after)) = before.rsplit_once("availablekvcachememory:") else { return };
     let positive = after.strip_prefix('-').unwrap_or(after);
@@ -34,7 +35,8 @@ pub(super) fn no_cache_blocks(window: &Window<'_>) -> Parsed {
     Parsed::found(message, window.end_of(&["noavailablememoryforthecacheblocks"]))
 }
 
-/// "The model's max seq len (32768) is larger than the maximum number of tokens that can be stored in KV cache (7344)."
+/// "The model's max seq len (32768) is larger than the maximum number of tokens that can be stored
+/// in KV cache (7344)."
 pub(super) fn too_few_tokens(window: &Window<'_>) -> Parsed {
     let mut message = OomMessage::of(ReportingProgram::Vllm, FailedRequest::KvCache);
     message.max_seq_len = max_seq_len(window.before(60));
@@ -56,7 +58,8 @@ pub(super) fn cache_needed(window: &Window<'_>) -> Parsed {
     )
 }
 
-/// "Free memory on device cuda:0 (12.18/23.56 GiB) on startup is less than desired GPU memory utilization (0.92, 21.67 GiB)."
+/// "Free memory on device cuda:0 (12.18/23.56 GiB) on startup is less than desired GPU memory
+/// utilization (0.92, 21.67 GiB)."
 pub(super) fn startup(window: &Window<'_>) -> Parsed {
     let mut message = OomMessage::of(ReportingProgram::Vllm, FailedRequest::Startup);
     let before = window.before(60);
@@ -87,14 +90,16 @@ pub(super) fn warm_up(window: &Window<'_>) -> Parsed {
     Parsed::found(message, window.end_of(&["warmingup", "dummyrequests"]))
 }
 
-/// "Not enough memory. Please try to increase --mem-fraction-static." and what follows it in newer versions.
+/// "Not enough memory. Please try to increase --mem-fraction-static." and what follows it in newer
+/// versions.
 pub(super) fn sglang_pool(window: &Window<'_>) -> Parsed {
     let mut message = OomMessage::of(ReportingProgram::Sglang, FailedRequest::KvCache);
     message.fraction = window.share_after("mem_fraction_static=");
     Parsed::found(message, window.end_of(&["notenoughmemory", "mem_fraction_static="]))
 }
 
-/// "Decode out of memory. Try to lower your batch size. Try to allocate 148 tokens. Available tokens: 2048".
+/// "Decode out of memory. Try to lower your batch size. Try to allocate 148 tokens. Available
+/// tokens: 2048".
 pub(super) fn sglang_tokens(window: &Window<'_>) -> Parsed {
     let before = window.before(7);
     if !before.ends_with("decode") && !before.ends_with("prefill") {
@@ -111,7 +116,8 @@ pub(super) fn sglang_tokens(window: &Window<'_>) -> Parsed {
     )
 }
 
-/// "The memory capacity is unbalanced. … min_per_gpu_memory=16.28, local_gpu_memory=46.81", in GiB without a unit.
+/// "The memory capacity is unbalanced. … min_per_gpu_memory=16.28, local_gpu_memory=46.81", in GiB
+/// without a unit.
 pub(super) fn sglang_unbalanced(window: &Window<'_>) -> Parsed {
     let mut message = OomMessage::of(ReportingProgram::Sglang, FailedRequest::Startup);
     let amount = |name: &str| {

@@ -1,7 +1,9 @@
-//! Megatron-Bridge: `run_recipe.py --recipe NAME SECTION.KEY=VALUE …`, and a recipe in Python with what is changed of it, as far as literal.
+//! Megatron-Bridge: `run_recipe.py --recipe NAME SECTION.KEY=VALUE …`, and a recipe in Python with
+//! what is changed of it, as far as literal.
 //!
-//! Read in megatron-bridge 0.3.1: `recipes/common.py`, `training/config.py`, `training/mixed_precision.py`, `peft/lora.py`, and
-//! `scripts/training/run_recipe.py` of its repository. A recipe's own settings count like the tool's defaults.
+//! Read in megatron-bridge 0.3.1: `recipes/common.py`, `training/config.py`,
+//! `training/mixed_precision.py`, `peft/lora.py`, and `scripts/training/run_recipe.py` of its
+//! repository. A recipe's own settings count like the tool's defaults.
 
 use super::{FormatSpec, Role};
 use crate::launch::shared::megatron_recipes::{Kind, Recipe, all_layers};

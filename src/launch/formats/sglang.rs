@@ -162,7 +162,8 @@ fn chunk_default(reading: &Reading<'_>) -> u64 {
 
 fn begin(reading: &mut Reading<'_>) {
     serving::begin(reading, "sglang", "tp-size", "pp-size");
-    // The fewest that `_resolve_max_num_reqs` of the model runner takes where nothing is said; with a large cache up to 4,096.
+    // The fewest that `_resolve_max_num_reqs` of the model runner takes where nothing is said; with
+    // a large cache up to 4,096.
     serving::most_requests(reading, "max-running-requests", 2_048);
     let tokens = chunk_default(reading);
     reading.default("chunked-prefill-size", FieldId::PrefillChunkSize, Value::Integer(tokens));

@@ -189,7 +189,8 @@ fn write(writing: &mut Writing<'_>) -> String {
     let model = writing.model();
     // Its requests wait in any case.
     writing.is_said(&[FieldId::OthersWait]);
-    // With whole experts vLLM shares those of all replicas out, so that no replica has them to itself.
+    // With whole experts vLLM shares those of all replicas out, so that no replica has them to
+    // itself.
     if writing.scenario.get(FieldId::WholeExperts) == Value::Flag(true)
         && serving::replicas(writing.scenario) > 1
     {

@@ -27,8 +27,8 @@ impl Compared {
     }
 }
 
-/// Figures that both have, each of the GPU that holds most, or whose cache holds least; of paces the middle one. None where one trains and
-/// the other serves.
+/// Figures that both have, each of the GPU that holds most, or whose cache holds least; of paces
+/// the middle one. None where one trains and the other serves.
 pub fn beside(log: &Log, job: &Job, estimate: &Estimate) -> Vec<Compared> {
     let pairs = match job.run() {
         Run::Serving(run) if !log.trains => served(log, estimate, run.context_length),
@@ -42,8 +42,9 @@ pub fn beside(log: &Log, job: &Job, estimate: &Estimate) -> Vec<Compared> {
     pairs.into_iter().filter_map(compared).collect()
 }
 
-/// Memory that was measured and that the estimate lacks: what PyTorch reserved, else what the driver counts, else what tensors took.
-/// `None` where the log tells none of them or the estimate holds as much.
+/// Memory that was measured and that the estimate lacks: what PyTorch reserved, else what the
+/// driver counts, else what tensors took. `None` where the log tells none of them or the estimate
+/// holds as much.
 pub fn beyond(compared: &[Compared]) -> Option<Bytes> {
     let of = |figure| compared.iter().find(|compared| compared.figure == figure);
     let row = [Figure::Reserved, Figure::InUse, Figure::Allocated].into_iter().find_map(of)?;
@@ -66,8 +67,9 @@ fn measured(log: &Log, figure: Figure) -> Option<(f64, usize)> {
     amounts.into_iter().reduce(|one, other| if (one.0 < other.0) == is_room { one } else { other })
 }
 
-/// A server's figures. Weights are the ledger's parameters, the cache is all the room that it has, and graphs are those of the ledger. The
-/// concurrency is left out where the log counts it for another context than the estimate.
+/// A server's figures. Weights are the ledger's parameters, the cache is all the room that it has,
+/// and graphs are those of the ledger. The concurrency is left out where the log counts it for
+/// another context than the estimate.
 fn served(log: &Log, estimate: &Estimate, context: u64) -> Vec<(Figure, Option<f64>)> {
     let of_kind = |kind| estimate.ledger.of(kind).as_f64();
     let room = estimate.cache_room;
@@ -88,7 +90,8 @@ fn served(log: &Log, estimate: &Estimate, context: u64) -> Vec<(Figure, Option<f
     ]
 }
 
-/// A training's figures. Where the order of allocations is not known, tensors are those of the ledger, and what PyTorch reserves is open.
+/// A training's figures. Where the order of allocations is not known, tensors are those of the
+/// ledger, and what PyTorch reserves is open.
 fn trained(job: &Job, run: &TrainingRun, estimate: &Estimate) -> Vec<(Figure, Option<f64>)> {
     let of_kinds = |kinds: &[MemoryKind]| {
         kinds.iter().map(|kind| estimate.ledger.of(*kind).as_f64()).sum::<f64>()

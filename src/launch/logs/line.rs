@@ -73,7 +73,8 @@ impl LineSpec {
         self
     }
 
-    /// The line, whose number is one part of the figure that other lines of the log add to; a part may be negative.
+    /// The line, whose number is one part of the figure that other lines of the log add to; a part
+    /// may be negative.
     #[must_use]
     pub const fn part(mut self) -> Self {
         self.adds = Adds::Log;
@@ -187,7 +188,8 @@ fn rounded(value: f64) -> u64 {
     value.round() as u64
 }
 
-/// The GPU that a line names: `CUDA0 model buffer size`, `[… TP3]`, `(Worker_TP1 pid=…)`, `ROCm1`, `[rank0]`.
+/// The GPU that a line names: `CUDA0 model buffer size`, `[… TP3]`, `(Worker_TP1 pid=…)`, `ROCm1`,
+/// `[rank0]`.
 fn device(line: &str) -> String {
     let words = line.split(|letter: char| !letter.is_ascii_alphanumeric());
     words.filter(|word| is_device(word)).map(str::to_owned).next().unwrap_or_default()

@@ -1,4 +1,5 @@
-//! Figures that servers print when they start, and trainings while they run, read as amounts with their lines and set beside an estimate.
+//! Figures that servers print when they start, and trainings while they run, read as amounts with
+//! their lines and set beside an estimate.
 //!
 //! A program is one file with a table of its lines; nothing else names it.
 

@@ -1,4 +1,5 @@
-//! Files that start containers: Kubernetes' `containers:` and Compose's `services:`, as the commands that run in them.
+//! Files that start containers: Kubernetes' `containers:` and Compose's `services:`, as the
+//! commands that run in them.
 
 use serde_json::Value;
 
@@ -112,7 +113,8 @@ impl Container {
         commands
     }
 
-    /// The container's command as a shell would have it: arguments alone go to the program that the image starts.
+    /// The container's command as a shell would have it: arguments alone go to the program that the
+    /// image starts.
     fn script(&self) -> Option<String> {
         let (command, arguments) = (words(self.command.as_ref()), words(self.arguments.as_ref()));
         let is_shell = |words: &[String]| {

@@ -64,8 +64,8 @@ fn renamed(given: Given) -> Given {
     Given { key: format!("fsdp_config.fsdp_{name}"), ..given }
 }
 
-/// Reads axolotl's keys of FSDP, if a file has any: it hands them to accelerate (`setup_fsdp_envs` of utils/trainer.py), and of switches
-/// those alone that are on. Returns whether there are any.
+/// Reads axolotl's keys of FSDP, if a file has any: it hands them to accelerate (`setup_fsdp_envs`
+/// of utils/trainer.py), and of switches those alone that are on. Returns whether there are any.
 ///
 /// # Errors
 /// [`LaunchError`] where a value is broken.

@@ -1,9 +1,11 @@
 //! Recipes of Megatron-Bridge: the settings that each makes, which a command's overrides change.
 //!
-//! The table is written by `tests/data/tools/megatron_recipes.py` from the recipes of megatron-bridge 0.3.1. Its columns: name, model, kind;
-//! degrees of tensor, pipeline, virtual pipeline, context, expert and expert tensor parallelism; sequence parallelism; tokens, global batch,
-//! micro-batch; recomputation with method, layers and modules; fused loss; reduction beside backward; gradients in fp32; rank, alpha and
-//! places of adapters; the dispatcher of experts; and what Headroom does not model of it.
+//! The table is written by `tests/data/tools/megatron_recipes.py` from the recipes of
+//! megatron-bridge 0.3.1. Its columns: name, model, kind; degrees of tensor, pipeline, virtual
+//! pipeline, context, expert and expert tensor parallelism; sequence parallelism; tokens, global
+//! batch, micro-batch; recomputation with method, layers and modules; fused loss; reduction beside
+//! backward; gradients in fp32; rank, alpha and places of adapters; the dispatcher of experts; and
+//! what Headroom does not model of it.
 
 use super::layers;
 use crate::catalog::ModelRow;
@@ -32,7 +34,8 @@ impl Recipe {
         TABLE.lines().map(|line| Self(line.split(' ').collect()))
     }
 
-    /// The recipe of that name. Those of later versions name GPU and format, too: `llama3_8b_pretrain_2gpu_h100_bf16_config`.
+    /// The recipe of that name. Those of later versions name GPU and format, too:
+    /// `llama3_8b_pretrain_2gpu_h100_bf16_config`.
     pub fn named(name: &str) -> Option<Self> {
         let shorter = name
             .split('_')
@@ -43,7 +46,8 @@ impl Recipe {
             .or_else(|| Self::all().find(|recipe| recipe.name() == shorter))
     }
 
-    /// The model of a recipe whose name begins as one of the table, or as a model's: `qwen3_8b_finetune_config`, the name of recipes until 0.2.
+    /// The model of a recipe whose name begins as one of the table, or as a model's:
+    /// `qwen3_8b_finetune_config`, the name of recipes until 0.2.
     pub fn model_called(name: &str) -> Option<String> {
         let start = |name: &str| {
             let ends = ["_pretrain_", "_sft_", "_peft_", "_finetune_"];

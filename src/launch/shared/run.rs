@@ -54,8 +54,8 @@ pub struct Habits {
     pub evaluation_batch: u64,
     /// True if evaluations write logits under Liger, too.
     pub evaluation_logits: bool,
-    /// True if DDP looks for parameters without a gradient where nothing is said, by whether all weights learn and whether blocks are
-    /// recomputed.
+    /// True if DDP looks for parameters without a gradient where nothing is said, by whether all
+    /// weights learn and whether blocks are recomputed.
     pub finds_unused: fn(full: bool, recomputes: bool) -> bool,
 }
 
@@ -67,7 +67,8 @@ pub const TRAINER: Habits = Habits {
     evaluates: |_| false,
     evaluation_batch: 8,
     evaluation_logits: false,
-    // `_build_accelerator_args` of trainer.py: not beside checkpointing, but always for a model that peft wraps.
+    // `_build_accelerator_args` of trainer.py: not beside checkpointing, but always for a model
+    // that peft wraps.
     finds_unused: |full, recomputes| !full || !recomputes,
 };
 
@@ -150,7 +151,8 @@ pub fn finds_unused(scenario: &Scenario, habits: &Habits) -> bool {
     is_ddp && (habits.finds_unused)(full, word(scenario, FieldId::Recompute) != "none")
 }
 
-/// A vision tower that does not learn unless that flag says so; a model without one has none to freeze.
+/// A vision tower that does not learn unless that flag says so; a model without one has none to
+/// freeze.
 pub fn frozen_tower(reading: &mut Reading<'_>, flag: &str) {
     let counts = reading.scenario.counting_fields().any(|field| field.id == FieldId::FrozenTower);
     if counts && reading.stated(&[flag]).is_none() {

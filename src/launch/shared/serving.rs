@@ -45,8 +45,8 @@ pub fn begin(reading: &mut Reading<'_>, engine: &'static str, tensor: &str, pipe
     reading.scenario.set(FieldId::ConcurrentSequences, Value::Integer(1));
 }
 
-/// The most requests at a time where the text states none. A server starts where one of the whole length fits, and lets those wait that
-/// find no room.
+/// The most requests at a time where the text states none. A server starts where one of the whole
+/// length fits, and lets those wait that find no room.
 pub fn most_requests(reading: &mut Reading<'_>, flag: &str, requests: u64) {
     reading.scenario.set(FieldId::OthersWait, Value::Flag(true));
     reading.default(flag, FieldId::ConcurrentSequences, Value::Integer(requests));

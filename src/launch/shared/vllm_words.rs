@@ -106,7 +106,8 @@ pub fn adapters(reading: &mut Reading<'_>) {
     }
 }
 
-/// `{"max_pixels": …, "min_pixels": …}`, as the processors of the Qwen-VL family take them; other keys are not modelled.
+/// `{"max_pixels": …, "min_pixels": …}`, as the processors of the Qwen-VL family take them; other
+/// keys are not modelled.
 fn pixels(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     let object = match &given.value {
         serde_json::Value::Object(object) => object.clone(),

@@ -167,7 +167,8 @@ impl Unit {
     }
 }
 
-/// Amounts that the answer's decimals would round away, and those beyond a thousand, are written by themselves.
+/// Amounts that the answer's decimals would round away, and those beyond a thousand, are written by
+/// themselves.
 fn memory(bytes: Bytes, unit: MemoryUnit, scale: Option<Scale>) -> String {
     match scale.filter(|scale| on_scale(bytes, unit, *scale)) {
         Some(scale) => format!("{} {}", scale.show(bytes), unit.name()),

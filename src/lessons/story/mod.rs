@@ -1,9 +1,11 @@
 //! Stories: steps with a scenario, a sentence or two, a part of the page to look at, and perhaps a
 //! question.
 //!
-//! A story is a file (JSON, [`VERSION`]): the ones that ship are in [`shipped`], a lecturer's own are read by [`Story::read`], which
-//! names every problem in a sentence. Texts are plain text: control and reordering characters are dropped, lengths are capped, and the
-//! page escapes them. `{figure}` in a text stands for that figure of the step's scenario, `{figure@2}` for that of step 2.
+//! A story is a file (JSON, [`VERSION`]): the ones that ship are in [`shipped`], a lecturer's own
+//! are read by [`Story::read`], which names every problem in a sentence. Texts are plain text:
+//! control and reordering characters are dropped, lengths are capped, and the page escapes them.
+//! `{figure}` in a text stands for that figure of the step's scenario, `{figure@2}` for that of
+//! step 2.
 
 mod fill;
 mod read;
@@ -73,7 +75,8 @@ pub struct Step {
 pub enum Start {
     /// A whole link, without `#`.
     Link(String),
-    /// The scenario of the step before with some fields changed: link keys and values as people type them.
+    /// The scenario of the step before with some fields changed: link keys and values as people
+    /// type them.
     Change(Vec<(String, String)>),
 }
 

@@ -31,7 +31,8 @@ impl Story {
     /// Reads a story file.
     ///
     /// # Errors
-    /// [`StoryError::UnknownVersion`] for a later version's story, [`StoryError::Malformed`] for everything else.
+    /// [`StoryError::UnknownVersion`] for a later version's story, [`StoryError::Malformed`] for
+    /// everything else.
     pub fn read(json: &str) -> Result<Self, StoryError> {
         let one = |problem: &str| StoryError::Malformed(vec![problem.to_owned()]);
         if json.len() > LONGEST_FILE {

@@ -42,7 +42,8 @@ fn states(text: &str, answer: &str) -> bool {
     holds(text, number(answer))
 }
 
-/// The number at the beginning of an answer, `101 485` of `101 485 tokens`; the whole answer where there is none.
+/// The number at the beginning of an answer, `101 485` of `101 485 tokens`; the whole answer where
+/// there is none.
 fn number(answer: &str) -> &str {
     let of_number = |letter: char| letter.is_ascii_digit() || matches!(letter, ' ' | '.' | ',');
     let number = answer.split(|letter| !of_number(letter)).next().unwrap_or_default().trim();

@@ -1,4 +1,5 @@
-//! Random choices that never change: SplitMix64 (Steele, Lea and Flood 2014), begun with the FNV-1a hash of a text.
+//! Random choices that never change: SplitMix64 (Steele, Lea and Flood 2014), begun with the FNV-1a
+//! hash of a text.
 //!
 //! Written out, because the numbers must be the same in every later version, which random number
 //! crates do not promise.

@@ -1,4 +1,5 @@
-//! Worksheets: the same tasks for a class, drawn from a seed, so that each student has other parameters.
+//! Worksheets: the same tasks for a class, drawn from a seed, so that each student has other
+//! parameters.
 //!
 //! The seed is the class's word and the student's name; the numbers drawn from it never change,
 //! which frozen fixtures hold. A student hands in a [`Code`]: the name, which tasks were right, and

@@ -26,7 +26,8 @@ pub(super) struct StatesUse {
 }
 
 impl StatesUse {
-    /// Serving as two documents describe it: the weights in their format, split over an instance, and nothing else.
+    /// Serving as two documents describe it: the weights in their format, split over an instance,
+    /// and nothing else.
     pub fn serving(inputs: &MethodInputs, instance: u64) -> Self {
         Self {
             parameters: inputs.num_parameters,
@@ -327,7 +328,8 @@ pub(super) fn of_cache(scene: Scene<'_>, says: Bytes) -> Vec<String> {
     Vec::new()
 }
 
-/// Features of a model that a plain formula with tied or untied head, biases and layer norms does not know.
+/// Features of a model that a plain formula with tied or untied head, biases and layer norms does
+/// not know.
 pub(super) fn unknown_features(inputs: &MethodInputs, assumes: Assumes) -> Vec<String> {
     let mut features = Vec::new();
     if inputs.gated_mlp {

@@ -1,5 +1,6 @@
-//! `afmoe` (transformers 5.23, `models/afmoe`), Trinity: Gemma 2's four norms, a sigmoid gate on attention's output, a window in three of
-//! four layers, and behind the first dense layer experts chosen by corrected sigmoids beside shared ones.
+//! `afmoe` (transformers 5.23, `models/afmoe`), Trinity: Gemma 2's four norms, a sigmoid gate on
+//! attention's output, a window in three of four layers, and behind the first dense layer experts
+//! chosen by corrected sigmoids beside shared ones.
 
 use crate::models::prelude::*;
 
@@ -36,7 +37,8 @@ pub const FAMILY: FamilySpec = FamilySpec {
         peft_finds_experts: true,
         ..Modules::PLAIN
     },
-    // A factor on embedded tokens (`mup_enabled`) is no key here: what it multiplies is let go before the step holds most.
+    // A factor on embedded tokens (`mup_enabled`) is no key here: what it multiplies is let go
+    // before the step holds most.
     sizes: Sizes::of([2048, 6144], 32, 16, 200_192, 16_384).head(128),
     attention_bias: ATTENTION_BIAS,
     output_bias: ATTENTION_BIAS,

@@ -1,4 +1,5 @@
-//! `albert` (transformers 5.23, `models/albert`): BERT with an embedding of its own width, and one block that runs in every layer.
+//! `albert` (transformers 5.23, `models/albert`): BERT with an embedding of its own width, and one
+//! block that runs in every layer.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `apertus` (transformers 5.23, `models/apertus`): llama's block with normed queries and keys, and a plain feed-forward layer whose
-//! activation function learns its two curvatures.
+//! `apertus` (transformers 5.23, `models/apertus`): llama's block with normed queries and keys, and
+//! a plain feed-forward layer whose activation function learns its two curvatures.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `arcee` (transformers 5.23, `models/arcee`): llama with a plain feed-forward layer of squared ReLU.
+//! `arcee` (transformers 5.23, `models/arcee`): llama with a plain feed-forward layer of squared
+//! ReLU.
 
 use crate::models::prelude::*;
 

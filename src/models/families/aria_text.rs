@@ -1,4 +1,5 @@
-//! `aria_text`, the text part of `aria` (transformers 5.23, `models/aria`): llama's block with experts beside shared ones.
+//! `aria_text`, the text part of `aria` (transformers 5.23, `models/aria`): llama's block with
+//! experts beside shared ones.
 
 use crate::models::prelude::*;
 

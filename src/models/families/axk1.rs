@@ -1,4 +1,5 @@
-//! `axk1` (transformers 5.23, `models/axk1`), A.X-K1: DeepSeek-V3 with a norm behind each layer's experts.
+//! `axk1` (transformers 5.23, `models/axk1`), A.X-K1: DeepSeek-V3 with a norm behind each layer's
+//! experts.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,6 @@
-//! `axk2` (transformers 5.23, `models/axk2`), A.X K2: DeepSeek-V3.2 with norms that narrow layers gate, and a gate of attention that is made
-//! with the queries, of narrow queries before and behind their norm.
+//! `axk2` (transformers 5.23, `models/axk2`), A.X K2: DeepSeek-V3.2 with norms that narrow layers
+//! gate, and a gate of attention that is made with the queries, of narrow queries before and behind
+//! their norm.
 
 use crate::models::prelude::*;
 

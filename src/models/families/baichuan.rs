@@ -1,4 +1,5 @@
-//! `baichuan` (code of its own on the hub, `baichuan-inc/Baichuan2-7B-Base`): llama with one matrix for queries, keys and values.
+//! `baichuan` (code of its own on the hub, `baichuan-inc/Baichuan2-7B-Base`): llama with one matrix
+//! for queries, keys and values.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! The larger Baichuan (code of its own on the hub, `baichuan-inc/Baichuan2-13B-Base`), whose files go by the name of the smaller one: linear
-//! biases of the scores in place of rotation.
+//! The larger Baichuan (code of its own on the hub, `baichuan-inc/Baichuan2-13B-Base`), whose files
+//! go by the name of the smaller one: linear biases of the scores in place of rotation.
 
 use crate::models::prelude::*;
 

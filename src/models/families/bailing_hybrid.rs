@@ -1,5 +1,6 @@
-//! `bailing_hybrid` (transformers 5.23, `models/bailing_hybrid`), Ling 3: Kimi Linear's layers with one matrix each for decay and gate; the
-//! last of every group has rotated latent attention with a gate for each head.
+//! `bailing_hybrid` (transformers 5.23, `models/bailing_hybrid`), Ling 3: Kimi Linear's layers with
+//! one matrix each for decay and gate; the last of every group has rotated latent attention with a
+//! gate for each head.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `bailing_moe` (code of its own on the hub, `inclusionAI/Ling-lite`): llama's attention with one matrix for queries, keys and values;
-//! experts beside shared ones.
+//! `bailing_moe` (code of its own on the hub, `inclusionAI/Ling-lite`): llama's attention with one
+//! matrix for queries, keys and values; experts beside shared ones.
 
 use crate::models::prelude::*;
 

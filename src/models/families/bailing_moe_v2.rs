@@ -1,4 +1,5 @@
-//! `bailing_moe_v2` (code of its own on the hub, `inclusionAI/Ling-mini-2.0`): the first Ling with normed queries and keys, and without biases.
+//! `bailing_moe_v2` (code of its own on the hub, `inclusionAI/Ling-mini-2.0`): the first Ling with
+//! normed queries and keys, and without biases.
 
 use crate::models::prelude::*;
 

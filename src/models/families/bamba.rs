@@ -1,4 +1,5 @@
-//! `bamba` (transformers 5.23, `models/bamba`): Mamba 2's layers, and attention in those that the file lists.
+//! `bamba` (transformers 5.23, `models/bamba`): Mamba 2's layers, and attention in those that the
+//! file lists.
 
 use crate::models::prelude::*;
 

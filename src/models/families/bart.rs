@@ -1,5 +1,5 @@
-//! `bart` (transformers 5.23, `models/bart`): an encoder and a decoder with norms behind the sums and learned positions; the decoder's
-//! blocks read the encoder's last states.
+//! `bart` (transformers 5.23, `models/bart`): an encoder and a decoder with norms behind the sums
+//! and learned positions; the decoder's blocks read the encoder's last states.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `bert` (transformers 5.23, `models/bert`): an encoder with norms behind the sums, positions and token types in tables, and a dense
-//! layer before the output head.
+//! `bert` (transformers 5.23, `models/bert`): an encoder with norms behind the sums, positions and
+//! token types in tables, and a dense layer before the output head.
 
 use crate::models::prelude::*;
 

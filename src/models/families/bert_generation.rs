@@ -1,5 +1,5 @@
-//! `bert-generation` (transformers 5.23, `models/bert_generation`): BERT as a decoder, without token types and without a layer before the
-//! head.
+//! `bert-generation` (transformers 5.23, `models/bert_generation`): BERT as a decoder, without
+//! token types and without a layer before the head.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `bigbird_pegasus` (transformers 5.23, `models/bigbird_pegasus`): norms before each part and behind each stack, attention to blocks of the text, which is counted alone.
+//! `bigbird_pegasus` (transformers 5.23, `models/bigbird_pegasus`): norms before each part and
+//! behind each stack, attention to blocks of the text, which is counted alone.
 
 use crate::models::prelude::*;
 

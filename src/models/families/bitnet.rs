@@ -1,4 +1,5 @@
-//! `bitnet` (transformers 5.23, `models/bitnet`): llama's block with squared ReLU, and a norm before the last product of each half.
+//! `bitnet` (transformers 5.23, `models/bitnet`): llama's block with squared ReLU, and a norm
+//! before the last product of each half.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `blenderbot` (transformers 5.23, `models/blenderbot`): norms before each part and behind each stack, none behind the embedding.
+//! `blenderbot` (transformers 5.23, `models/blenderbot`): norms before each part and behind each
+//! stack, none behind the embedding.
 
 use crate::models::prelude::*;
 

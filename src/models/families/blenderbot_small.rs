@@ -1,4 +1,5 @@
-//! `blenderbot-small` (transformers 5.23, `models/blenderbot_small`): BART without spare rows of positions.
+//! `blenderbot-small` (transformers 5.23, `models/blenderbot_small`): BART without spare rows of
+//! positions.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `blip_text_model`, the text part of BLIP (transformers 5.23): BERT's block as a decoder; the layers that attend to patches belong to its
-//! projector.
+//! `blip_text_model`, the text part of BLIP (transformers 5.23): BERT's block as a decoder; the
+//! layers that attend to patches belong to its projector.
 
 use crate::models::prelude::*;
 

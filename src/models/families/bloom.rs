@@ -1,4 +1,5 @@
-//! `bloom` (transformers 5.23, `models/bloom`): linear biases on the scores, a norm behind the embedding.
+//! `bloom` (transformers 5.23, `models/bloom`): linear biases on the scores, a norm behind the
+//! embedding.
 
 use crate::models::prelude::*;
 

@@ -1,10 +1,12 @@
-//! `blt` (transformers 5.23, `models/blt`), Byte Latent Transformer: a small encoder of bytes with embeddings of groups of bytes, a large
-//! transformer over patches, a small decoder that both attend to, and a model that says where patches begin. The sizes of the decoder count
-//! as the model's, and the others' are stated in groups; parameters are counted alone.
+//! `blt` (transformers 5.23, `models/blt`), Byte Latent Transformer: a small encoder of bytes with
+//! embeddings of groups of bytes, a large transformer over patches, a small decoder that both
+//! attend to, and a model that says where patches begin. The sizes of the decoder count as the
+//! model's, and the others' are stated in groups; parameters are counted alone.
 
 use crate::models::prelude::*;
 
-/// Width, inner width, depth, heads and key/value heads of a transformer in a group, with the library's defaults.
+/// Width, inner width, depth, heads and key/value heads of a transformer in a group, with the
+/// library's defaults.
 const fn transformer([hidden, inner, layers, heads]: [u64; 4]) -> [(&'static str, u64); 5] {
     [
         ("hidden_size", hidden),

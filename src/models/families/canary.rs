@@ -1,5 +1,5 @@
-//! `canary` (transformers 5.23, `models/canary`): a decoder with a norm behind its embedding that reads sound. Its parameters are counted
-//! alone.
+//! `canary` (transformers 5.23, `models/canary`): a decoder with a norm behind its embedding that
+//! reads sound. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `chatglm` (code of its own on the hub, `zai-org/chatglm2-6b` and later): one matrix for queries, keys and values, one for gate and up,
-//! few key/value heads, half of each head rotated.
+//! `chatglm` (code of its own on the hub, `zai-org/chatglm2-6b` and later): one matrix for queries,
+//! keys and values, one for gate and up, few key/value heads, half of each head rotated.
 
 use crate::models::prelude::*;
 

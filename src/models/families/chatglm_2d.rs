@@ -1,5 +1,6 @@
-//! The first ChatGLM (code of its own on the hub, `THUDM/chatglm-6b`), whose files go by the name of later ones: layer norms, biases
-//! everywhere, positions of two dimensions, which have no weights.
+//! The first ChatGLM (code of its own on the hub, `THUDM/chatglm-6b`), whose files go by the name
+//! of later ones: layer norms, biases everywhere, positions of two dimensions, which have no
+//! weights.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,6 @@
-//! `clip_text_model`, the part for text of CLIP (transformers 5.23, `models/clip`): it makes one vector of a text, which is compared with that of an
-//! image. Its parameters are counted alone; the matrices into the shared space belong to the projector.
+//! `clip_text_model`, the part for text of CLIP (transformers 5.23, `models/clip`): it makes one
+//! vector of a text, which is compared with that of an image. Its parameters are counted alone; the
+//! matrices into the shared space belong to the projector.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `codegen` (transformers 5.23, `models/codegen`): GPT-J with one projection for queries, keys and values.
+//! `codegen` (transformers 5.23, `models/codegen`): GPT-J with one projection for queries, keys and
+//! values.
 
 use crate::models::prelude::*;
 

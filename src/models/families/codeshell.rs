@@ -1,4 +1,5 @@
-//! `codeshell` (code of its own on the hub, `WisdomShell/CodeShell-7B`): GPT-2's block with rotary positions and few key/value heads.
+//! `codeshell` (code of its own on the hub, `WisdomShell/CodeShell-7B`): GPT-2's block with rotary
+//! positions and few key/value heads.
 
 use crate::models::prelude::*;
 

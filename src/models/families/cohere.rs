@@ -1,5 +1,5 @@
-//! `cohere` (transformers 5.23, `models/cohere`): attention beside the feed-forward layer on one norm of mean and variance,
-//! scaled logits.
+//! `cohere` (transformers 5.23, `models/cohere`): attention beside the feed-forward layer on one
+//! norm of mean and variance, scaled logits.
 
 use crate::models::prelude::*;
 
@@ -19,7 +19,8 @@ pub const FAMILY: FamilySpec = FamilySpec {
         shape: Some(ShapeRule { normalization: None, norms_per_block: [1, 1], ..ShapeRule::PLAIN }),
         ..Modules::PLAIN
     },
-    // Its layer norms have a scale and no bias: counted as RMS norms, which have the same one vector.
+    // Its layer norms have a scale and no bias: counted as RMS norms, which have the same one
+    // vector.
     sizes: Sizes::of([8192, 22_528], 40, 64, 256_000, 8192),
     tied: true,
     attention_bias: ATTENTION_BIAS,

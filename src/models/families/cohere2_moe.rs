@@ -1,4 +1,5 @@
-//! `cohere2_moe` (transformers 5.23, `models/cohere2_moe`): Cohere 2's block with experts in place of the feed-forward layer.
+//! `cohere2_moe` (transformers 5.23, `models/cohere2_moe`): Cohere 2's block with experts in place
+//! of the feed-forward layer.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `cohere_asr` (transformers 5.23, `models/cohere_asr`): Canary's decoder with learned positions and a head of its own. Its parameters are
-//! counted alone.
+//! `cohere_asr` (transformers 5.23, `models/cohere_asr`): Canary's decoder with learned positions
+//! and a head of its own. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `convbert` (transformers 5.23, `models/convbert`): ELECTRA, half of whose attention is a convolution with places that tokens choose. Its
-//! parameters are counted alone.
+//! `convbert` (transformers 5.23, `models/convbert`): ELECTRA, half of whose attention is a
+//! convolution with places that tokens choose. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `cosmos3_edge_text`, the text part of Cosmos 3 Edge (transformers 5.23): llama's block with a plain feed-forward layer, and rotary tables
-//! of each sequence's own.
+//! `cosmos3_edge_text`, the text part of Cosmos 3 Edge (transformers 5.23): llama's block with a
+//! plain feed-forward layer, and rotary tables of each sequence's own.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! Modules that kinds with code of their own on the hub share where their parameters are counted alone: nobody says what running them takes.
+//! Modules that kinds with code of their own on the hub share where their parameters are counted
+//! alone: nobody says what running them takes.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `cpmant` (transformers 5.23, `models/cpmant`), CPM-Ant: relative positions and segments in the scores, learned prompts before the text.
-//! Its parameters are counted alone.
+//! `cpmant` (transformers 5.23, `models/cpmant`), CPM-Ant: relative positions and segments in the
+//! scores, learned prompts before the text. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `ctrl` (transformers 5.23, `models/ctrl`): separate projections with biases, and positions that are no parameters. Its modules are assumed
-//! to be those of a plain decoder.
+//! `ctrl` (transformers 5.23, `models/ctrl`): separate projections with biases, and positions that
+//! are no parameters. Its modules are assumed to be those of a plain decoder.
 
 use crate::models::prelude::*;
 

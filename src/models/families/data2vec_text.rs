@@ -1,4 +1,5 @@
-//! `data2vec-text` (transformers 5.23, `models/data2vec_text`): RoBERTa's modules with defaults of its own.
+//! `data2vec-text` (transformers 5.23, `models/data2vec_text`): RoBERTa's modules with defaults of
+//! its own.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `dbrx` (code of its own on the hub, `databricks/dbrx-base`): one matrix for queries, keys and values, norms without a bias, experts in
-//! every layer.
+//! `dbrx` (code of its own on the hub, `databricks/dbrx-base`): one matrix for queries, keys and
+//! values, norms without a bias, experts in every layer.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `deberta` (transformers 5.23, `models/deberta`): DeBERTa v2 with one projection for queries, keys and values.
+//! `deberta` (transformers 5.23, `models/deberta`): DeBERTa v2 with one projection for queries,
+//! keys and values.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `deberta-v2` (transformers 5.23, `models/deberta_v2`; DeBERTa v2 and v3): BERT whose scores hold products with embedded distances.
+//! `deberta-v2` (transformers 5.23, `models/deberta_v2`; DeBERTa v2 and v3): BERT whose scores hold
+//! products with embedded distances.
 
 use crate::models::prelude::*;
 

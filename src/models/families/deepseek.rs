@@ -1,5 +1,6 @@
-//! `deepseek` (code of its own on the hub, `deepseek-ai/deepseek-moe-16b-base`), DeepSeekMoE: llama's attention, and behind the first dense
-//! layers experts that a softmax chooses, beside shared ones.
+//! `deepseek` (code of its own on the hub, `deepseek-ai/deepseek-moe-16b-base`), DeepSeekMoE:
+//! llama's attention, and behind the first dense layers experts that a softmax chooses, beside
+//! shared ones.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `deepseek_v2` (transformers 5.23, `models/deepseek_v2`): latent attention rotated by complex numbers, shared experts beside
-//! those a softmax chooses.
+//! `deepseek_v2` (transformers 5.23, `models/deepseek_v2`): latent attention rotated by complex
+//! numbers, shared experts beside those a softmax chooses.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `deepseek_v3` (transformers 5.23, `models/deepseek_v3`), also `kimi_k2`: latent attention, shared experts beside those chosen
-//! by corrected sigmoids from the best groups.
+//! `deepseek_v3` (transformers 5.23, `models/deepseek_v3`), also `kimi_k2`: latent attention,
+//! shared experts beside those chosen by corrected sigmoids from the best groups.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `deepseek_v32` (transformers 5.23, `models/deepseek_v32`): DeepSeek-V3 with an indexer that chooses the tokens which attention sees.
+//! `deepseek_v32` (transformers 5.23, `models/deepseek_v32`): DeepSeek-V3 with an indexer that
+//! chooses the tokens which attention sees.
 
 use crate::models::prelude::*;
 

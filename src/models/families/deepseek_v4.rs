@@ -1,11 +1,13 @@
-//! `deepseek_v4` (transformers 5.23, `models/deepseek_v4`): several residual streams; one key that is the value too, of which most layers keep a
-//! compressed copy beside a window, and some choose by an indexer; a grouped output projection.
+//! `deepseek_v4` (transformers 5.23, `models/deepseek_v4`): several residual streams; one key that
+//! is the value too, of which most layers keep a compressed copy beside a window, and some choose
+//! by an indexer; a grouped output projection.
 
 use crate::config::Compresses;
 use crate::models::prelude::*;
 
-/// One key of each token of the window, which is the value too; compressed keys; tokens that wait to be compressed, with their gates; and
-/// what the next compressed key takes of the tokens before it (`DeepseekV4HCACache`, `DeepseekV4CSACache`).
+/// One key of each token of the window, which is the value too; compressed keys; tokens that wait
+/// to be compressed, with their gates; and what the next compressed key takes of the tokens before
+/// it (`DeepseekV4HCACache`, `DeepseekV4CSACache`).
 fn keeps(model: &Counted, _: &Own, _: Said<'_>) -> Vec<CachePart> {
     let Some(compressed) = &model.compressed else { return Vec::new() };
     let (d, index, [near, far]) = (model.head_dim, compressed.index_head_dim, compressed.rates);

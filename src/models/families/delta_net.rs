@@ -1,4 +1,5 @@
-//! `delta_net` (code of its own on the hub, `fla-core` 0.6, `models/delta_net`): a delta rule in place of attention. Its parameters are counted alone.
+//! `delta_net` (code of its own on the hub, `fla-core` 0.6, `models/delta_net`): a delta rule in
+//! place of attention. Its parameters are counted alone.
 
 use super::gla::{attends_or, convolved, stated, widened};
 use crate::models::prelude::*;

@@ -1,8 +1,10 @@
-//! `dia_decoder` (transformers 5.23, `models/dia`): a decoder of several channels of codes that reads text. Its parameters are counted alone.
+//! `dia_decoder` (transformers 5.23, `models/dia`): a decoder of several channels of codes that
+//! reads text. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 
-/// Attention to the codes and to the text, whose heads have a width of their own, and words and heads of further channels.
+/// Attention to the codes and to the text, whose heads have a width of their own, and words and
+/// heads of further channels.
 fn rest(model: &Counted, [channels, heads, keys, width, source, ..]: &Own, _: Said<'_>) -> u64 {
     let h = model.hidden_size;
     let reads = 2 * h * heads * width + 2 * source * keys * width;

@@ -1,5 +1,5 @@
-//! `doge` (transformers 5.23, `models/doge`): llama with normed queries and keys, a mask that values make, and a factor for every channel of
-//! the residual stream.
+//! `doge` (transformers 5.23, `models/doge`): llama with normed queries and keys, a mask that
+//! values make, and a factor for every channel of the residual stream.
 
 use crate::models::prelude::*;
 

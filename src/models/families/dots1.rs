@@ -1,4 +1,5 @@
-//! `dots1` (transformers 5.23, `models/dots1`), dots.llm1: Qwen3's attention with DeepSeek-V3's experts.
+//! `dots1` (transformers 5.23, `models/dots1`), dots.llm1: Qwen3's attention with DeepSeek-V3's
+//! experts.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,6 @@
-//! `dots3_note_text` (transformers 5.23, `models/dots3_note`): latent attention with a gate for each head and a norm of rotated keys, of other
-//! sizes in layers that slide; the others have an indexer. Its parameters are counted alone.
+//! `dots3_note_text` (transformers 5.23, `models/dots3_note`): latent attention with a gate for
+//! each head and a norm of rotated keys, of other sizes in layers that slide; the others have an
+//! indexer. Its parameters are counted alone.
 
 use crate::config::Mla;
 use crate::models::prelude::*;
@@ -33,7 +34,8 @@ fn other(model: &Counted, own: &Own, said: Said<'_>) -> Option<(u64, u64, Mla)> 
     let [_, _, _, count, heads, rank, query_rank, nope, rope, value, ..] = *own;
     let mla = model.mla?;
     let other = or(count, sliding(model, said)).min(model.num_hidden_layers);
-    // A file without the group takes the library's sizes for them; of one with it, all that the group does not say is as elsewhere.
+    // A file without the group takes the library's sizes for them; of one with it, all that the
+    // group does not say is as elsewhere.
     let (heads, of_other) = if count == UNSTATED {
         (64, SLIDING)
     } else {
@@ -65,7 +67,8 @@ fn rest(model: &Counted, own: &Own, said: Said<'_>) -> u64 {
         + indexed * indexer(model, [index_heads, index_width])
 }
 
-/// Latent vectors and rotated keys of layers of either shape, and the keys of indexers, which are made of fp32 positions.
+/// Latent vectors and rotated keys of layers of either shape, and the keys of indexers, which are
+/// made of fp32 positions.
 fn keeps(model: &Counted, own: &Own, said: Said<'_>) -> Vec<CachePart> {
     let Some((other, _, of_other)) = other(model, own, said) else { return Vec::new() };
     let (layers, slide, window) = (model.num_hidden_layers, sliding(model, said), own[2]);

@@ -1,4 +1,5 @@
-//! `electra` (transformers 5.23, `models/electra`): BERT with an embedding of its own width, to which the head goes back.
+//! `electra` (transformers 5.23, `models/electra`): BERT with an embedding of its own width, to
+//! which the head goes back.
 
 use crate::models::prelude::*;
 

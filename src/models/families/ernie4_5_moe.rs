@@ -1,5 +1,6 @@
-//! `ernie4_5_moe` (transformers 5.23, `models/ernie4_5_moe`): llama's block rotated in fp32; behind the first dense layers experts
-//! chosen by a router in fp32, with a correction that never learns, and shared ones.
+//! `ernie4_5_moe` (transformers 5.23, `models/ernie4_5_moe`): llama's block rotated in fp32; behind
+//! the first dense layers experts chosen by a router in fp32, with a correction that never learns,
+//! and shared ones.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `ernie4_5_vl_moe_text`, the text part of ERNIE 4.5 VL (transformers 5.23): ERNIE 4.5's block with experts for texts; those for images
-//! stand beside them and belong to the projector.
+//! `ernie4_5_vl_moe_text`, the text part of ERNIE 4.5 VL (transformers 5.23): ERNIE 4.5's block
+//! with experts for texts; those for images stand beside them and belong to the projector.
 
 use crate::models::prelude::*;
 

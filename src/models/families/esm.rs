@@ -1,4 +1,5 @@
-//! `esm` (transformers 5.23, `models/esm`; ESM-2): Megatron-BERT with heads rotated in fp32, over the letters of proteins.
+//! `esm` (transformers 5.23, `models/esm`; ESM-2): Megatron-BERT with heads rotated in fp32, over
+//! the letters of proteins.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `esmc` (transformers 5.23, `models/esmc`): llama with layer norms over proteins, of which every letter sees all.
+//! `esmc` (transformers 5.23, `models/esmc`): llama with layer norms over proteins, of which every
+//! letter sees all.
 
 use crate::models::prelude::*;
 

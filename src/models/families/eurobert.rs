@@ -1,4 +1,5 @@
-//! `eurobert` (transformers 5.23, `models/eurobert`): llama's modules, of which every token sees all.
+//! `eurobert` (transformers 5.23, `models/eurobert`): llama's modules, of which every token sees
+//! all.
 
 use crate::models::prelude::*;
 

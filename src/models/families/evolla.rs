@@ -1,4 +1,5 @@
-//! `evolla` (transformers 5.23): llama's block; what reads proteins, and the layers that attend to them, stand in its projector.
+//! `evolla` (transformers 5.23): llama's block; what reads proteins, and the layers that attend to
+//! them, stand in its projector.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `exaone` (code of its own on the hub, `LGAI-EXAONE/EXAONE-3.5-7.8B-Instruct`): llama's layers under names of their own.
+//! `exaone` (code of its own on the hub, `LGAI-EXAONE/EXAONE-3.5-7.8B-Instruct`): llama's layers
+//! under names of their own.
 
 use crate::models::prelude::*;
 

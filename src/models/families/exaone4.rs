@@ -1,4 +1,5 @@
-//! `exaone4` (transformers 5.23, `models/exaone4`): normed queries and keys, a window in three of four layers.
+//! `exaone4` (transformers 5.23, `models/exaone4`): normed queries and keys, a window in three of
+//! four layers.
 
 use crate::models::prelude::*;
 

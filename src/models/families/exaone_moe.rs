@@ -1,5 +1,5 @@
-//! `exaone_moe` (transformers 5.23, `models/exaone_moe`): llama's block with normed queries and keys, a window in three of four layers,
-//! and DeepSeek-V3's experts behind the first dense layer.
+//! `exaone_moe` (transformers 5.23, `models/exaone_moe`): llama's block with normed queries and
+//! keys, a window in three of four layers, and DeepSeek-V3's experts behind the first dense layer.
 
 use crate::models::prelude::*;
 

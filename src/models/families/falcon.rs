@@ -1,5 +1,5 @@
-//! `falcon` (transformers 5.23, `models/falcon`), earlier `RefinedWeb`: attention beside the feed-forward layer, one or few key
-//! heads in a joint projection.
+//! `falcon` (transformers 5.23, `models/falcon`), earlier `RefinedWeb`: attention beside the
+//! feed-forward layer, one or few key heads in a joint projection.
 
 use crate::models::prelude::*;
 

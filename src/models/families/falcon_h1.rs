@@ -1,4 +1,5 @@
-//! `falcon_h1` (transformers 5.23, `models/falcon_h1`): every layer has attention beside a state. Factors stand before and behind both.
+//! `falcon_h1` (transformers 5.23, `models/falcon_h1`): every layer has attention beside a state.
+//! Factors stand before and behind both.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `falcon_mamba` (transformers 5.23, `models/falcon_mamba`): Mamba with norms on step, input and output of the state.
+//! `falcon_mamba` (transformers 5.23, `models/falcon_mamba`): Mamba with norms on step, input and
+//! output of the state.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `flint` (transformers 5.23, `models/flint`): Qwen3's block with attention sinks, a window in the layers that its files list, and
-//! experts beside a shared one.
+//! `flint` (transformers 5.23, `models/flint`): Qwen3's block with attention sinks, a window in the
+//! layers that its files list, and experts beside a shared one.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `fnet` (transformers 5.23, `models/fnet`): BERT with a Fourier transform in the place of attention. Its parameters are counted alone.
+//! `fnet` (transformers 5.23, `models/fnet`): BERT with a Fourier transform in the place of
+//! attention. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `fsmt` (transformers 5.23, `models/fsmt`): BART's blocks with words of its own on each side, which are counted alone.
+//! `fsmt` (transformers 5.23, `models/fsmt`): BART's blocks with words of its own on each side,
+//! which are counted alone.
 
 use crate::models::prelude::*;
 

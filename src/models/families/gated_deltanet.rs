@@ -1,9 +1,11 @@
-//! `gated_deltanet` (code of its own on the hub, `fla-core` 0.6, `models/gated_deltanet`): a delta rule with a decay in place of attention. Its parameters are counted alone.
+//! `gated_deltanet` (code of its own on the hub, `fla-core` 0.6, `models/gated_deltanet`): a delta
+//! rule with a decay in place of attention. Its parameters are counted alone.
 
 use super::gla::{attends_or, convolved, stated};
 use crate::models::prelude::*;
 
-/// Three projections with convolutions, decays and rates of writing, a gate, and a norm over each head's values.
+/// Three projections with convolutions, decays and rates of writing, a gate, and a norm over each
+/// head's values.
 fn rest(model: &Counted, _: &Own, said: Said<'_>) -> u64 {
     let (h, heads, head) = (model.hidden_size, model.num_attention_heads, model.head_dim);
     let value_heads = stated(said, "num_v_heads", heads);

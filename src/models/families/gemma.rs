@@ -1,4 +1,5 @@
-//! `gemma` (transformers 5.23, `models/gemma`): llama's block with norms scaled by one plus the weight, and a scaled embedding.
+//! `gemma` (transformers 5.23, `models/gemma`): llama's block with norms scaled by one plus the
+//! weight, and a scaled embedding.
 
 use crate::models::prelude::*;
 

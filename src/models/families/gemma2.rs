@@ -1,5 +1,5 @@
-//! `gemma2` (transformers 5.23, `models/gemma2`): Gemma with norms before and behind each half, every second layer sliding,
-//! scores and logits capped.
+//! `gemma2` (transformers 5.23, `models/gemma2`): Gemma with norms before and behind each half,
+//! every second layer sliding, scores and logits capped.
 
 use crate::models::prelude::*;
 

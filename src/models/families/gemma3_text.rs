@@ -1,5 +1,5 @@
-//! `gemma3_text`, the text part of `gemma3` (transformers 5.23, `models/gemma3`): Gemma 2 with normed queries and keys, and
-//! rotary tables of their own for sliding layers.
+//! `gemma3_text`, the text part of `gemma3` (transformers 5.23, `models/gemma3`): Gemma 2 with
+//! normed queries and keys, and rotary tables of their own for sliding layers.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,6 @@
-//! `gemma3n_text`, the text part of `gemma3n` (transformers 5.23, `models/gemma3n`): several residual streams, a low-rank layer beside
-//! attention, an embedding of its own for every layer; the last layers read the keys and values of earlier ones.
+//! `gemma3n_text`, the text part of `gemma3n` (transformers 5.23, `models/gemma3n`): several
+//! residual streams, a low-rank layer beside attention, an embedding of its own for every layer;
+//! the last layers read the keys and values of earlier ones.
 
 use crate::models::prelude::*;
 

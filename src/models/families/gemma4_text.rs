@@ -1,6 +1,6 @@
-//! `gemma4_text`, the text part of `gemma4` (transformers 5.23, `models/gemma4`): layers that see the whole text have wider heads; small
-//! models have an embedding of its own for every layer, and layers that read the keys of an earlier one; others experts beside the dense
-//! layer.
+//! `gemma4_text`, the text part of `gemma4` (transformers 5.23, `models/gemma4`): layers that see
+//! the whole text have wider heads; small models have an embedding of its own for every layer, and
+//! layers that read the keys of an earlier one; others experts beside the dense layer.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `gemma4_unified_text`, the text part of `gemma4_unified` (transformers 5.23, `models/gemma4_unified`): Gemma 4 without
-//! experts, with a wider window.
+//! `gemma4_unified_text`, the text part of `gemma4_unified` (transformers 5.23,
+//! `models/gemma4_unified`): Gemma 4 without experts, with a wider window.
 
 use crate::models::prelude::*;
 

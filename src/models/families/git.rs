@@ -1,4 +1,5 @@
-//! `git` (transformers 5.23): a decoder of BERT's block behind the patches of an image, with a head of its own.
+//! `git` (transformers 5.23): a decoder of BERT's block behind the patches of an image, with a head
+//! of its own.
 
 use crate::models::prelude::*;
 

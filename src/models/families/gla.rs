@@ -1,5 +1,6 @@
-//! `gla` (code of its own on the hub, `fla-core` 0.6, `models/gla`): linear attention with a decay that tokens make. Its parameters are counted
-//! alone, as are those of the other kinds of that library that keep a state.
+//! `gla` (code of its own on the hub, `fla-core` 0.6, `models/gla`): linear attention with a decay
+//! that tokens make. Its parameters are counted alone, as are those of the other kinds of that
+//! library that keep a state.
 
 use crate::models::prelude::*;
 
@@ -21,7 +22,8 @@ pub(super) fn convolved(said: Said<'_>, columns: u64, otherwise: u64) -> u64 {
     stated(said, "use_short_conv", otherwise) * stated(said, "conv_size", 4) * columns
 }
 
-/// Layers that have attention are listed (`attn`); the others have so many parameters each in its place.
+/// Layers that have attention are listed (`attn`); the others have so many parameters each in its
+/// place.
 pub(super) fn attends_or(model: &Counted, said: Said<'_>, mixing: u64) -> u64 {
     let attends = said("attn.layers", "").unwrap_or(0);
     let of_group = |key: &str, otherwise: u64| said("attn", key).unwrap_or(otherwise);
@@ -38,7 +40,8 @@ pub(super) fn grouped(model: &Counted, [keys, values]: [u64; 2]) -> [u64; 2] {
     [keys / groups, values / groups]
 }
 
-/// Projections, a gate, and convolutions over queries, keys and values; a norm over each head's values, and the output projection.
+/// Projections, a gate, and convolutions over queries, keys and values; a norm over each head's
+/// values, and the output projection.
 pub(super) fn mixing(model: &Counted, said: Said<'_>, [keys, values]: [u64; 2]) -> u64 {
     let h = model.hidden_size;
     let [fewer_keys, fewer_values] = grouped(model, [keys, values]);

@@ -1,4 +1,5 @@
-//! `glm4` (transformers 5.23, `models/glm4`): four norms a block, half of each head rotated, gate and up in one matrix.
+//! `glm4` (transformers 5.23, `models/glm4`): four norms a block, half of each head rotated, gate
+//! and up in one matrix.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `glm4_moe` (transformers 5.23, `models/glm4_moe`), GLM-4.5: llama's block with half of each head rotated; behind the first dense
-//! layers DeepSeek-V3's experts.
+//! `glm4_moe` (transformers 5.23, `models/glm4_moe`), GLM-4.5: llama's block with half of each head
+//! rotated; behind the first dense layers DeepSeek-V3's experts.
 
 use crate::models::prelude::*;
 

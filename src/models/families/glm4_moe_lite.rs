@@ -1,4 +1,5 @@
-//! `glm4_moe_lite` (transformers 5.23, `models/glm4_moe_lite`), GLM-4.7-Flash: DeepSeek-V3's latent attention with GLM-4.5's experts.
+//! `glm4_moe_lite` (transformers 5.23, `models/glm4_moe_lite`), GLM-4.7-Flash: DeepSeek-V3's latent
+//! attention with GLM-4.5's experts.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `glm4v` (transformers 5.23, `models/glm4v`), the text part of GLM-4.1V: GLM-4 with a bias on queries, keys and values.
+//! `glm4v` (transformers 5.23, `models/glm4v`), the text part of GLM-4.1V: GLM-4 with a bias on
+//! queries, keys and values.
 
 use crate::models::prelude::*;
 

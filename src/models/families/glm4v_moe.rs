@@ -1,4 +1,5 @@
-//! `glm4v_moe` (transformers 5.23, `models/glm4v_moe`), the text part of GLM-4.5V: GLM-4.5 without normed queries and keys.
+//! `glm4v_moe` (transformers 5.23, `models/glm4v_moe`), the text part of GLM-4.5V: GLM-4.5 without
+//! normed queries and keys.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,6 @@
-//! `glm5_next_text` (transformers 5.23, `models/glm5_next`): several residual streams; three of four layers keep a state with a decay for
-//! every channel, the others have latent attention with an indexer over pooled keys. Its parameters are counted alone.
+//! `glm5_next_text` (transformers 5.23, `models/glm5_next`): several residual streams; three of
+//! four layers keep a state with a decay for every channel, the others have latent attention with
+//! an indexer over pooled keys. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 
@@ -59,7 +60,8 @@ fn rest(model: &Counted, own: &Own, said: Said<'_>) -> u64 {
         + layers * 2 * mixing
 }
 
-/// Latent vectors; keys of indexers with their gates and whether they count; the last tokens that convolutions see again, and states.
+/// Latent vectors; keys of indexers with their gates and whether they count; the last tokens that
+/// convolutions see again, and states.
 fn keeps(model: &Counted, own: &Own, said: Said<'_>) -> Vec<CachePart> {
     let [_, kernel, heads, width, _, index_width, _, _, rank, rope, ..] = *own;
     let attending = attending(model, said);

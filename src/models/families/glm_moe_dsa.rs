@@ -1,5 +1,5 @@
-//! `glm_moe_dsa` (transformers 5.23, `models/glm_moe_dsa`), GLM-5: DeepSeek-V3.2 in other sizes, with layers that see the tokens which an
-//! earlier one has chosen.
+//! `glm_moe_dsa` (transformers 5.23, `models/glm_moe_dsa`), GLM-5: DeepSeek-V3.2 in other sizes,
+//! with layers that see the tokens which an earlier one has chosen.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `gpt2` (transformers 5.23, `models/gpt2`): one projection for queries, keys and values, in layers that keep their weights
-//! transposed (`Conv1D`).
+//! `gpt2` (transformers 5.23, `models/gpt2`): one projection for queries, keys and values, in
+//! layers that keep their weights transposed (`Conv1D`).
 
 use crate::models::prelude::*;
 

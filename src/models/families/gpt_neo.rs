@@ -1,4 +1,5 @@
-//! `gpt_neo` (transformers 5.23, `models/gpt_neo`): GPT-2's sizes without biases on queries, keys and values.
+//! `gpt_neo` (transformers 5.23, `models/gpt_neo`): GPT-2's sizes without biases on queries, keys
+//! and values.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `gpt_neox` (transformers 5.23, `models/gpt_neox`): attention beside the feed-forward layer, one projection whose columns
-//! alternate head by head.
+//! `gpt_neox` (transformers 5.23, `models/gpt_neox`): attention beside the feed-forward layer, one
+//! projection whose columns alternate head by head.
 
 use crate::models::prelude::*;
 

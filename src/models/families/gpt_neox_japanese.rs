@@ -1,5 +1,6 @@
-//! `gpt_neox_japanese` (transformers 5.23, `models/gpt_neox_japanese`): one projection whose columns alternate head by head, no biases but one
-//! behind the last layer's attention. Its parameters are counted alone.
+//! `gpt_neox_japanese` (transformers 5.23, `models/gpt_neox_japanese`): one projection whose
+//! columns alternate head by head, no biases but one behind the last layer's attention. Its
+//! parameters are counted alone.
 
 use crate::models::prelude::*;
 

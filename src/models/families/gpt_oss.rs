@@ -1,5 +1,5 @@
-//! `gpt_oss` (transformers 5.23, `models/gpt_oss`): experts with biases and clamped gates in every layer, sinks, every second
-//! layer sliding.
+//! `gpt_oss` (transformers 5.23, `models/gpt_oss`): experts with biases and clamped gates in every
+//! layer, sinks, every second layer sliding.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `gptj` (transformers 5.23, `models/gptj`): attention beside the feed-forward layer on one norm, biases on the feed-forward
-//! layer and the head only.
+//! `gptj` (transformers 5.23, `models/gptj`): attention beside the feed-forward layer on one norm,
+//! biases on the feed-forward layer and the head only.
 
 use crate::models::prelude::*;
 

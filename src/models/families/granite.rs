@@ -1,4 +1,5 @@
-//! `granite` (transformers 5.23, `models/granite`): llama's block with factors on embedding, residuals and logits.
+//! `granite` (transformers 5.23, `models/granite`): llama's block with factors on embedding,
+//! residuals and logits.
 
 use crate::models::prelude::*;
 

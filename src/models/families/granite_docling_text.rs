@@ -1,4 +1,5 @@
-//! `granite_docling_text`, the text part of Granite Docling (transformers 5.23): Granite's block with other sizes.
+//! `granite_docling_text`, the text part of Granite Docling (transformers 5.23): Granite's block
+//! with other sizes.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `granite_swa` (transformers 5.23, `models/granite_swa`): Granite with a window in three of four layers, and attention sinks that scale
-//! attention's output.
+//! `granite_swa` (transformers 5.23, `models/granite_swa`): Granite with a window in three of four
+//! layers, and attention sinks that scale attention's output.
 
 use crate::models::prelude::*;
 

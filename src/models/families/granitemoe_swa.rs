@@ -1,5 +1,5 @@
-//! `granitemoe_swa` (transformers 5.23, `models/granitemoe_swa`): Granite with experts, a window in three of four layers, and attention
-//! sinks.
+//! `granitemoe_swa` (transformers 5.23, `models/granitemoe_swa`): Granite with experts, a window in
+//! three of four layers, and attention sinks.
 
 use crate::models::prelude::*;
 

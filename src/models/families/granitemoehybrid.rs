@@ -1,4 +1,5 @@
-//! `granitemoehybrid` (transformers 5.23, `models/granitemoehybrid`), Granite 4: Bamba's layers with experts and a shared one.
+//! `granitemoehybrid` (transformers 5.23, `models/granitemoehybrid`), Granite 4: Bamba's layers
+//! with experts and a shared one.
 
 use crate::models::prelude::*;
 

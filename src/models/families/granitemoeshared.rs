@@ -1,5 +1,5 @@
-//! `granitemoeshared` (transformers 5.23, `models/granitemoeshared`): Granite with experts, and a shared one where the file
-//! states its width.
+//! `granitemoeshared` (transformers 5.23, `models/granitemoeshared`): Granite with experts, and a
+//! shared one where the file states its width.
 
 use crate::models::prelude::*;
 

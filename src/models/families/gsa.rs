@@ -1,4 +1,5 @@
-//! `gsa` (code of its own on the hub, `fla-core` 0.6, `models/gsa`): attention to slots that tokens write. Its parameters are counted alone.
+//! `gsa` (code of its own on the hub, `fla-core` 0.6, `models/gsa`): attention to slots that tokens
+//! write. Its parameters are counted alone.
 
 use super::gla::{attends_or, convolved, grouped, stated, widened};
 use crate::models::prelude::*;

@@ -1,4 +1,5 @@
-//! `helium` (transformers 5.23, `models/helium`): llama in other sizes; heads must fill the hidden size.
+//! `helium` (transformers 5.23, `models/helium`): llama in other sizes; heads must fill the hidden
+//! size.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `hgrn2` (code of its own on the hub, `fla-core` 0.6, `models/hgrn2`): a recurrence of every head whose decays have a lower bound. Its parameters are counted alone.
+//! `hgrn2` (code of its own on the hub, `fla-core` 0.6, `models/hgrn2`): a recurrence of every head
+//! whose decays have a lower bound. Its parameters are counted alone.
 
 use super::gla::{attends_or, convolved, stated};
 use crate::models::prelude::*;

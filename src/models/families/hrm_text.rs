@@ -1,5 +1,5 @@
-//! `hrm_text` (transformers 5.23, `models/hrm_text`): two stacks of layers with gated attention and unscaled norms, which run in cycles. Its
-//! parameters are counted alone.
+//! `hrm_text` (transformers 5.23, `models/hrm_text`): two stacks of layers with gated attention and
+//! unscaled norms, which run in cycles. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,6 @@
-//! `hunyuan` (code of its own on the hub, `tencent/Tencent-Hunyuan-Large`): normed queries and keys; layers may share keys and values with the
-//! one before, and have experts beside a shared one. Its parameters are counted alone.
+//! `hunyuan` (code of its own on the hub, `tencent/Tencent-Hunyuan-Large`): normed queries and
+//! keys; layers may share keys and values with the one before, and have experts beside a shared
+//! one. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `hunyuan_v1_dense` (transformers 5.23, `models/hunyuan_v1_dense`): llama's shape with normed queries and keys.
+//! `hunyuan_v1_dense` (transformers 5.23, `models/hunyuan_v1_dense`): llama's shape with normed
+//! queries and keys.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,6 @@
-//! `hunyuan_v1_moe` (transformers 5.23, `models/hunyuan_v1_moe`): llama's block with queries and keys normed after they are rotated;
-//! in every layer experts chosen by a router in fp32, and a shared one.
+//! `hunyuan_v1_moe` (transformers 5.23, `models/hunyuan_v1_moe`): llama's block with queries and
+//! keys normed after they are rotated; in every layer experts chosen by a router in fp32, and a
+//! shared one.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `hy_v3` (transformers 5.23, `models/hy_v3`), Hunyuan 3: llama's block with normed queries and keys; behind the first dense layer
-//! experts chosen by corrected sigmoids, and a shared one.
+//! `hy_v3` (transformers 5.23, `models/hy_v3`), Hunyuan 3: llama's block with normed queries and
+//! keys; behind the first dense layer experts chosen by corrected sigmoids, and a shared one.
 
 use crate::models::prelude::*;
 

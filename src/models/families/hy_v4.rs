@@ -1,5 +1,6 @@
-//! `hy_v4` (transformers 5.23, `models/hy_v4`), Hunyuan 4: several residual streams, latent attention with a gate and sinks, an indexer whose
-//! choice later layers share. Its parameters are counted alone.
+//! `hy_v4` (transformers 5.23, `models/hy_v4`), Hunyuan 4: several residual streams, latent
+//! attention with a gate and sinks, an indexer whose choice later layers share. Its parameters are
+//! counted alone.
 
 use crate::models::prelude::*;
 
@@ -10,7 +11,8 @@ fn indexed(layers: u64, said: Said<'_>) -> u64 {
     said("indexer_types", "full").unwrap_or_else(every_fourth)
 }
 
-/// Latent attention with a gate and sinks, indexers, and what mixes the streams: before each half, and behind the last layer.
+/// Latent attention with a gate and sinks, indexers, and what mixes the streams: before each half,
+/// and behind the last layer.
 fn rest(model: &Counted, [streams, heads, width, ..]: &Own, said: Said<'_>) -> u64 {
     let (layers, h, a) = (model.num_hidden_layers, model.hidden_size, model.num_attention_heads);
     let indexed = indexed(layers, said);

@@ -1,9 +1,11 @@
-//! `hyenadna` (code of its own on the hub, `LongSafari/hyenadna-small-32k-seqlen-hf`): long convolutions, whose filters a small network makes of
-//! positions, in place of attention. Its parameters are counted alone.
+//! `hyenadna` (code of its own on the hub, `LongSafari/hyenadna-small-32k-seqlen-hf`): long
+//! convolutions, whose filters a small network makes of positions, in place of attention. Its
+//! parameters are counted alone.
 
 use crate::models::prelude::*;
 
-/// Projections, short convolutions, filters with the positions that they read, and the rows that fill the vocabulary up.
+/// Projections, short convolutions, filters with the positions that they read, and the rows that
+/// fill the vocabulary up.
 fn rest(model: &Counted, _: &Own, said: Said<'_>) -> u64 {
     let h = model.hidden_size;
     let of = |key: &str, otherwise: u64| said("", key).unwrap_or(otherwise);

@@ -1,4 +1,5 @@
-//! `hyperclovax` (transformers 5.23, `models/hyperclovax`): Granite with a norm behind each half, too.
+//! `hyperclovax` (transformers 5.23, `models/hyperclovax`): Granite with a norm behind each half,
+//! too.
 
 use crate::models::prelude::*;
 

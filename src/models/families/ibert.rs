@@ -1,4 +1,5 @@
-//! `ibert` (transformers 5.23, `models/ibert`): RoBERTa whose modules can compute with whole numbers.
+//! `ibert` (transformers 5.23, `models/ibert`): RoBERTa whose modules can compute with whole
+//! numbers.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `idefics` (transformers 5.23): llama's block; layers that attend to patches stand between the blocks and belong to its projector.
+//! `idefics` (transformers 5.23): llama's block; layers that attend to patches stand between the
+//! blocks and belong to its projector.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,6 @@
-//! `inkling2_text` (transformers 5.23, `models/inkling2`): each half reads earlier blocks by a learned query; relative positions, gates and
-//! sinks in attention, short convolutions. Its parameters are counted alone.
+//! `inkling2_text` (transformers 5.23, `models/inkling2`): each half reads earlier blocks by a
+//! learned query; relative positions, gates and sinks in attention, short convolutions. Its
+//! parameters are counted alone.
 
 use crate::models::prelude::*;
 
@@ -16,7 +17,8 @@ fn rest(model: &Counted, own: &Own, said: Said<'_>) -> u64 {
     let full = layers - sliding;
     let of_sliding = layer([*heads, *key_heads, *width, *window]) + 2 * key_heads * width * tokens;
     let of_full = layer([whole[0], whole[1], whole[2], *extent]) + moving;
-    // A layer without a window reads three inputs, with a norm each; the first layer reads the embedding alone.
+    // A layer without a window reads three inputs, with a norm each; the first layer reads the
+    // embedding alone.
     let first = if said("layer_types", "^hybrid") == Some(1) { 3 } else { 1 };
     let read = (layers + sliding + 3 * full + 1).saturating_sub(first) * h;
     sliding * of_sliding + full * of_full + layers * 2 * h * tokens + read + full * 2 * h

@@ -1,5 +1,6 @@
-//! `inkling_text` (transformers 5.23, `models/inkling`): relative positions in the scores, short convolutions behind keys, values and both
-//! halves, layers that slide with heads of their own. Its parameters are counted alone.
+//! `inkling_text` (transformers 5.23, `models/inkling`): relative positions in the scores, short
+//! convolutions behind keys, values and both halves, layers that slide with heads of their own. Its
+//! parameters are counted alone.
 
 use crate::models::prelude::*;
 
@@ -31,7 +32,8 @@ fn rest(model: &Counted, own: &Own, said: Said<'_>) -> u64 {
     attention + model.num_hidden_layers * (2 * h * tokens + 1) + sparse_layers(model) * shared * h
 }
 
-/// Keys and values of both kinds of layers, and what four convolutions see again, which run in fp32.
+/// Keys and values of both kinds of layers, and what four convolutions see again, which run in
+/// fp32.
 pub(super) fn keeps(model: &Counted, own: &Own, said: Said<'_>) -> Vec<CachePart> {
     let [_, _, tokens, window, _, key_heads, width, ..] = *own;
     let (sliding, whole) = (sliding(model, said), [model.num_key_value_heads, model.head_dim]);

@@ -1,4 +1,5 @@
-//! `internlm` (code of its own on the hub, `internlm/internlm-7b`): llama with one switch for the biases of attention.
+//! `internlm` (code of its own on the hub, `internlm/internlm-7b`): llama with one switch for the
+//! biases of attention.
 
 use crate::models::prelude::*;
 

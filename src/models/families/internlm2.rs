@@ -1,5 +1,5 @@
-//! `internlm2` (code of its own on the hub, `internlm/internlm2-7b`): llama with queries, keys and values of each group side by side in one
-//! matrix.
+//! `internlm2` (code of its own on the hub, `internlm/internlm2-7b`): llama with queries, keys and
+//! values of each group side by side in one matrix.
 
 use crate::models::prelude::*;
 

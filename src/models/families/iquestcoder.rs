@@ -1,4 +1,5 @@
-//! `iquestcoder` (transformers 5.23, `models/iquestcoder`): llama's modules with defaults of its own.
+//! `iquestcoder` (transformers 5.23, `models/iquestcoder`): llama's modules with defaults of its
+//! own.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `jais2` (transformers 5.23, `models/jais2`): llama's block with layer norms, biases and a plain feed-forward layer of squared ReLU.
+//! `jais2` (transformers 5.23, `models/jais2`): llama's block with layer norms, biases and a plain
+//! feed-forward layer of squared ReLU.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `jamba` (transformers 5.23, `models/jamba`): Mamba's layers with attention and experts in every so many-th.
+//! `jamba` (transformers 5.23, `models/jamba`): Mamba's layers with attention and experts in every
+//! so many-th.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,6 @@
-//! `jet_nemotron` (code of its own on the hub, `jet-ai/Jet-Nemotron-4B`): a gated delta rule with convolutions that tokens make, in place of
-//! attention in most layers. Its parameters are counted alone.
+//! `jet_nemotron` (code of its own on the hub, `jet-ai/Jet-Nemotron-4B`): a gated delta rule with
+//! convolutions that tokens make, in place of attention in most layers. Its parameters are counted
+//! alone.
 
 use crate::models::prelude::*;
 

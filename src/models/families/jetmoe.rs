@@ -1,9 +1,10 @@
-//! `jetmoe` (transformers 5.23, `models/jetmoe`): experts in the feed-forward layer, and experts that make queries and output of attention.
-//! Its parameters are counted alone.
+//! `jetmoe` (transformers 5.23, `models/jetmoe`): experts in the feed-forward layer, and experts
+//! that make queries and output of attention. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 
-/// Experts of attention with their router and a bias, keys and values, and a bias behind the experts of the feed-forward layer.
+/// Experts of attention with their router and a bias, keys and values, and a bias behind the
+/// experts of the feed-forward layer.
 fn rest(model: &Counted, _: &Own, _: Said<'_>) -> u64 {
     let (h, columns) = (model.hidden_size, model.num_key_value_heads * model.head_dim);
     let experts = model.moe.as_ref().map_or(0, |moe| moe.num_experts);

@@ -1,4 +1,5 @@
-//! `jina_embeddings_v3` (transformers 5.23, `models/jina_embeddings_v3`): RoBERTa with rotated heads.
+//! `jina_embeddings_v3` (transformers 5.23, `models/jina_embeddings_v3`): RoBERTa with rotated
+//! heads.
 
 use crate::models::prelude::*;
 

@@ -1,9 +1,11 @@
-//! The text part of Kimi K3 (code of its own on the hub, `moonshotai/Kimi-K3`), whose files go by the name of Kimi Linear: gates on both
-//! kinds of attention, experts that work on a narrower width, and sums over the outputs of earlier blocks. Its parameters are counted alone.
+//! The text part of Kimi K3 (code of its own on the hub, `moonshotai/Kimi-K3`), whose files go by
+//! the name of Kimi Linear: gates on both kinds of attention, experts that work on a narrower
+//! width, and sums over the outputs of earlier blocks. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 
-/// Layers of the delta rule; latent attention with its gate; a norm of what experts make; queries and norms of the sums over blocks.
+/// Layers of the delta rule; latent attention with its gate; a norm of what experts make; queries
+/// and norms of the sums over blocks.
 fn rest(model: &Counted, _: &Own, said: Said<'_>) -> u64 {
     let (h, layers) = (model.hidden_size, model.num_hidden_layers);
     let of_group = |key: &str, default: u64| said("linear_attn_config", key).unwrap_or(default);

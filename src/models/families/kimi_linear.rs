@@ -1,5 +1,5 @@
-//! `kimi_linear` (transformers 5.23, `models/kimi_linear`): three of four layers keep a state with a decay for every channel,
-//! the others have latent attention without positions.
+//! `kimi_linear` (transformers 5.23, `models/kimi_linear`): three of four layers keep a state with
+//! a decay for every channel, the others have latent attention without positions.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `kolibri1` (transformers 5.23, `models/kolibri1`): four norms a block, normed queries and keys, a window in four of five layers, and
-//! experts beside a shared one in every layer.
+//! `kolibri1` (transformers 5.23, `models/kolibri1`): four norms a block, normed queries and keys,
+//! a window in four of five layers, and experts beside a shared one in every layer.
 
 use crate::models::prelude::*;
 

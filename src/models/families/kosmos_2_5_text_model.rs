@@ -1,5 +1,6 @@
-//! `kosmos_2_5_text_model`, the text part of KOSMOS-2.5 (transformers 5.23): OPT's block with a norm before the last product of its
-//! feed-forward layer, computed positions, and segments of image and text. Its parameters are counted alone.
+//! `kosmos_2_5_text_model`, the text part of KOSMOS-2.5 (transformers 5.23): OPT's block with a
+//! norm before the last product of its feed-forward layer, computed positions, and segments of
+//! image and text. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `kosmos_2_text_model`, the text part of KOSMOS-2 (transformers 5.23): OPT's block with a further norm before each last product, and
-//! positions that are computed.
+//! `kosmos_2_text_model`, the text part of KOSMOS-2 (transformers 5.23): OPT's block with a further
+//! norm before each last product, and positions that are computed.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `kyutai_speech_to_text` (transformers 5.23, `models/kyutai_speech_to_text`): a decoder whose tokens are words and codes of sound, added up.
-//! Its parameters are counted alone.
+//! `kyutai_speech_to_text` (transformers 5.23, `models/kyutai_speech_to_text`): a decoder whose
+//! tokens are words and codes of sound, added up. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 

@@ -1,6 +1,6 @@
-//! `laguna` (transformers 5.23, `models/laguna`): llama's block with normed queries and keys and a gate for every head of attention; layers
-//! that slide may have other query heads, and rotate all of a head; behind the first dense layer experts chosen by corrected sigmoids, and
-//! a shared one.
+//! `laguna` (transformers 5.23, `models/laguna`): llama's block with normed queries and keys and a
+//! gate for every head of attention; layers that slide may have other query heads, and rotate all
+//! of a head; behind the first dense layer experts chosen by corrected sigmoids, and a shared one.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `layoutlm` (transformers 5.23, `models/layoutlm`): BERT that reads where every token stands in its page.
+//! `layoutlm` (transformers 5.23, `models/layoutlm`): BERT that reads where every token stands in
+//! its page.
 
 use crate::models::prelude::*;
 

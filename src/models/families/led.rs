@@ -1,4 +1,5 @@
-//! `led` (transformers 5.23, `models/led`): BART whose encoder sees a window and a few tokens of the whole text, with projections of their own.
+//! `led` (transformers 5.23, `models/led`): BART whose encoder sees a window and a few tokens of
+//! the whole text, with projections of their own.
 
 use crate::models::prelude::*;
 

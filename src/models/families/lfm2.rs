@@ -1,4 +1,5 @@
-//! `lfm2` (transformers 5.23, `models/lfm2`): short convolutions, and attention in the layers that the file lists.
+//! `lfm2` (transformers 5.23, `models/lfm2`): short convolutions, and attention in the layers that
+//! the file lists.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! LFM2 as an encoder (code of its own on the hub, `LiquidAI/LFM2.5-Encoder-230M`): convolutions and attention look both ways. Its parameters
-//! are counted alone.
+//! LFM2 as an encoder (code of its own on the hub, `LiquidAI/LFM2.5-Encoder-230M`): convolutions
+//! and attention look both ways. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 

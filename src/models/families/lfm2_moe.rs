@@ -1,4 +1,5 @@
-//! `lfm2_moe` (transformers 5.23, `models/lfm2_moe`): LFM2 with experts behind the first dense layers, chosen by corrected sigmoids.
+//! `lfm2_moe` (transformers 5.23, `models/lfm2_moe`): LFM2 with experts behind the first dense
+//! layers, chosen by corrected sigmoids.
 
 use crate::models::prelude::*;
 

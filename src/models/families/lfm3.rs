@@ -1,5 +1,5 @@
-//! `lfm3` (transformers 5.23, `models/lfm3`): LFM2 with norms behind each half, a gate for every head of attention, and a window in
-//! every second layer with attention.
+//! `lfm3` (transformers 5.23, `models/lfm3`): LFM2 with norms behind each half, a gate for every
+//! head of attention, and a window in every second layer with attention.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `llada` (code of its own on the hub, `GSAI-ML/LLaDA-8B-Base`): llama's layers in a model that fills in masked tokens.
+//! `llada` (code of its own on the hub, `GSAI-ML/LLaDA-8B-Base`): llama's layers in a model that
+//! fills in masked tokens.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `llama` (transformers 5.23, `models/llama`): the block that most others are like: norm, attention, sum, norm, gated
-//! feed-forward, sum.
+//! `llama` (transformers 5.23, `models/llama`): the block that most others are like: norm,
+//! attention, sum, norm, gated feed-forward, sum.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `llama4_text`, the text part of `llama4` (transformers 5.23, `models/llama4`): experts with a shared one, chunked attention
-//! in most layers.
+//! `llama4_text`, the text part of `llama4` (transformers 5.23, `models/llama4`): experts with a
+//! shared one, chunked attention in most layers.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `logics` (code of its own on the hub, `Logics-MLLM/Logics-Thinking`): Qwen3 beside a vision tower, which is left out.
+//! `logics` (code of its own on the hub, `Logics-MLLM/Logics-Thinking`): Qwen3 beside a vision
+//! tower, which is left out.
 
 use crate::models::prelude::*;
 

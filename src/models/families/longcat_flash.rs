@@ -1,9 +1,11 @@
-//! `longcat_flash` (transformers 5.23, `models/longcat_flash`): each layer has two of latent attention and two dense ones, and experts beside
-//! them, of which some do nothing. Its parameters are counted alone.
+//! `longcat_flash` (transformers 5.23, `models/longcat_flash`): each layer has two of latent
+//! attention and two dense ones, and experts beside them, of which some do nothing. Its parameters
+//! are counted alone.
 
 use crate::models::prelude::*;
 
-/// Twice latent attention and a dense layer, two further norms, and rows of experts that do nothing.
+/// Twice latent attention and a dense layer, two further norms, and rows of experts that do
+/// nothing.
 fn rest(model: &Counted, [zero, ..]: &Own, _: Said<'_>) -> u64 {
     let h = model.hidden_size;
     let width = model.moe.as_ref().map_or(0, |moe| moe.moe_intermediate_size);

@@ -1,4 +1,5 @@
-//! `longformer` (transformers 5.23, `models/longformer`): RoBERTa with attention in a window, and projections of their own for tokens that see all.
+//! `longformer` (transformers 5.23, `models/longformer`): RoBERTa with attention in a window, and
+//! projections of their own for tokens that see all.
 
 use crate::models::prelude::*;
 

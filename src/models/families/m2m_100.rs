@@ -1,4 +1,5 @@
-//! `m2m_100` (transformers 5.23, `models/m2m_100`): norms before each part and behind each stack; positions are computed.
+//! `m2m_100` (transformers 5.23, `models/m2m_100`): norms before each part and behind each stack;
+//! positions are computed.
 
 use crate::models::prelude::*;
 

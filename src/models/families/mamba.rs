@@ -1,5 +1,5 @@
-//! `mamba` (transformers 5.23, `models/mamba`): a state for every channel, no attention and no feed-forward layer, so that heads and
-//! inner width mean nothing.
+//! `mamba` (transformers 5.23, `models/mamba`): a state for every channel, no attention and no
+//! feed-forward layer, so that heads and inner width mean nothing.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `marian` (transformers 5.23, `models/marian`): BART without a norm behind the embedding, with tables of sines for positions.
+//! `marian` (transformers 5.23, `models/marian`): BART without a norm behind the embedding, with
+//! tables of sines for positions.
 
 use crate::models::prelude::*;
 

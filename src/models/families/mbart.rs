@@ -1,4 +1,5 @@
-//! `mbart` (transformers 5.23, `models/mbart`): BART with norms before each part, and one behind each stack.
+//! `mbart` (transformers 5.23, `models/mbart`): BART with norms before each part, and one behind
+//! each stack.
 
 use crate::models::prelude::*;
 

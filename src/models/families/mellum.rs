@@ -1,4 +1,5 @@
-//! `mellum` (transformers 5.23, `models/mellum`): Qwen3's block with experts, and a window in the layers that its files list.
+//! `mellum` (transformers 5.23, `models/mellum`): Qwen3's block with experts, and a window in the
+//! layers that its files list.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `mimo` (code of its own on the hub, `XiaomiMiMo/MiMo-7B-Base`): Qwen2 with a layer that predicts a further token, which is left out.
+//! `mimo` (code of its own on the hub, `XiaomiMiMo/MiMo-7B-Base`): Qwen2 with a layer that predicts
+//! a further token, which is left out.
 
 use crate::models::prelude::*;
 

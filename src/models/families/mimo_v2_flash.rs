@@ -1,5 +1,6 @@
-//! `mimo_v2_flash` (transformers 5.23, `models/mimo_v2_flash`): sliding layers have more key/value heads than the others, and attention
-//! sinks; values are narrower than keys, and scaled; behind the first dense layer DeepSeek-V3's router chooses experts.
+//! `mimo_v2_flash` (transformers 5.23, `models/mimo_v2_flash`): sliding layers have more key/value
+//! heads than the others, and attention sinks; values are narrower than keys, and scaled; behind
+//! the first dense layer DeepSeek-V3's router chooses experts.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `mineru2_qwen` (code of its own on the hub, `opendatalab/MinerU2.0-2505-0.9B`): Qwen2 beside a vision tower, which is left out.
+//! `mineru2_qwen` (code of its own on the hub, `opendatalab/MinerU2.0-2505-0.9B`): Qwen2 beside a
+//! vision tower, which is left out.
 
 use crate::models::prelude::*;
 

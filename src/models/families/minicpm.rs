@@ -1,5 +1,5 @@
-//! `minicpm` (code of its own on the hub, `openbmb/MiniCPM-2B-sft-bf16`): llama with factors on embedding, residuals and what stands before
-//! the head.
+//! `minicpm` (code of its own on the hub, `openbmb/MiniCPM-2B-sft-bf16`): llama with factors on
+//! embedding, residuals and what stands before the head.
 
 use crate::models::prelude::*;
 
@@ -14,7 +14,8 @@ pub const FAMILY: FamilySpec = FamilySpec {
     attention_bias: ATTENTION_BIAS,
     output_bias: ATTENTION_BIAS,
     not_looked_at: &["dim_model_base", "linear_impl_type", "drop_vision_last_layer"],
-    // Models that see are built on other models' text parts, of which their files say the number alone.
+    // Models that see are built on other models' text parts, of which their files say the number
+    // alone.
     instead: &[
         ("num_experts", "", "minicpm-moe"),
         ("version", "2.5", "llama"),

@@ -1,5 +1,5 @@
-//! `minicpm3` (transformers 5.23, `models/minicpm3`): latent attention in llama's block, with factors on embedding, residuals and
-//! logits.
+//! `minicpm3` (transformers 5.23, `models/minicpm3`): latent attention in llama's block, with
+//! factors on embedding, residuals and logits.
 
 use crate::models::prelude::*;
 

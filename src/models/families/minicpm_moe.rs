@@ -1,5 +1,5 @@
-//! MiniCPM with experts (code of its own on the hub, `openbmb/MiniCPM-MoE-8x2B`), whose files go by the name of the one without: mixtral's
-//! experts in every layer.
+//! MiniCPM with experts (code of its own on the hub, `openbmb/MiniCPM-MoE-8x2B`), whose files go by
+//! the name of the one without: mixtral's experts in every layer.
 
 use crate::models::prelude::*;
 

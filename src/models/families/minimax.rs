@@ -1,5 +1,6 @@
-//! `minimax` (transformers 5.23, `models/minimax`), also MiniMax-Text-01 and MiniMax-M1: every second layer has lightning
-//! attention, and each half of a block is added to the norm that it reads.
+//! `minimax` (transformers 5.23, `models/minimax`), also MiniMax-Text-01 and MiniMax-M1: every
+//! second layer has lightning attention, and each half of a block is added to the norm that it
+//! reads.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,6 @@
-//! `minimax_m2` (transformers 5.23, `models/minimax_m2`): llama's block with part of each head rotated, queries and keys normed over
-//! all heads together, and experts chosen by corrected sigmoids in every layer.
+//! `minimax_m2` (transformers 5.23, `models/minimax_m2`): llama's block with part of each head
+//! rotated, queries and keys normed over all heads together, and experts chosen by corrected
+//! sigmoids in every layer.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,7 @@
-//! `minimax_m3_vl_text`, the text part of `minimax_m3_vl` (transformers 5.23, `models/minimax_m3_vl`), MiniMax-M3: llama's block with normed
-//! queries and keys; in most layers an indexer chooses the blocks of keys that attention sees, and experts stand beside a shared one.
+//! `minimax_m3_vl_text`, the text part of `minimax_m3_vl` (transformers 5.23,
+//! `models/minimax_m3_vl`), MiniMax-M3: llama's block with normed queries and keys; in most layers
+//! an indexer chooses the blocks of keys that attention sees, and experts stand beside a shared
+//! one.
 
 use crate::models::prelude::*;
 
@@ -40,7 +42,8 @@ pub const FAMILY: FamilySpec = FamilySpec {
         }),
         ..Modules::PLAIN
     },
-    // The function of gates is written out, whatever the file says; rotation goes by `partial_rotary_factor`.
+    // The function of gates is written out, whatever the file says; rotation goes by
+    // `partial_rotary_factor`.
     not_looked_at: &[
         "hidden_act",
         "rotary_dim",

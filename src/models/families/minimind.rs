@@ -1,4 +1,5 @@
-//! `minimind` (code of its own on the hub, `jingyaogong/MiniMind2`): llama under older names of its sizes; both ends are always tied.
+//! `minimind` (code of its own on the hub, `jingyaogong/MiniMind2`): llama under older names of its
+//! sizes; both ends are always tied.
 
 use crate::models::prelude::*;
 

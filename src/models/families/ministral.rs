@@ -1,4 +1,5 @@
-//! `ministral` (transformers 5.23, `models/ministral`): Mistral with a window in the layers that its file lists.
+//! `ministral` (transformers 5.23, `models/ministral`): Mistral with a window in the layers that
+//! its file lists.
 
 use crate::models::prelude::*;
 

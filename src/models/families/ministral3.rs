@@ -1,4 +1,5 @@
-//! `ministral3` (transformers 5.23, `models/ministral3`): Mistral in other sizes, with a window where its file lists layers.
+//! `ministral3` (transformers 5.23, `models/ministral3`): Mistral in other sizes, with a window
+//! where its file lists layers.
 
 use crate::models::prelude::*;
 

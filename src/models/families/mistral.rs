@@ -1,4 +1,5 @@
-//! `mistral` (transformers 5.23, `models/mistral`): llama's block without biases, every layer with a window.
+//! `mistral` (transformers 5.23, `models/mistral`): llama's block without biases, every layer with
+//! a window.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `mistral4` (transformers 5.23): latent attention, and experts in every layer that a softmax chooses, beside a shared one.
+//! `mistral4` (transformers 5.23): latent attention, and experts in every layer that a softmax
+//! chooses, beside a shared one.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,6 @@
-//! `mistral_large4_text` (transformers 5.23, `models/mistral_large4`): latent attention with whole queries, scales of the scores, layers that
-//! rotate nothing, indexers. Its parameters are counted alone.
+//! `mistral_large4_text` (transformers 5.23, `models/mistral_large4`): latent attention with whole
+//! queries, scales of the scores, layers that rotate nothing, indexers. Its parameters are counted
+//! alone.
 
 use crate::models::prelude::*;
 
@@ -8,7 +9,8 @@ fn rotate(model: &Counted, listed: u64) -> u64 {
     or(listed, model.num_hidden_layers - model.num_hidden_layers / 4)
 }
 
-/// Latent attention, which is wider in layers that rotate nothing, scales, and indexers with a norm of their queries' input.
+/// Latent attention, which is wider in layers that rotate nothing, scales, and indexers with a norm
+/// of their queries' input.
 fn rest(model: &Counted, [heads, width, rotating, ..]: &Own, said: Said<'_>) -> u64 {
     let Some(mla) = model.mla else { return 0 };
     let (layers, h, a) = (model.num_hidden_layers, model.hidden_size, model.num_attention_heads);

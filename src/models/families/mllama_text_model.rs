@@ -1,5 +1,5 @@
-//! `mllama_text_model`, the text part of Llama 3.2 Vision (transformers 5.23): llama's block; texts pass by the layers that attend to
-//! images, which belong to its projector.
+//! `mllama_text_model`, the text part of Llama 3.2 Vision (transformers 5.23): llama's block; texts
+//! pass by the layers that attend to images, which belong to its projector.
 
 use crate::models::prelude::*;
 

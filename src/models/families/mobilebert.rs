@@ -1,10 +1,11 @@
-//! `mobilebert` (transformers 5.23, `models/mobilebert`): narrow blocks between wide states, and an embedding of three tokens each. Its
-//! parameters are counted alone.
+//! `mobilebert` (transformers 5.23, `models/mobilebert`): narrow blocks between wide states, and an
+//! embedding of three tokens each. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 
-/// Blocks with several feed-forward layers each, and ends with the wide states' norms and tables. The head's columns are those of the
-/// embedding and further ones: as many as the wide states have, together.
+/// Blocks with several feed-forward layers each, and ends with the wide states' norms and tables.
+/// The head's columns are those of the embedding and further ones: as many as the wide states have,
+/// together.
 fn rest(model: &Counted, [width, narrow, feeds, ..]: &Own, _: Said<'_>) -> u64 {
     let (h, inner) = (model.hidden_size, model.intermediate_size);
     let linear = |from: u64, to: u64| from * to + to;

@@ -1,5 +1,6 @@
-//! `modernbert` (transformers 5.23, `models/modernbert`): joint projections, gated feed-forward, rotated heads; most layers look around on
-//! a window, and the first block has no norm before attention.
+//! `modernbert` (transformers 5.23, `models/modernbert`): joint projections, gated feed-forward,
+//! rotated heads; most layers look around on a window, and the first block has no norm before
+//! attention.
 
 use crate::models::prelude::*;
 

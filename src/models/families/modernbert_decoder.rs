@@ -1,5 +1,5 @@
-//! `modernbert-decoder` (transformers 5.23, `models/modernbert_decoder`): ModernBERT's block with separate projections, for tokens that see those
-//! before them alone.
+//! `modernbert-decoder` (transformers 5.23, `models/modernbert_decoder`): ModernBERT's block with
+//! separate projections, for tokens that see those before them alone.
 
 use crate::models::prelude::*;
 

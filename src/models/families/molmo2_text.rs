@@ -1,5 +1,5 @@
-//! `molmo2_text`, the text part of Molmo 2 (transformers 5.23): Qwen3's block with an embedding that has rows behind the vocabulary, which
-//! belong to its projector.
+//! `molmo2_text`, the text part of Molmo 2 (transformers 5.23): Qwen3's block with an embedding
+//! that has rows behind the vocabulary, which belong to its projector.
 
 use crate::models::prelude::*;
 

@@ -1,9 +1,10 @@
-//! `moonshine` (transformers 5.23, `models/moonshine`): an encoder of three convolutions and blocks, and a decoder whose feed-forward layer
-//! has a gate. Its parameters are counted alone.
+//! `moonshine` (transformers 5.23, `models/moonshine`): an encoder of three convolutions and
+//! blocks, and a decoder whose feed-forward layer has a gate. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 
-/// Attention to the text and to the sound, three convolutions, and the encoder's blocks, whose heads share out the hidden size.
+/// Attention to the text and to the sound, three convolutions, and the encoder's blocks, whose
+/// heads share out the hidden size.
 fn rest(model: &Counted, own: &Own, said: Said<'_>) -> u64 {
     let [layers, heads, keys, ..] = own;
     let (h, inner) = (model.hidden_size, model.intermediate_size);

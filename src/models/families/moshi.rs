@@ -1,5 +1,5 @@
-//! `moshi` (transformers 5.23, `models/moshi`), its decoder of words: llama's block with gate and up in one matrix, one further row in the
-//! embedding. Its parameters are counted alone.
+//! `moshi` (transformers 5.23, `models/moshi`), its decoder of words: llama's block with gate and
+//! up in one matrix, one further row in the embedding. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,6 @@
-//! `moss_tts_nano` (code of its own on the hub, `OpenMOSS-Team/MOSS-TTS-Nano`): GPT-2's block over words and codes of sound, and a small model of
-//! the same blocks that writes a frame's codes one after the other. Its parameters are counted alone.
+//! `moss_tts_nano` (code of its own on the hub, `OpenMOSS-Team/MOSS-TTS-Nano`): GPT-2's block over
+//! words and codes of sound, and a small model of the same blocks that writes a frame's codes one
+//! after the other. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 

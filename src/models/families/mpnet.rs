@@ -1,4 +1,5 @@
-//! `mpnet` (transformers 5.23, `models/mpnet`): RoBERTa with a table of how far keys lie from queries, which all blocks share.
+//! `mpnet` (transformers 5.23, `models/mpnet`): RoBERTa with a table of how far keys lie from
+//! queries, which all blocks share.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `mpt` (transformers 5.23, `models/mpt`): ALiBi, rotary or learned positions by three switches, no biases.
+//! `mpt` (transformers 5.23, `models/mpt`): ALiBi, rotary or learned positions by three switches,
+//! no biases.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `muse_glimmer_text`, the text part of Muse Glimmer (transformers 5.23): Trinity's block without experts, with a norm of queries and keys
-//! that has no scale.
+//! `muse_glimmer_text`, the text part of Muse Glimmer (transformers 5.23): Trinity's block without
+//! experts, with a norm of queries and keys that has no scale.
 
 use crate::models::prelude::*;
 

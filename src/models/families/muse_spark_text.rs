@@ -1,9 +1,11 @@
-//! `muse_spark_text` (transformers 5.23, `models/muse_spark`): gated attention, experts that are narrower than the residual stream, gates of
-//! what each half adds. Its parameters are counted alone.
+//! `muse_spark_text` (transformers 5.23, `models/muse_spark`): gated attention, experts that are
+//! narrower than the residual stream, gates of what each half adds. Its parameters are counted
+//! alone.
 
 use crate::models::prelude::*;
 
-/// Gated attention, experts between two projections, norms of these, one more norm in a block, and gates.
+/// Gated attention, experts between two projections, norms of these, one more norm in a block, and
+/// gates.
 fn rest(model: &Counted, [narrow, ..]: &Own, said: Said<'_>) -> u64 {
     let (layers, h) = (model.num_hidden_layers, model.hidden_size);
     let sparse = said("mlp_layer_types", "sparse").unwrap_or(layers);
@@ -17,7 +19,8 @@ fn rest(model: &Counted, [narrow, ..]: &Own, said: Said<'_>) -> u64 {
     layers * (attention(model) + gate + 3 * h) + feed
 }
 
-/// Keys and values; of three of four layers no more than a window. Every fourth from the last one on sees the whole text.
+/// Keys and values; of three of four layers no more than a window. Every fourth from the last one
+/// on sees the whole text.
 fn keeps(model: &Counted, [_, window, ..]: &Own, said: Said<'_>) -> Vec<CachePart> {
     let (layers, shape) = (model.num_hidden_layers, [model.num_key_value_heads, model.head_dim]);
     let whole =

@@ -1,9 +1,10 @@
-//! `naive_n05_flash` (code of its own on the hub, `NaiveAI-Labs/Naive-N0.5-Flash`): MiMo-V2-Flash with an indexer in the layers that see the
-//! whole text. Its parameters are counted alone.
+//! `naive_n05_flash` (code of its own on the hub, `NaiveAI-Labs/Naive-N0.5-Flash`): MiMo-V2-Flash
+//! with an indexer in the layers that see the whole text. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 
-/// Attention of layers that see the whole text with their indexer, and of those that slide with their sinks.
+/// Attention of layers that see the whole text with their indexer, and of those that slide with
+/// their sinks.
 fn rest(model: &Counted, _: &Own, said: Said<'_>) -> u64 {
     let (h, layers) = (model.hidden_size, model.num_hidden_layers);
     let key = |key: &str, default: u64| said("", key).unwrap_or(default);

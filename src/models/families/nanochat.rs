@@ -1,5 +1,6 @@
-//! `nanochat` (transformers 5.23, `models/nanochat`): llama's block with norms that have no scale, one of them before the first block,
-//! queries and keys normed after rotation, a plain feed-forward layer of squared ReLU, and capped logits.
+//! `nanochat` (transformers 5.23, `models/nanochat`): llama's block with norms that have no scale,
+//! one of them before the first block, queries and keys normed after rotation, a plain feed-forward
+//! layer of squared ReLU, and capped logits.
 
 use crate::models::prelude::*;
 

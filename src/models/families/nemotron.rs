@@ -1,4 +1,5 @@
-//! `nemotron` (transformers 5.23, `models/nemotron`): layer norms and a plain feed-forward layer with squared ReLU.
+//! `nemotron` (transformers 5.23, `models/nemotron`): layer norms and a plain feed-forward layer
+//! with squared ReLU.
 
 use crate::models::prelude::*;
 

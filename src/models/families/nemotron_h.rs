@@ -1,4 +1,5 @@
-//! `nemotron_h` (transformers 5.23, `models/nemotron_h`): layers of a state, of attention or of a feed-forward layer alone.
+//! `nemotron_h` (transformers 5.23, `models/nemotron_h`): layers of a state, of attention or of a
+//! feed-forward layer alone.
 
 use crate::models::prelude::*;
 

@@ -1,8 +1,10 @@
-//! `nllb-moe` (transformers 5.23, `models/nllb_moe`): M2M-100 with experts in every so many-th block; these are counted alone.
+//! `nllb-moe` (transformers 5.23, `models/nllb_moe`): M2M-100 with experts in every so many-th
+//! block; these are counted alone.
 
 use crate::models::prelude::*;
 
-/// Routers of so many blocks, and all their experts but one for each block, whose place is a dense layer's.
+/// Routers of so many blocks, and all their experts but one for each block, whose place is a dense
+/// layer's.
 const fn experts(blocks: Extent, experts: Extent) -> [Further; 5] {
     [
         Further::times(blocks, "router weight", [Extent::Own(0), Extent::Hidden]),

@@ -1,4 +1,5 @@
-//! `nomic_bert` (transformers 5.23, `models/nomic_bert`): BERT with rotated heads and a gated feed-forward layer, without biases in blocks.
+//! `nomic_bert` (transformers 5.23, `models/nomic_bert`): BERT with rotated heads and a gated
+//! feed-forward layer, without biases in blocks.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `nystromformer` (transformers 5.23, `models/nystromformer`): BERT with attention to landmarks and a convolution beside it.
+//! `nystromformer` (transformers 5.23, `models/nystromformer`): BERT with attention to landmarks
+//! and a convolution beside it.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `olmo` (transformers 5.23, `models/olmo`): llama's shape with layer norms that have no parameters.
+//! `olmo` (transformers 5.23, `models/olmo`): llama's shape with layer norms that have no
+//! parameters.
 
 use crate::models::prelude::*;
 

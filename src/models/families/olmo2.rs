@@ -1,4 +1,5 @@
-//! `olmo2` (transformers 5.23, `models/olmo2`): norms behind each half only, queries and keys normed over all heads together.
+//! `olmo2` (transformers 5.23, `models/olmo2`): norms behind each half only, queries and keys
+//! normed over all heads together.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,6 @@
-//! `olmo_hybrid` (transformers 5.23, `models/olmo_hybrid`): three of four layers keep a state by the gated delta rule, the others are
-//! OLMo 2's, without positions where the file's base of rotation is null.
+//! `olmo_hybrid` (transformers 5.23, `models/olmo_hybrid`): three of four layers keep a state by
+//! the gated delta rule, the others are OLMo 2's, without positions where the file's base of
+//! rotation is null.
 
 use crate::models::prelude::*;
 

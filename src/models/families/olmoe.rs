@@ -1,5 +1,5 @@
-//! `olmoe` (transformers 5.23, `models/olmoe`): llama's block with experts in every layer, queries and keys normed over all heads
-//! together.
+//! `olmoe` (transformers 5.23, `models/olmoe`): llama's block with experts in every layer, queries
+//! and keys normed over all heads together.
 
 use crate::models::prelude::*;
 

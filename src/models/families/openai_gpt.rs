@@ -1,5 +1,5 @@
-//! `openai-gpt` (transformers 5.23, `models/openai`), the first GPT: GPT-2's parameters without a final norm, and norms behind the sums. Its
-//! modules are assumed to be those of a plain decoder.
+//! `openai-gpt` (transformers 5.23, `models/openai`), the first GPT: GPT-2's parameters without a
+//! final norm, and norms behind the sums. Its modules are assumed to be those of a plain decoder.
 
 use crate::models::prelude::*;
 

@@ -1,9 +1,11 @@
-//! `openmoe` (code of its own on the hub, `OrionZheng/openmoe-8b`): a gate of twice the width, experts in every so many layers with a dense
-//! layer and its norm behind them. Its parameters are counted alone.
+//! `openmoe` (code of its own on the hub, `OrionZheng/openmoe-8b`): a gate of twice the width,
+//! experts in every so many layers with a dense layer and its norm behind them. Its parameters are
+//! counted alone.
 
 use crate::models::prelude::*;
 
-/// Attention; gates that are twice as wide as what they gate; a dense layer and a norm behind experts.
+/// Attention; gates that are twice as wide as what they gate; a dense layer and a norm behind
+/// experts.
 fn rest(model: &Counted, _: &Own, _: Said<'_>) -> u64 {
     let (h, sparse) = (model.hidden_size, sparse_layers(model));
     let gate = h * model.intermediate_size;

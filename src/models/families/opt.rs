@@ -1,5 +1,5 @@
-//! `opt` (transformers 5.23, `models/opt`): learned positions counted from the mask, a feed-forward layer written into the
-//! block.
+//! `opt` (transformers 5.23, `models/opt`): learned positions counted from the mask, a feed-forward
+//! layer written into the block.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `paddleocr_vl_text`, the text part of PaddleOCR-VL (transformers 5.23): ERNIE 4.5's sizes and biases, with rotary tables of each
-//! sequence's own.
+//! `paddleocr_vl_text`, the text part of PaddleOCR-VL (transformers 5.23): ERNIE 4.5's sizes and
+//! biases, with rotary tables of each sequence's own.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `pegasus` (transformers 5.23, `models/pegasus`): Blenderbot's order of norms, with tables of sines for positions.
+//! `pegasus` (transformers 5.23, `models/pegasus`): Blenderbot's order of norms, with tables of
+//! sines for positions.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `pegasus_x` (transformers 5.23, `models/pegasus_x`): norms before each part and behind each stack, an encoder that sees blocks and a few tokens of its own, which is counted alone.
+//! `pegasus_x` (transformers 5.23, `models/pegasus_x`): norms before each part and behind each
+//! stack, an encoder that sees blocks and a few tokens of its own, which is counted alone.
 
 use crate::models::prelude::*;
 

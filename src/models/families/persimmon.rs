@@ -1,5 +1,5 @@
-//! `persimmon` (transformers 5.23, `models/persimmon`): layer norms, normed queries and keys, half of each head rotated, squared
-//! ReLU.
+//! `persimmon` (transformers 5.23, `models/persimmon`): layer norms, normed queries and keys, half
+//! of each head rotated, squared ReLU.
 
 use crate::models::prelude::*;
 

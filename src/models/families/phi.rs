@@ -1,4 +1,5 @@
-//! `phi` (transformers 5.23, `models/phi`): attention beside the feed-forward layer on one norm, half of each head rotated.
+//! `phi` (transformers 5.23, `models/phi`): attention beside the feed-forward layer on one norm,
+//! half of each head rotated.
 
 use crate::models::prelude::*;
 

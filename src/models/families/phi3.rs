@@ -1,5 +1,5 @@
-//! `phi3` (transformers 5.23, `models/phi3`): llama's block with joint projections for queries, keys and values and for gate and
-//! up.
+//! `phi3` (transformers 5.23, `models/phi3`): llama's block with joint projections for queries,
+//! keys and values and for gate and up.
 
 use crate::models::prelude::*;
 

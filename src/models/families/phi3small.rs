@@ -1,5 +1,6 @@
-//! `phi3small` (code of its own on the hub, `microsoft/Phi-3-small-8k-instruct`): layer norms, a gated feed-forward layer and biases
-//! everywhere; layers see blocks of the text by turns, which changes no weights.
+//! `phi3small` (code of its own on the hub, `microsoft/Phi-3-small-8k-instruct`): layer norms, a
+//! gated feed-forward layer and biases everywhere; layers see blocks of the text by turns, which
+//! changes no weights.
 
 use crate::models::prelude::*;
 

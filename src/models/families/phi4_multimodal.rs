@@ -1,5 +1,5 @@
-//! `phi4_multimodal` (transformers 5.23, `models/phi4_multimodal`), Phi-4-multimodal: phi3's block, with parts for images and sound in the same
-//! model.
+//! `phi4_multimodal` (transformers 5.23, `models/phi4_multimodal`), Phi-4-multimodal: phi3's block,
+//! with parts for images and sound in the same model.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `phi-msft` (code of its own on the hub, `microsoft/phi-1_5` of 2023): Phi under older names of its sizes, with one matrix for queries,
-//! keys and values.
+//! `phi-msft` (code of its own on the hub, `microsoft/phi-1_5` of 2023): Phi under older names of
+//! its sizes, with one matrix for queries, keys and values.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `phimoe` (transformers 5.23, `models/phimoe`): layer norms, experts of which the router picks a first and a second one.
+//! `phimoe` (transformers 5.23, `models/phimoe`): layer norms, experts of which the router picks a
+//! first and a second one.
 
 use crate::models::prelude::*;
 

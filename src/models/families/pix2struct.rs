@@ -1,5 +1,5 @@
-//! `pix2struct` (transformers 5.23, `models/pix2struct`): an encoder of patches with a table of rows and one of columns, and T5's decoder with
-//! a head of its own. Parameters are counted alone.
+//! `pix2struct` (transformers 5.23, `models/pix2struct`): an encoder of patches with a table of
+//! rows and one of columns, and T5's decoder with a head of its own. Parameters are counted alone.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `plamo2` (code of its own on the hub, `pfnet/plamo-2-1b`): a state in every so many layers, attention in the others, a norm before and
-//! behind either half. Its parameters are counted alone.
+//! `plamo2` (code of its own on the hub, `pfnet/plamo-2-1b`): a state in every so many layers,
+//! attention in the others, a norm before and behind either half. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `pop2piano` (transformers 5.23, `models/pop2piano`): T5 that reads sound: an embedding of composers stands before it.
+//! `pop2piano` (transformers 5.23, `models/pop2piano`): T5 that reads sound: an embedding of
+//! composers stands before it.
 
 use crate::models::prelude::*;
 

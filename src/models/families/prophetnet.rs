@@ -1,8 +1,10 @@
-//! `prophetnet` (transformers 5.23, `models/prophetnet`): BART's blocks with a decoder that predicts several tokens, which is counted alone.
+//! `prophetnet` (transformers 5.23, `models/prophetnet`): BART's blocks with a decoder that
+//! predicts several tokens, which is counted alone.
 
 use crate::models::prelude::*;
 
-/// A class of distances for each head. The decoder's own class has a table of words that is shared, beside the one that is read.
+/// A class of distances for each head. The decoder's own class has a table of words that is shared,
+/// beside the one that is read.
 fn finish(model: &mut ModelConfig) {
     let heads = model.num_attention_heads;
     let spare =

@@ -1,5 +1,5 @@
-//! `qwen` (code of its own on the hub, `Qwen/Qwen-7B`), the first Qwen: biases on queries, keys and values; gate and up are each half as
-//! wide as the file says.
+//! `qwen` (code of its own on the hub, `Qwen/Qwen-7B`), the first Qwen: biases on queries, keys and
+//! values; gate and up are each half as wide as the file says.
 
 use crate::models::prelude::*;
 
@@ -8,7 +8,8 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["qwen"],
     class: "QWen",
     labels: &[("qwen", "Qwen (1)")],
-    // `kv_channels` is in the list of names for the width of a head; positions are not trained beyond `seq_length`.
+    // `kv_channels` is in the list of names for the width of a head; positions are not trained
+    // beyond `seq_length`.
     older_names: true,
     key_value_heads: KeyValueHeads::AsQueryHeads,
     inner: InnerWidth::HalfOf(&["intermediate_size", "ffn_hidden_size"]),

@@ -1,4 +1,5 @@
-//! `qwen2` (transformers 5.23, `models/qwen2`): llama's block with biases on queries, keys and values.
+//! `qwen2` (transformers 5.23, `models/qwen2`): llama's block with biases on queries, keys and
+//! values.
 
 use crate::models::prelude::*;
 

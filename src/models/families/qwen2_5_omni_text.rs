@@ -1,4 +1,5 @@
-//! `qwen2_5_omni_text`, the text part of Qwen2.5-Omni's thinker (transformers 5.23): that of Qwen2.5-VL with other sizes.
+//! `qwen2_5_omni_text`, the text part of Qwen2.5-Omni's thinker (transformers 5.23): that of
+//! Qwen2.5-VL with other sizes.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `qwen2_moe` (transformers 5.23, `models/qwen2_moe`): Qwen2 with experts and a shared one that a gate weighs.
+//! `qwen2_moe` (transformers 5.23, `models/qwen2_moe`): Qwen2 with experts and a shared one that a
+//! gate weighs.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `qwen2_vl_text` and `qwen2_5_vl_text`, the text parts of Qwen2-VL and Qwen2.5-VL (transformers 5.23): Qwen2's block, with rotary
-//! tables of each sequence's own.
+//! `qwen2_vl_text` and `qwen2_5_vl_text`, the text parts of Qwen2-VL and Qwen2.5-VL (transformers
+//! 5.23): Qwen2's block, with rotary tables of each sequence's own.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `qwen3` (transformers 5.23, `models/qwen3`): llama's block with a norm over every query and key head.
+//! `qwen3` (transformers 5.23, `models/qwen3`): llama's block with a norm over every query and key
+//! head.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `qwen3_5_moe_text`, the text part of `qwen3_5_moe` (transformers 5.23, `models/qwen3_5_moe`): Qwen3-Next with other sizes of
-//! experts.
+//! `qwen3_5_moe_text`, the text part of `qwen3_5_moe` (transformers 5.23, `models/qwen3_5_moe`):
+//! Qwen3-Next with other sizes of experts.
 
 use crate::models::prelude::*;
 

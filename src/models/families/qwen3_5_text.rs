@@ -1,4 +1,5 @@
-//! `qwen3_5_text`, the text part of `qwen3_5` (transformers 5.23, `models/qwen3_5`): Qwen3-Next without experts.
+//! `qwen3_5_text`, the text part of `qwen3_5` (transformers 5.23, `models/qwen3_5`): Qwen3-Next
+//! without experts.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `qwen3_next` (transformers 5.23, `models/qwen3_next`): three of four layers keep a state by the gated delta rule, attention
-//! has a gate, experts everywhere.
+//! `qwen3_next` (transformers 5.23, `models/qwen3_next`): three of four layers keep a state by the
+//! gated delta rule, attention has a gate, experts everywhere.
 
 use crate::models::prelude::*;
 

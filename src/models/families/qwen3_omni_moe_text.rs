@@ -1,4 +1,5 @@
-//! `qwen3_omni_moe_text`, the text part of Qwen3-Omni's thinker (transformers 5.23): that of Qwen3-VL MoE with other sizes.
+//! `qwen3_omni_moe_text`, the text part of Qwen3-Omni's thinker (transformers 5.23): that of
+//! Qwen3-VL MoE with other sizes.
 
 use crate::models::prelude::*;
 

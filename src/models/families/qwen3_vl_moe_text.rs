@@ -1,4 +1,5 @@
-//! `qwen3_vl_moe_text`, the text part of Qwen3-VL MoE (transformers 5.23): Qwen3 with experts, and rotary tables of each sequence's own.
+//! `qwen3_vl_moe_text`, the text part of Qwen3-VL MoE (transformers 5.23): Qwen3 with experts, and
+//! rotary tables of each sequence's own.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `qwen3_vl_text`, the text part of Qwen3-VL (transformers 5.23): Qwen3's block, with rotary tables of each sequence's own.
+//! `qwen3_vl_text`, the text part of Qwen3-VL (transformers 5.23): Qwen3's block, with rotary
+//! tables of each sequence's own.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `recurrent_gemma` (transformers 5.23, `models/recurrent_gemma`): Gemma's block, of which two of three keep a gated linear recurrence in place of
-//! attention.
+//! `recurrent_gemma` (transformers 5.23, `models/recurrent_gemma`): Gemma's block, of which two of
+//! three keep a gated linear recurrence in place of attention.
 
 use crate::models::prelude::*;
 

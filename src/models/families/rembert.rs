@@ -1,4 +1,5 @@
-//! `rembert` (transformers 5.23, `models/rembert`): BERT with a narrow embedding and a wide head that is not tied to it.
+//! `rembert` (transformers 5.23, `models/rembert`): BERT with a narrow embedding and a wide head
+//! that is not tied to it.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `retnet` (code of its own on the hub, `fla-core` 0.6, `models/retnet`): a decay of every head in place of attention. Its parameters are counted alone.
+//! `retnet` (code of its own on the hub, `fla-core` 0.6, `models/retnet`): a decay of every head in
+//! place of attention. Its parameters are counted alone.
 
 use super::gla::{attends_or, mixing, widened};
 use crate::models::prelude::*;

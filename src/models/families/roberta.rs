@@ -1,4 +1,5 @@
-//! `roberta` (transformers 5.23, `models/roberta`) and those with its modules: BERT with positions counted from the tokens.
+//! `roberta` (transformers 5.23, `models/roberta`) and those with its modules: BERT with positions
+//! counted from the tokens.
 
 use crate::models::prelude::*;
 

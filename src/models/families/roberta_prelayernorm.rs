@@ -1,4 +1,5 @@
-//! `roberta-prelayernorm` (transformers 5.23, `models/roberta_prelayernorm`): RoBERTa with norms before each half.
+//! `roberta-prelayernorm` (transformers 5.23, `models/roberta_prelayernorm`): RoBERTa with norms
+//! before each half.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `roc_bert` (transformers 5.23, `models/roc_bert`): BERT that reads the sound and the shape of every character beside it.
+//! `roc_bert` (transformers 5.23, `models/roc_bert`): BERT that reads the sound and the shape of
+//! every character beside it.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `rwkv` (transformers 5.23, `models/rwkv`), RWKV-4: sums of every channel in place of attention, and a gate on the
-//! feed-forward layer; both halves read mixes of two tokens.
+//! `rwkv` (transformers 5.23, `models/rwkv`), RWKV-4: sums of every channel in place of attention,
+//! and a gate on the feed-forward layer; both halves read mixes of two tokens.
 
 use crate::models::prelude::*;
 

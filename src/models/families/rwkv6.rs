@@ -1,5 +1,5 @@
-//! `rwkv6` (code of its own on the hub, `RWKV/rwkv-6-world-1b6`): sums of every head with decays that tokens make, and a gate on the
-//! feed-forward layer. Its parameters are counted alone.
+//! `rwkv6` (code of its own on the hub, `RWKV/rwkv-6-world-1b6`): sums of every head with decays
+//! that tokens make, and a gate on the feed-forward layer. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `rwkv7` (code of its own on the hub, `fla-core` 0.6, `models/rwkv7`): a delta rule with vectors of decay and of rates that tokens make. Its
-//! parameters are counted alone.
+//! `rwkv7` (code of its own on the hub, `fla-core` 0.6, `models/rwkv7`): a delta rule with vectors
+//! of decay and of rates that tokens make. Its parameters are counted alone.
 
 use super::gla::{attends_or, stated};
 use crate::models::prelude::*;

@@ -1,4 +1,5 @@
-//! `samba` (code of its own on the hub, `fla-core` 0.6, `models/samba`): Mamba in some layers and attention to a window in the others. Its parameters are counted alone.
+//! `samba` (code of its own on the hub, `fla-core` 0.6, `models/samba`): Mamba in some layers and
+//! attention to a window in the others. Its parameters are counted alone.
 
 use super::gla::{attends_or, stated, widened};
 use crate::models::prelude::*;

@@ -1,5 +1,6 @@
-//! `seamless_m4t` and its second version (transformers 5.23, `models/seamless_m4t`, `models/seamless_m4t_v2`), from text to text: M2M-100's
-//! modules. What reads or speaks sound is another class, whose parameters are not counted.
+//! `seamless_m4t` and its second version (transformers 5.23, `models/seamless_m4t`,
+//! `models/seamless_m4t_v2`), from text to text: M2M-100's modules. What reads or speaks sound is
+//! another class, whose parameters are not counted.
 
 use crate::models::prelude::*;
 

@@ -1,10 +1,12 @@
-//! `seamless_m4t` from speech to text (transformers 5.23, `models/seamless_m4t`): M2M-100's decoder, which reads a conformer's output. The class
-//! tells such a file; its parameters are counted alone.
+//! `seamless_m4t` from speech to text (transformers 5.23, `models/seamless_m4t`): M2M-100's
+//! decoder, which reads a conformer's output. The class tells such a file; its parameters are
+//! counted alone.
 
 use crate::models::prelude::*;
 
-/// Blocks of a conformer, whose positions take so many parameters in each, and what stands around them: a matrix to their width, a
-/// feed-forward layer behind them, and blocks that make fewer frames of them.
+/// Blocks of a conformer, whose positions take so many parameters in each, and what stands around
+/// them: a matrix to their width, a feed-forward layer behind them, and blocks that make fewer
+/// frames of them.
 pub(super) fn conformer(
     model: &Counted,
     [layers, inner, bands, places, adapters, ..]: &Own,

@@ -1,5 +1,6 @@
-//! `seamless_m4t_v2` from speech to text (transformers 5.23, `models/seamless_m4t_v2`): as the first version, with embedded distances. The class
-//! tells such a file; its parameters are counted alone.
+//! `seamless_m4t_v2` from speech to text (transformers 5.23, `models/seamless_m4t_v2`): as the
+//! first version, with embedded distances. The class tells such a file; its parameters are counted
+//! alone.
 
 use super::seamless_m4t_speech::{conformer, own_words};
 use crate::models::prelude::*;

@@ -1,4 +1,5 @@
-//! `seed_oss` (transformers 5.23, `models/seed_oss`): llama with a bias on queries, keys and values.
+//! `seed_oss` (transformers 5.23, `models/seed_oss`): llama with a bias on queries, keys and
+//! values.
 
 use crate::models::prelude::*;
 

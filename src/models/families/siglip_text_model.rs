@@ -1,5 +1,5 @@
-//! `siglip_text_model`, the part for text of SigLIP (transformers 5.23, `models/siglip`): CLIP's, with a matrix of its own behind it. Its
-//! parameters are counted alone.
+//! `siglip_text_model`, the part for text of SigLIP (transformers 5.23, `models/siglip`): CLIP's,
+//! with a matrix of its own behind it. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 

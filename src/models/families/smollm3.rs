@@ -1,4 +1,5 @@
-//! `smollm3` (transformers 5.23, `models/smollm3`): llama in other sizes, some layers without rotation.
+//! `smollm3` (transformers 5.23, `models/smollm3`): llama in other sizes, some layers without
+//! rotation.
 
 use crate::models::prelude::*;
 

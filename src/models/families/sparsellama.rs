@@ -1,4 +1,5 @@
-//! `sparsellama` (code of its own on the hub, `SparseLLM/prosparse-llama-2-7b`): llama with another activation.
+//! `sparsellama` (code of its own on the hub, `SparseLLM/prosparse-llama-2-7b`): llama with another
+//! activation.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `speech_to_text` (transformers 5.23, `models/speech_to_text`): a decoder that reads sound, whose encoder is a tower. Its parameters are
-//! counted alone.
+//! `speech_to_text` (transformers 5.23, `models/speech_to_text`): a decoder that reads sound, whose
+//! encoder is a tower. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `speecht5` (transformers 5.23, `models/speecht5`), from speech to text: a decoder without a last norm that reads sound, whose encoder is a
-//! tower. Its parameters are counted alone.
+//! `speecht5` (transformers 5.23, `models/speecht5`), from speech to text: a decoder without a last
+//! norm that reads sound, whose encoder is a tower. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `squeezebert` (transformers 5.23, `models/squeezebert`): BERT whose matrices are convolutions in groups. Its parameters are counted alone.
+//! `squeezebert` (transformers 5.23, `models/squeezebert`): BERT whose matrices are convolutions in
+//! groups. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `stablelm` (transformers 5.23, `models/stablelm`): layer norms, a quarter of each head rotated, a norm of its own for every
-//! head.
+//! `stablelm` (transformers 5.23, `models/stablelm`): layer norms, a quarter of each head rotated,
+//! a norm of its own for every head.
 
 use crate::models::prelude::*;
 

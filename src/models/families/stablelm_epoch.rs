@@ -1,4 +1,5 @@
-//! `stablelm_epoch` (code of its own on the hub, `stabilityai/stablelm-3b-4e1t` of 2023): StableLM before transformers had it.
+//! `stablelm_epoch` (code of its own on the hub, `stabilityai/stablelm-3b-4e1t` of 2023): StableLM
+//! before transformers had it.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `starcoder2` (transformers 5.23, `models/starcoder2`): llama's block with layer norms, biases and a plain feed-forward layer.
+//! `starcoder2` (transformers 5.23, `models/starcoder2`): llama's block with layer norms, biases
+//! and a plain feed-forward layer.
 
 use crate::models::prelude::*;
 

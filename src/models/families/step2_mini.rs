@@ -1,5 +1,6 @@
-//! `step2_mini` (code of its own in vLLM's fork, `Step2MiniForCausalLM`): narrow queries that are normed and widened, one key/value head, and
-//! experts beside a shared one behind the first layer. Its parameters are counted alone.
+//! `step2_mini` (code of its own in vLLM's fork, `Step2MiniForCausalLM`): narrow queries that are
+//! normed and widened, one key/value head, and experts beside a shared one behind the first layer.
+//! Its parameters are counted alone.
 
 use crate::models::prelude::*;
 

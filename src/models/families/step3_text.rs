@@ -1,9 +1,11 @@
-//! `step3_text`, the text part of `step3_vl` (code of its own on the hub, `stepfun-ai/step3`): narrow queries that are normed and widened,
-//! one key/value head, and experts beside a shared one in the layers that the file lists. Its parameters are counted alone.
+//! `step3_text`, the text part of `step3_vl` (code of its own on the hub, `stepfun-ai/step3`):
+//! narrow queries that are normed and widened, one key/value head, and experts beside a shared one
+//! in the layers that the file lists. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 
-/// Narrow queries with their norm, their widening, one key and one value, and the output projection.
+/// Narrow queries with their norm, their widening, one key and one value, and the output
+/// projection.
 fn rest(model: &Counted, _: &Own, said: Said<'_>) -> u64 {
     let (h, d) = (model.hidden_size, model.head_dim);
     let wide = model.num_attention_heads * d;

@@ -1,5 +1,5 @@
-//! `step3p5`, the text part of `step3p7` (transformers 5.23): a gate for every head of attention, and behind the first dense layers experts
-//! beside a shared one.
+//! `step3p5`, the text part of `step3p7` (transformers 5.23): a gate for every head of attention,
+//! and behind the first dense layers experts beside a shared one.
 
 use crate::models::prelude::*;
 

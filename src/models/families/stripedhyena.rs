@@ -1,9 +1,10 @@
-//! `stripedhyena` (code of its own on the hub, `togethercomputer/evo-1-131k-base`): long convolutions in place of attention in most layers.
-//! Its parameters are counted alone.
+//! `stripedhyena` (code of its own on the hub, `togethercomputer/evo-1-131k-base`): long
+//! convolutions in place of attention in most layers. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 
-/// Layers of attention, and of convolutions: a short one of three times the width, and a long one by poles and residues.
+/// Layers of attention, and of convolutions: a short one of three times the width, and a long one
+/// by poles and residues.
 fn rest(model: &Counted, _: &Own, said: Said<'_>) -> u64 {
     let h = model.hidden_size;
     let key = |key: &str, default: u64| said("", key).unwrap_or(default);

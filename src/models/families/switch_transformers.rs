@@ -1,8 +1,10 @@
-//! `switch_transformers` (transformers 5.23, `models/switch_transformers`): T5 whose blocks have experts at every so many-th place; these are counted alone.
+//! `switch_transformers` (transformers 5.23, `models/switch_transformers`): T5 whose blocks have
+//! experts at every so many-th place; these are counted alone.
 
 use crate::models::prelude::*;
 
-/// Blocks with experts of a stack that is to have so many: the library puts one at every so many-th place, beginning with the second.
+/// Blocks with experts of a stack that is to have so many: the library puts one at every so many-th
+/// place, beginning with the second.
 fn sparse(layers: u64, stated: u64) -> u64 {
     match layers.checked_div(stated).unwrap_or(layers) {
         0 => 0,
@@ -11,7 +13,8 @@ fn sparse(layers: u64, stated: u64) -> u64 {
     }
 }
 
-/// Blocks with experts on both sides, and all experts of these but one, whose place is a dense layer's.
+/// Blocks with experts on both sides, and all experts of these but one, whose place is a dense
+/// layer's.
 fn finish(model: &mut ModelConfig) {
     let layers = model.num_hidden_layers;
     let Some(source) = &mut model.source else { return };

@@ -1,5 +1,6 @@
-//! `t5` (transformers 5.23, `models/t5`): RMS norms, no biases, heads of a stated width, and in each stack a table of how far keys lie
-//! from queries, which the first block has and all others read.
+//! `t5` (transformers 5.23, `models/t5`): RMS norms, no biases, heads of a stated width, and in
+//! each stack a table of how far keys lie from queries, which the first block has and all others
+//! read.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `t5gemma` (transformers 5.23, `models/t5gemma`): Gemma 2's blocks on both sides, with attention to the encoder's states between two norms
-//! of its own. Parameters are counted alone.
+//! `t5gemma` (transformers 5.23, `models/t5gemma`): Gemma 2's blocks on both sides, with attention
+//! to the encoder's states between two norms of its own. Parameters are counted alone.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `tapas` (transformers 5.23, `models/tapas`): BERT with seven tables of token types, for places in a table.
+//! `tapas` (transformers 5.23, `models/tapas`): BERT with seven tables of token types, for places
+//! in a table.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `telechat` (code of its own on the hub, `Tele-AI/telechat-7B`): llama with biases on the last product of each half; keys and values are
-//! made by one matrix.
+//! `telechat` (code of its own on the hub, `Tele-AI/telechat-7B`): llama with biases on the last
+//! product of each half; keys and values are made by one matrix.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `transformer` (code of its own on the hub, `fla-core` 0.6, `models/transformer`): Llama's block, whose inner width follows from the hidden size.
+//! `transformer` (code of its own on the hub, `fla-core` 0.6, `models/transformer`): Llama's block,
+//! whose inner width follows from the hidden size.
 
 use crate::models::prelude::*;
 

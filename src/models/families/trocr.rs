@@ -1,4 +1,5 @@
-//! `trocr` (transformers 5.23, `models/trocr`): BART's decoder without an encoder of its own, beside which a tower of images stands.
+//! `trocr` (transformers 5.23, `models/trocr`): BART's decoder without an encoder of its own,
+//! beside which a tower of images stands.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `udop` (transformers 5.23, `models/udop`): T5 whose encoder embeds patches and places in a page, too, and whose scores have biases of
-//! places beside those of order. Parameters are counted alone.
+//! `udop` (transformers 5.23, `models/udop`): T5 whose encoder embeds patches and places in a page,
+//! too, and whose scores have biases of places beside those of order. Parameters are counted alone.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `ultrabert` (transformers 5.23, `models/ultrabert`): an encoder of Llama's blocks, and two matrices before its head. Its parameters are
-//! counted alone.
+//! `ultrabert` (transformers 5.23, `models/ultrabert`): an encoder of Llama's blocks, and two
+//! matrices before its head. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 

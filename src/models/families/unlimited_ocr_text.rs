@@ -1,5 +1,5 @@
-//! `unlimited_ocr_text`, the text part of Unlimited-OCR (transformers 5.23): llama's block with `DeepSeek`-V2's experts. Its layers see
-//! all tokens of the prompt and a window of what follows.
+//! `unlimited_ocr_text`, the text part of Unlimited-OCR (transformers 5.23): llama's block with
+//! `DeepSeek`-V2's experts. Its layers see all tokens of the prompt and a window of what follows.
 
 use crate::models::prelude::*;
 

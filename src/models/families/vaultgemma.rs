@@ -1,4 +1,5 @@
-//! `vaultgemma` (transformers 5.23, `models/vaultgemma`): Gemma 2 without the norms behind each half.
+//! `vaultgemma` (transformers 5.23, `models/vaultgemma`): Gemma 2 without the norms behind each
+//! half.
 
 use crate::models::prelude::*;
 

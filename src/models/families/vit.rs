@@ -1,5 +1,5 @@
-//! `vit` and `deit` (transformers 5.23, `models/vit`, `models/deit`): an encoder of images. Its parameters are counted alone; of words it has
-//! one, which sums an image up.
+//! `vit` and `deit` (transformers 5.23, `models/vit`, `models/deit`): an encoder of images. Its
+//! parameters are counted alone; of words it has one, which sums an image up.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,6 @@
-//! `voxtral_realtime_text` (transformers 5.23, `models/voxtral_realtime`): Mistral's blocks, whose second norm is scaled by two matrices that
-//! read how late the text is. Its parameters are counted alone.
+//! `voxtral_realtime_text` (transformers 5.23, `models/voxtral_realtime`): Mistral's blocks, whose
+//! second norm is scaled by two matrices that read how late the text is. Its parameters are counted
+//! alone.
 
 use crate::models::prelude::*;
 

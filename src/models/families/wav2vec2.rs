@@ -1,5 +1,6 @@
-//! `wav2vec2` and `hubert` (transformers 5.23, `models/wav2vec2`, `models/hubert`): an encoder of sound, which convolutions make frames of. Its
-//! parameters are counted alone; of words it has one, the frame that stands for masked ones.
+//! `wav2vec2` and `hubert` (transformers 5.23, `models/wav2vec2`, `models/hubert`): an encoder of
+//! sound, which convolutions make frames of. Its parameters are counted alone; of words it has one,
+//! the frame that stands for masked ones.
 
 use crate::models::prelude::*;
 
@@ -22,7 +23,8 @@ fn width(said: Said<'_>) -> u64 {
     said("conv_dim", "$").unwrap_or(512)
 }
 
-/// Parts before the blocks: convolutions, a norm and a matrix, and a convolution that tells where a frame stands.
+/// Parts before the blocks: convolutions, a norm and a matrix, and a convolution that tells where a
+/// frame stands.
 pub(super) fn before(model: &Counted, said: Said<'_>) -> u64 {
     let (h, c) = (model.hidden_size, width(said));
     let norm = said("", "feat_proj_layer_norm").unwrap_or(1) * 2 * c;
@@ -63,7 +65,8 @@ const CLASSES: &[&str] = &[
     "WavLMForCTC",
 ];
 
-/// Nothing is masked in training where both rates are 0: then there is no frame that stands for masked ones.
+/// Nothing is masked in training where both rates are 0: then there is no frame that stands for
+/// masked ones.
 pub(super) fn unmasked(model: &Counted, said: Said<'_>) -> u64 {
     let never = |key: &str| said("", key) == Some(0);
     u64::from(

@@ -1,5 +1,5 @@
-//! `wavlm` (transformers 5.23, `models/wavlm`): Wav2Vec2 with distances between frames, which every head weighs. Its parameters are counted
-//! alone.
+//! `wavlm` (transformers 5.23, `models/wavlm`): Wav2Vec2 with distances between frames, which every
+//! head weighs. Its parameters are counted alone.
 
 use super::wav2vec2::{before, ends, unmasked};
 use crate::models::prelude::*;

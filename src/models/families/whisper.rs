@@ -1,5 +1,5 @@
-//! `whisper` (transformers 5.23, `models/whisper`): an encoder of frames, which two convolutions make of the bands of a sound's spectrum,
-//! and a decoder of text.
+//! `whisper` (transformers 5.23, `models/whisper`): an encoder of frames, which two convolutions
+//! make of the bands of a sound's spectrum, and a decoder of text.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `xglm` (transformers 5.23, `models/xglm`): separate projections with biases, and positions that are no parameters. Its modules are assumed
-//! to be those of a plain decoder.
+//! `xglm` (transformers 5.23, `models/xglm`): separate projections with biases, and positions that
+//! are no parameters. Its modules are assumed to be those of a plain decoder.
 
 use crate::models::prelude::*;
 

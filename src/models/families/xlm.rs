@@ -1,4 +1,5 @@
-//! `xlm` (transformers 5.23, `models/xlm`): BERT without token types and without a layer before the head; several languages have an embedding each.
+//! `xlm` (transformers 5.23, `models/xlm`): BERT without token types and without a layer before the
+//! head; several languages have an embedding each.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `xlm-roberta` (transformers 5.23, `models/xlm_roberta`): RoBERTa's modules with defaults of its own.
+//! `xlm-roberta` (transformers 5.23, `models/xlm_roberta`): RoBERTa's modules with defaults of its
+//! own.
 
 use crate::models::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `xlm-roberta-xl` (transformers 5.23, `models/xlm_roberta_xl`): RoBERTa with norms before each half, and none behind the embedding.
+//! `xlm-roberta-xl` (transformers 5.23, `models/xlm_roberta_xl`): RoBERTa with norms before each
+//! half, and none behind the embedding.
 
 use crate::models::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `xlnet` (transformers 5.23, `models/xlnet`): relative positions that are projected, biases of scores for every head. Its parameters are
-//! counted alone.
+//! `xlnet` (transformers 5.23, `models/xlnet`): relative positions that are projected, biases of
+//! scores for every head. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 

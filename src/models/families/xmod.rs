@@ -1,4 +1,5 @@
-//! `xmod` (transformers 5.23, `models/xmod`): RoBERTa with an adapter for every language in each block.
+//! `xmod` (transformers 5.23, `models/xmod`): RoBERTa with an adapter for every language in each
+//! block.
 
 use crate::models::prelude::*;
 

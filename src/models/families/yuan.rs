@@ -1,5 +1,6 @@
-//! `yuan` (code of its own on the hub, `IEITYuan/Yuan2-2B-hf`): llama whose queries and keys are made of tokens that two convolutions have
-//! mixed with those before them. Its parameters are counted alone.
+//! `yuan` (code of its own on the hub, `IEITYuan/Yuan2-2B-hf`): llama whose queries and keys are
+//! made of tokens that two convolutions have mixed with those before them. Its parameters are
+//! counted alone.
 
 use crate::models::prelude::*;
 

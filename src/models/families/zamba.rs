@@ -1,5 +1,5 @@
-//! `zamba` (transformers 5.23, `models/zamba`): Mamba's layers by heads; some have a block of attention and a feed-forward layer before
-//! them, which is one for all.
+//! `zamba` (transformers 5.23, `models/zamba`): Mamba's layers by heads; some have a block of
+//! attention and a feed-forward layer before them, which is one for all.
 
 use crate::models::prelude::*;
 

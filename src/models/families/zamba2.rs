@@ -1,5 +1,6 @@
-//! `zamba2` (transformers 5.23, `models/zamba2`): Bamba's layers of a state; some have a block of attention and a feed-forward layer before
-//! them, which they share in turn, and to which each adds a narrow pair of matrices.
+//! `zamba2` (transformers 5.23, `models/zamba2`): Bamba's layers of a state; some have a block of
+//! attention and a feed-forward layer before them, which they share in turn, and to which each adds
+//! a narrow pair of matrices.
 
 use crate::models::prelude::*;
 

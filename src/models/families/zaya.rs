@@ -1,5 +1,6 @@
-//! `zaya` (transformers 5.23, `models/zaya`): two convolutions over queries and keys, values of the token and of the one before, a router of
-//! three layers that reads the router before it, and scales of all that is added. Its parameters are counted alone.
+//! `zaya` (transformers 5.23, `models/zaya`): two convolutions over queries and keys, values of the
+//! token and of the one before, a router of three layers that reads the router before it, and
+//! scales of all that is added. Its parameters are counted alone.
 
 use crate::models::prelude::*;
 
@@ -19,7 +20,8 @@ fn rest(model: &Counted, [first, second, width, ..]: &Own, _: Said<'_>) -> u64 {
     all.saturating_sub(layers * experts * h + width)
 }
 
-/// Keys and values, the last tokens that the convolutions see again, and half of the values of the last token.
+/// Keys and values, the last tokens that the convolutions see again, and half of the values of the
+/// last token.
 fn keeps(model: &Counted, [first, second, _, window, ..]: &Own, said: Said<'_>) -> Vec<CachePart> {
     let (layers, kv, d) = (model.num_hidden_layers, model.num_key_value_heads, model.head_dim);
     let sliding = said("layer_types", "hybrid_sliding").unwrap_or(0);

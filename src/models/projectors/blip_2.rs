@@ -1,4 +1,5 @@
-//! `blip-2` (transformers 5.23): learned queries that attend to the patches in every second block, and a matrix with a bias.
+//! `blip-2` (transformers 5.23): learned queries that attend to the patches in every second block,
+//! and a matrix with a bias.
 
 use crate::models::tower_prelude::*;
 

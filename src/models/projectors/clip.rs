@@ -1,4 +1,5 @@
-//! `clip` (transformers 5.23): a matrix for images and one for texts into the space in which both are compared, and how sharply.
+//! `clip` (transformers 5.23): a matrix for images and one for texts into the space in which both
+//! are compared, and how sharply.
 
 use crate::models::tower_prelude::*;
 

@@ -1,4 +1,5 @@
-//! `cohere_asr` (transformers 5.23): a matrix between the encoder of sound and the decoder's attention to it.
+//! `cohere_asr` (transformers 5.23): a matrix between the encoder of sound and the decoder's
+//! attention to it.
 
 use crate::models::tower_prelude::*;
 

@@ -1,4 +1,5 @@
-//! `cosmos3_edge` (transformers 5.23): a norm over patches, which are merged and go through two matrices.
+//! `cosmos3_edge` (transformers 5.23): a norm over patches, which are merged and go through two
+//! matrices.
 
 use crate::models::tower_prelude::*;
 

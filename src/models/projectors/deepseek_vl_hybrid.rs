@@ -1,5 +1,5 @@
-//! `deepseek_vl_hybrid` (transformers 5.23): a second tower for images of a high resolution, with a neck and convolutions of its own, and
-//! two matrices side by side before a third one.
+//! `deepseek_vl_hybrid` (transformers 5.23): a second tower for images of a high resolution, with a
+//! neck and convolutions of its own, and two matrices side by side before a third one.
 
 use crate::models::sam;
 use crate::models::tower_prelude::*;

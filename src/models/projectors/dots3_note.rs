@@ -1,5 +1,6 @@
-//! `dots3_note` (transformers 5.23): beside the vision part, which ends in the width of the text, a tower for sound: three convolutions over
-//! bands and time, and rotated blocks with gated feed-forward layers.
+//! `dots3_note` (transformers 5.23): beside the vision part, which ends in the width of the text, a
+//! tower for sound: three convolutions over bands and time, and rotated blocks with gated
+//! feed-forward layers.
 
 use crate::models::tower_prelude::*;
 

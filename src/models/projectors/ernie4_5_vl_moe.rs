@@ -1,5 +1,5 @@
-//! `ernie4_5_vl_moe` (transformers 5.23): merged patches through layers for images and for frames, and in the text's blocks experts for
-//! images, which a text passes by.
+//! `ernie4_5_vl_moe` (transformers 5.23): merged patches through layers for images and for frames,
+//! and in the text's blocks experts for images, which a text passes by.
 
 use crate::models::tower_prelude::*;
 

@@ -1,5 +1,5 @@
-//! `gemma4` (transformers 5.23): a matrix into the text's width for images, and for sound, where the file has a part for it, a conformer behind
-//! two convolutions.
+//! `gemma4` (transformers 5.23): a matrix into the text's width for images, and for sound, where
+//! the file has a part for it, a conformer behind two convolutions.
 
 use crate::models::tower_prelude::*;
 

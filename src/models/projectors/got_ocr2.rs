@@ -1,4 +1,5 @@
-//! `got_ocr2` and `pp_chart2table` (transformers 5.23): two convolutions over three times three places, and a matrix with a bias.
+//! `got_ocr2` and `pp_chart2table` (transformers 5.23): two convolutions over three times three
+//! places, and a matrix with a bias.
 
 use crate::models::sam::{NECK_INPUT, TWICE};
 use crate::models::tower_prelude::*;

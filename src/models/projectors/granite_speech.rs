@@ -1,4 +1,5 @@
-//! `granite_speech` (transformers 5.23, `models/granite_speech`): learned queries that read what a conformer makes of a window of sound.
+//! `granite_speech` (transformers 5.23, `models/granite_speech`): learned queries that read what a
+//! conformer makes of a window of sound.
 
 use super::blip_2::{ATTENTION, BEHIND, CROSS, FEED, QUERIES};
 use crate::models::tower_prelude::*;

@@ -1,4 +1,5 @@
-//! `hyperclovax_vision_v2` (transformers 5.23): one matrix with a bias behind the tower's own merger.
+//! `hyperclovax_vision_v2` (transformers 5.23): one matrix with a bias behind the tower's own
+//! merger.
 
 use crate::models::tower_prelude::*;
 

@@ -1,4 +1,5 @@
-//! `idefics` (transformers 5.23): layers between the text's blocks that attend to patches, each with a feed-forward layer and two gates.
+//! `idefics` (transformers 5.23): layers between the text's blocks that attend to patches, each
+//! with a feed-forward layer and two gates.
 
 use crate::models::tower_prelude::*;
 

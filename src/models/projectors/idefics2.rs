@@ -1,4 +1,5 @@
-//! `idefics2` (transformers 5.23): a gated layer as wide as the text's, and learned latents that attend to the patches.
+//! `idefics2` (transformers 5.23): a gated layer as wide as the text's, and learned latents that
+//! attend to the patches.
 
 use crate::models::tower_prelude::*;
 

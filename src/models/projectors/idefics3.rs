@@ -2,7 +2,8 @@
 
 use crate::models::tower_prelude::*;
 
-/// Tiles along the longer side of an image (`size` of `Idefics3ImageProcessor`, in sides of the tower's images).
+/// Tiles along the longer side of an image (`size` of `Idefics3ImageProcessor`, in sides of the
+/// tower's images).
 pub const TILES: u64 = 4;
 
 /// `idefics3`.

@@ -1,4 +1,5 @@
-//! `inkling_mm_model` (transformers 5.23): beside the vision part, which ends in the width of the text, an embedding of sound.
+//! `inkling_mm_model` (transformers 5.23): beside the vision part, which ends in the width of the
+//! text, an embedding of sound.
 
 use crate::models::tower_prelude::*;
 

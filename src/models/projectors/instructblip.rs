@@ -1,5 +1,5 @@
-//! `instructblip` (transformers 5.23): the learned queries of `blip-2`, beside the tokens of an instruction that have an embedding and
-//! feed-forward layers of their own.
+//! `instructblip` (transformers 5.23): the learned queries of `blip-2`, beside the tokens of an
+//! instruction that have an embedding and feed-forward layers of their own.
 
 use super::blip_2::{ATTENTION, BEHIND, CROSS, FEED, QUERIES};
 use crate::models::tower_prelude::*;

@@ -1,8 +1,10 @@
-//! `internvl` and `qianfan_ocr` (transformers 5.23): shuffled patches, normed, through two matrices.
+//! `internvl` and `qianfan_ocr` (transformers 5.23): shuffled patches, normed, through two
+//! matrices.
 
 use crate::models::tower_prelude::*;
 
-/// The most tiles of an image (`max_patches` of `GotOcr2ImageProcessor`, which InternVL's files name).
+/// The most tiles of an image (`max_patches` of `GotOcr2ImageProcessor`, which InternVL's files
+/// name).
 const TILES: u64 = 12;
 
 /// `internvl`.

@@ -1,5 +1,6 @@
-//! `janus` (transformers 5.23): matrices behind the tower, and all that it makes images with: an autoencoder of convolutions on five
-//! levels with a table of codes, and the layers that lead from codes into the text and back.
+//! `janus` (transformers 5.23): matrices behind the tower, and all that it makes images with: an
+//! autoencoder of convolutions on five levels with a table of codes, and the layers that lead from
+//! codes into the text and back.
 
 use crate::models::tower_prelude::*;
 
@@ -115,7 +116,8 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
     ..TowerSpec::PLAIN
 };
 
-/// Convolutions at both ends of encoder and decoder, norms before the last ones, and the table of codes between them.
+/// Convolutions at both ends of encoder and decoder, norms before the last ones, and the table of
+/// codes between them.
 const ENDS: TowerPart = TowerPart {
     times: One,
     layers: &[

@@ -1,8 +1,10 @@
-//! `kosmos-2` (transformers 5.23): a matrix into the text's width, and learned queries that attend to the patches.
+//! `kosmos-2` (transformers 5.23): a matrix into the text's width, and learned queries that attend
+//! to the patches.
 
 use crate::models::tower_prelude::*;
 
-/// `kosmos-2`. The table of the text's computed positions stands here: it has two rows more than positions.
+/// `kosmos-2`. The table of the text's computed positions stands here: it has two rows more than
+/// positions.
 pub const PROJECTOR: TowerSpec = TowerSpec {
     names: &["kosmos-2"],
     tower: "kosmos_2_vision_model",

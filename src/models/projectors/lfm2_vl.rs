@@ -1,4 +1,5 @@
-//! `lfm2_vl` (transformers 5.23): shuffled patches, normed unless the file says otherwise, through two matrices.
+//! `lfm2_vl` (transformers 5.23): shuffled patches, normed unless the file says otherwise, through
+//! two matrices.
 
 use super::internvl::merged;
 use crate::models::tower_prelude::*;

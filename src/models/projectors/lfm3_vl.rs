@@ -1,4 +1,5 @@
-//! `lfm3_vl` (transformers 5.23): a norm over patches, which are merged and go through two matrices.
+//! `lfm3_vl` (transformers 5.23): a norm over patches, which are merged and go through two
+//! matrices.
 
 use crate::models::tower_prelude::*;
 

@@ -1,4 +1,5 @@
-//! `llava` (transformers 5.23): two matrices, of which the first reads one of the tower's layers or several side by side.
+//! `llava` (transformers 5.23): two matrices, of which the first reads one of the tower's layers or
+//! several side by side.
 
 use crate::models::tower_prelude::*;
 

@@ -1,4 +1,5 @@
-//! `llava_next` and its relatives (transformers 5.23): that of `llava`, over tiles, and a vector that ends a row of patches.
+//! `llava_next` and its relatives (transformers 5.23): that of `llava`, over tiles, and a vector
+//! that ends a row of patches.
 
 use super::llava::{BIASES, MATRICES};
 use crate::models::tower_prelude::*;

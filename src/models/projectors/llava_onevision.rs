@@ -1,4 +1,5 @@
-//! `llava_onevision` (transformers 5.23): that of `llava_next`, over `SigLIP`, with more resolutions.
+//! `llava_onevision` (transformers 5.23): that of `llava_next`, over `SigLIP`, with more
+//! resolutions.
 
 use super::llava::{BIASES, MATRICES};
 use super::llava_next::GRIDS;

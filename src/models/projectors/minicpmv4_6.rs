@@ -1,4 +1,5 @@
-//! `minicpmv4_6` and its relatives (transformers 5.23): merged patches through two matrices, as often as the file says.
+//! `minicpmv4_6` and its relatives (transformers 5.23): merged patches through two matrices, as
+//! often as the file says.
 
 use super::internvl::merged;
 use crate::models::tower_prelude::*;

@@ -1,4 +1,5 @@
-//! `minimax_m3_vl` (transformers 5.23): patches through two matrices, and merged ones through two more.
+//! `minimax_m3_vl` (transformers 5.23): patches through two matrices, and merged ones through two
+//! more.
 
 use crate::models::tower_prelude::*;
 

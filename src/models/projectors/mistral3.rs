@@ -1,9 +1,11 @@
-//! `mistral3`, `lighton_ocr` and `mistral_large4` (transformers 5.23): normed patches, merged by a matrix, through two more.
+//! `mistral3`, `lighton_ocr` and `mistral_large4` (transformers 5.23): normed patches, merged by a
+//! matrix, through two more.
 
 use super::llava::{BIASES, MATRICES, follow as side_by_side};
 use crate::models::tower_prelude::*;
 
-/// The longest side of an image (`preprocessor_config.json` of mistralai/Mistral-Small-3.1-24B-Instruct-2503).
+/// The longest side of an image (`preprocessor_config.json` of
+/// mistralai/Mistral-Small-3.1-24B-Instruct-2503).
 const LONGEST: u64 = 1540;
 
 /// `mistral3`.

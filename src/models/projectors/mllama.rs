@@ -1,5 +1,5 @@
-//! `mllama` (transformers 5.23): a matrix with a bias, layers between the text's blocks that attend to patches, and eight rows of the text's
-//! embedding behind its vocabulary.
+//! `mllama` (transformers 5.23): a matrix with a bias, layers between the text's blocks that attend
+//! to patches, and eight rows of the text's embedding behind its vocabulary.
 
 use crate::models::tower_prelude::*;
 

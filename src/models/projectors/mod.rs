@@ -1,4 +1,5 @@
-//! Projectors, one file each: the layers that `transformers` 5.23 puts between a vision tower and the text.
+//! Projectors, one file each: the layers that `transformers` 5.23 puts between a vision tower and
+//! the text.
 
 use super::tower::TowerSpec;
 

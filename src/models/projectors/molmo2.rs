@@ -1,5 +1,5 @@
-//! `molmo2` (transformers 5.23): attention that pools the patches of some of the tower's layers, a gated layer, and rows of the text's
-//! embedding behind its vocabulary.
+//! `molmo2` (transformers 5.23): attention that pools the patches of some of the tower's layers, a
+//! gated layer, and rows of the text's embedding behind its vocabulary.
 
 use crate::models::tower_prelude::*;
 

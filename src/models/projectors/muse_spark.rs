@@ -1,5 +1,5 @@
-//! `muse_spark` (transformers 5.23): merged patches through three matrices, and beside the vision part four stages of convolutions over
-//! sound, each twice as wide as the one before.
+//! `muse_spark` (transformers 5.23): merged patches through three matrices, and beside the vision
+//! part four stages of convolutions over sound, each twice as wide as the one before.
 
 use crate::models::tower_prelude::*;
 

@@ -1,4 +1,5 @@
-//! `paddleocr_vl` (transformers 5.23): a norm over patches, which are merged and go through two matrices.
+//! `paddleocr_vl` (transformers 5.23): a norm over patches, which are merged and go through two
+//! matrices.
 
 use crate::models::tower_prelude::*;
 

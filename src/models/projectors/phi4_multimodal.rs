@@ -1,5 +1,6 @@
-//! `phi4_multimodal` (transformers 5.23): vectors between parts of an image and two matrices behind the vision part; beside it a conformer for
-//! sound with two matrices each for sound alone and for sound beside images.
+//! `phi4_multimodal` (transformers 5.23): vectors between parts of an image and two matrices behind
+//! the vision part; beside it a conformer for sound with two matrices each for sound alone and for
+//! sound beside images.
 
 use crate::models::tower_prelude::*;
 

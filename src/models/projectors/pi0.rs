@@ -1,5 +1,6 @@
-//! `pi0` (transformers 5.23): `PaliGemma`'s matrix, and beside the text a second one of Gemma's block that acts: its embedding, its blocks,
-//! and what leads states, times and actions into it and out of it.
+//! `pi0` (transformers 5.23): `PaliGemma`'s matrix, and beside the text a second one of Gemma's
+//! block that acts: its embedding, its blocks, and what leads states, times and actions into it and
+//! out of it.
 
 use crate::models::tower_prelude::*;
 

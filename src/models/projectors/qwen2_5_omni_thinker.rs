@@ -1,5 +1,5 @@
-//! `qwen2_5_omni_thinker` (transformers 5.23): a tower for sound, beside that for images which ends in the width of the text. Sound goes
-//! through two convolutions into the blocks of a transformer.
+//! `qwen2_5_omni_thinker` (transformers 5.23): a tower for sound, beside that for images which ends
+//! in the width of the text. Sound goes through two convolutions into the blocks of a transformer.
 
 use crate::models::sound::{BANDS, BLOCKS, PLACES, THREE, three_places};
 use crate::models::tower_prelude::*;

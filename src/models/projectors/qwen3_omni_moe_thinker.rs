@@ -1,5 +1,6 @@
-//! `qwen3_omni_moe_thinker` (transformers 5.23): a tower for sound, beside that for images which ends in the width of the text. Sound goes
-//! through three convolutions over bands and time into the blocks of a transformer.
+//! `qwen3_omni_moe_thinker` (transformers 5.23): a tower for sound, beside that for images which
+//! ends in the width of the text. Sound goes through three convolutions over bands and time into
+//! the blocks of a transformer.
 
 use crate::models::sound::{BANDS, CHANNELS, OVER_BANDS, PLACES, halved_bands};
 use crate::models::tower_prelude::*;

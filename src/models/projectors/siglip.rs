@@ -1,4 +1,5 @@
-//! `siglip` (transformers 5.23): how sharply texts and images are compared, and from where on they match.
+//! `siglip` (transformers 5.23): how sharply texts and images are compared, and from where on they
+//! match.
 
 use crate::models::tower_prelude::*;
 

@@ -1,4 +1,5 @@
-//! `unlimited_ocr` (transformers 5.23): both towers' patches side by side through a matrix, and learned marks between rows and views.
+//! `unlimited_ocr` (transformers 5.23): both towers' patches side by side through a matrix, and
+//! learned marks between rows and views.
 
 use crate::models::tower_prelude::*;
 

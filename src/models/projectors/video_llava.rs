@@ -1,4 +1,5 @@
-//! `video_llava` (transformers 5.23): a second tower for videos, like that for images, and two matrices.
+//! `video_llava` (transformers 5.23): a second tower for videos, like that for images, and two
+//! matrices.
 
 use super::llava::{BIASES, MATRICES};
 use crate::models::clip::{BEFORE, BEHIND};

@@ -1,4 +1,5 @@
-//! `vipllava` (transformers 5.23): five of the tower's layers side by side, normed, through two matrices.
+//! `vipllava` (transformers 5.23): five of the tower's layers side by side, normed, through two
+//! matrices.
 
 use crate::models::tower_prelude::*;
 

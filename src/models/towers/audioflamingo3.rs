@@ -1,4 +1,5 @@
-//! `audioflamingo3` (transformers 5.23, `models/audioflamingo3`): Whisper's encoder for sound, and two matrices into the width of the text.
+//! `audioflamingo3` (transformers 5.23, `models/audioflamingo3`): Whisper's encoder for sound, and
+//! two matrices into the width of the text.
 
 use crate::models::sound::{BANDS, BLOCKS, CONVOLUTIONS, HEARD, PLACES, three_places};
 use crate::models::tower_prelude::*;

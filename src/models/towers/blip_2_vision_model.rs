@@ -1,5 +1,5 @@
-//! The vision part of `blip-2` and `instructblip` (transformers 5.23): a class token, learned positions, and blocks with one projection
-//! for queries, keys and values.
+//! The vision part of `blip-2` and `instructblip` (transformers 5.23): a class token, learned
+//! positions, and blocks with one projection for queries, keys and values.
 
 use crate::models::tower_prelude::*;
 

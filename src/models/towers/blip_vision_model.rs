@@ -1,4 +1,5 @@
-//! The vision part of `blip` (transformers 5.23): that of `blip-2` with other defaults, and biases everywhere.
+//! The vision part of `blip` (transformers 5.23): that of `blip-2` with other defaults, and biases
+//! everywhere.
 
 use crate::models::tower_prelude::*;
 

@@ -1,5 +1,5 @@
-//! `clip_vision_model` (transformers 5.23, `models/clip`): a class token before the patches, learned positions, a norm before the blocks
-//! and one behind them.
+//! `clip_vision_model` (transformers 5.23, `models/clip`): a class token before the patches,
+//! learned positions, a norm before the blocks and one behind them.
 
 use crate::models::clip::{BEFORE, BEHIND};
 use crate::models::tower_prelude::*;

@@ -1,4 +1,5 @@
-//! `davit`, as Florence-2's files on the hub write it (code of their own, `microsoft/Florence-2-base`): the same tower under other keys.
+//! `davit`, as Florence-2's files on the hub write it (code of their own,
+//! `microsoft/Florence-2-base`): the same tower under other keys.
 
 use crate::models::tower_prelude::*;
 

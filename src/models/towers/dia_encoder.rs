@@ -1,4 +1,5 @@
-//! `dia_encoder` (transformers 5.23, `models/dia`): blocks that read the bytes of a text, with RMS norms and a gate.
+//! `dia_encoder` (transformers 5.23, `models/dia`): blocks that read the bytes of a text, with RMS
+//! norms and a gate.
 
 use crate::models::tower_prelude::*;
 

@@ -1,5 +1,6 @@
-//! The vision part of `dots3_note` (transformers 5.23): rotated patches, normed queries and keys, and, behind the first layers, more experts
-//! from layer to layer; merged patches through two matrices.
+//! The vision part of `dots3_note` (transformers 5.23): rotated patches, normed queries and keys,
+//! and, behind the first layers, more experts from layer to layer; merged patches through two
+//! matrices.
 
 use crate::models::tower_prelude::*;
 

@@ -1,5 +1,5 @@
-//! The vision part of `ernie4_5_vl_moe` (transformers 5.23): rotated patches, blocks with one projection for queries, keys and values, and
-//! a norm.
+//! The vision part of `ernie4_5_vl_moe` (transformers 5.23): rotated patches, blocks with one
+//! projection for queries, keys and values, and a norm.
 
 use super::qwen2_vl_vision::JOINT_BLOCKS;
 use super::siglip_vision_model::BEHIND;

@@ -1,5 +1,5 @@
-//! The part of `evolla` (transformers 5.23) that reads proteins: an encoder of ESM's block, learned latents that attend to its output, and
-//! layers between the text's blocks that attend to these.
+//! The part of `evolla` (transformers 5.23) that reads proteins: an encoder of ESM's block, learned
+//! latents that attend to its output, and layers between the text's blocks that attend to these.
 
 use crate::models::tower_prelude::*;
 

@@ -1,4 +1,5 @@
-//! The vision part of `exaone4_5` (transformers 5.23): that of `qwen2_5_vl`, with key/value heads that several query heads share.
+//! The vision part of `exaone4_5` (transformers 5.23): that of `qwen2_5_vl`, with key/value heads
+//! that several query heads share.
 
 use crate::models::tower_prelude::*;
 

@@ -1,5 +1,6 @@
-//! The vision part of `florence2` (transformers 5.23): convolutions on four levels, each twice as wide as the one before, with blocks that
-//! attend within windows and blocks that attend among channels.
+//! The vision part of `florence2` (transformers 5.23): convolutions on four levels, each twice as
+//! wide as the one before, with blocks that attend within windows and blocks that attend among
+//! channels.
 
 use crate::models::tower_prelude::*;
 

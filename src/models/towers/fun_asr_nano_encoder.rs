@@ -1,5 +1,6 @@
-//! `fun_asr_nano_encoder` (transformers 5.23, `models/fun_asr_nano`): seven frames become one, blocks have a convolution over values beside
-//! attention, and two matrices and blocks of another width lead to the text.
+//! `fun_asr_nano_encoder` (transformers 5.23, `models/fun_asr_nano`): seven frames become one,
+//! blocks have a convolution over values beside attention, and two matrices and blocks of another
+//! width lead to the text.
 
 use crate::models::tower_prelude::*;
 

@@ -1,5 +1,6 @@
-//! `gemma4_vision`, the vision part of `gemma4` (transformers 5.23): patches by a matrix, positions by column and by row, and blocks with norms
-//! around both halves and on queries and keys. Its run is not described: images are refused by name.
+//! `gemma4_vision`, the vision part of `gemma4` (transformers 5.23): patches by a matrix, positions
+//! by column and by row, and blocks with norms around both halves and on queries and keys. Its run
+//! is not described: images are refused by name.
 
 use crate::models::tower_prelude::*;
 

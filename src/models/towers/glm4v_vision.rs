@@ -1,5 +1,5 @@
-//! The vision part of `glm4v` and its relatives (transformers 5.23): RMS norms, gated feed-forward layers, patches merged by a
-//! convolution, and a gated layer behind them.
+//! The vision part of `glm4v` and its relatives (transformers 5.23): RMS norms, gated feed-forward
+//! layers, patches merged by a convolution, and a gated layer behind them.
 
 use crate::models::tower_prelude::*;
 

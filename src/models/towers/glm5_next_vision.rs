@@ -1,4 +1,5 @@
-//! The vision part of `glm5_next` (transformers 5.23): that of `glm_ocr`, whose merger is as wide as the file says.
+//! The vision part of `glm5_next` (transformers 5.23): that of `glm_ocr`, whose merger is as wide
+//! as the file says.
 
 use crate::models::tower_prelude::*;
 

@@ -1,4 +1,5 @@
-//! The vision part of `glm_ocr` (transformers 5.23): that of `glm4v` without learned positions, with biases and norms of queries and keys.
+//! The vision part of `glm_ocr` (transformers 5.23): that of `glm4v` without learned positions,
+//! with biases and norms of queries and keys.
 
 use crate::models::tower_prelude::*;
 

@@ -1,4 +1,5 @@
-//! `glmasr` (transformers 5.23, `models/glmasr`): Whisper's encoder for sound with rotary positions; a projector of two matrices reads some frames at once.
+//! `glmasr` (transformers 5.23, `models/glmasr`): Whisper's encoder for sound with rotary
+//! positions; a projector of two matrices reads some frames at once.
 
 use crate::models::sound::{BANDS, HEARD, THREE, three_places};
 use crate::models::tower_prelude::*;

@@ -1,4 +1,5 @@
-//! The vision part of `got_ocr2` and `pp_chart2table` (transformers 5.23), which is that of Segment Anything.
+//! The vision part of `got_ocr2` and `pp_chart2table` (transformers 5.23), which is that of Segment
+//! Anything.
 
 use crate::models::sam;
 use crate::models::tower_prelude::*;

@@ -1,5 +1,5 @@
-//! The vision part of `granite_docling` (transformers 5.23): `SigLIP` without a head, and two paths into the text, a coarse and a fine one,
-//! into which deeper layers feed as well.
+//! The vision part of `granite_docling` (transformers 5.23): `SigLIP` without a head, and two paths
+//! into the text, a coarse and a fine one, into which deeper layers feed as well.
 
 use super::siglip_vision_model::{BEHIND, PATCHES};
 use crate::models::tower_prelude::*;

@@ -1,5 +1,5 @@
-//! `granite_speech_encoder` (transformers 5.23, `models/granite_speech`): a conformer, whose blocks have a feed-forward layer on both sides
-//! and a convolution between.
+//! `granite_speech_encoder` (transformers 5.23, `models/granite_speech`): a conformer, whose blocks
+//! have a feed-forward layer on both sides and a convolution between.
 
 use crate::models::sound::HEARD;
 use crate::models::tower_prelude::*;

@@ -1,4 +1,5 @@
-//! The vision part of `idefics3`, `smolvlm` and `aria` (transformers 5.23): `SigLIP` without a head.
+//! The vision part of `idefics3`, `smolvlm` and `aria` (transformers 5.23): `SigLIP` without a
+//! head.
 
 use super::siglip_vision_model::{BEHIND, PATCHES};
 use crate::models::tower_prelude::*;

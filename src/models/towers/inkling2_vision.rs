@@ -1,5 +1,6 @@
-//! The vision part of `inkling2` (transformers 5.23): a class token with a position of its own, rotated patches, blocks whose halves are
-//! scaled by learned vectors, and merged patches through two matrices.
+//! The vision part of `inkling2` (transformers 5.23): a class token with a position of its own,
+//! rotated patches, blocks whose halves are scaled by learned vectors, and merged patches through
+//! two matrices.
 
 use crate::models::tower_prelude::*;
 

@@ -1,4 +1,5 @@
-//! The vision part of `inkling_mm_model` (transformers 5.23): 24 matrices that fold an image's parts into ever wider ones, with norms between.
+//! The vision part of `inkling_mm_model` (transformers 5.23): 24 matrices that fold an image's
+//! parts into ever wider ones, with norms between.
 
 use crate::models::tower_prelude::*;
 
@@ -47,8 +48,9 @@ pub const TOWER: TowerSpec = TowerSpec {
     ..TowerSpec::PLAIN
 };
 
-/// As the library plans them: the sides of a patch grow by the factors of 40 (5, 2, 2 and 2), then 2 frames are joined; widths are those of
-/// the parts in whole 64s, but for the last, which is 64 times as wide.
+/// As the library plans them: the sides of a patch grow by the factors of 40 (5, 2, 2 and 2), then
+/// 2 frames are joined; widths are those of the parts in whole 64s, but for the last, which is 64
+/// times as wide.
 fn follow(sizes: &mut TowerSizes) {
     let set = [(WIDTHS, [3, 128, 320, 1216, 4800, 614_400])];
     set.into_iter()

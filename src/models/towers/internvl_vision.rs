@@ -1,5 +1,5 @@
-//! The vision part of `internvl` (transformers 5.23): a class token, learned positions, and blocks whose halves are scaled by learned
-//! vectors.
+//! The vision part of `internvl` (transformers 5.23): a class token, learned positions, and blocks
+//! whose halves are scaled by learned vectors.
 
 use crate::models::tower_prelude::*;
 

@@ -1,4 +1,5 @@
-//! The vision part of `kimi_k25` (transformers 5.23): patches of any shape, whose positions are a table of stated sides.
+//! The vision part of `kimi_k25` (transformers 5.23): patches of any shape, whose positions are a
+//! table of stated sides.
 
 use crate::models::tower_prelude::*;
 

@@ -1,5 +1,5 @@
-//! The vision part of `kosmos-2.5` (transformers 5.23), which is that of Pix2Struct: flat patches with positions by row and column, RMS
-//! norms, and gated feed-forward layers without biases.
+//! The vision part of `kosmos-2.5` (transformers 5.23), which is that of Pix2Struct: flat patches
+//! with positions by row and column, RMS norms, and gated feed-forward layers without biases.
 
 use crate::models::tower_prelude::*;
 

@@ -1,5 +1,5 @@
-//! The vision part of `lfm3_vl` (transformers 5.23): layers of convolution over neighbouring patches and layers of attention, RMS norms, and
-//! gated feed-forward layers.
+//! The vision part of `lfm3_vl` (transformers 5.23): layers of convolution over neighbouring
+//! patches and layers of attention, RMS norms, and gated feed-forward layers.
 
 use crate::models::tower_prelude::*;
 

@@ -1,5 +1,5 @@
-//! The vision part of `llama4` (transformers 5.23): a class token, learned positions, norms before and behind the blocks, and shuffled
-//! patches through two matrices.
+//! The vision part of `llama4` (transformers 5.23): a class token, learned positions, norms before
+//! and behind the blocks, and shuffled patches through two matrices.
 
 use crate::models::tower_prelude::*;
 

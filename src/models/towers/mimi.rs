@@ -1,5 +1,5 @@
-//! `mimi` (transformers 5.23, `models/mimi`): the codec of `kyutai_speech_to_text`. Convolutions and blocks make codes of sound, and sound of
-//! codes.
+//! `mimi` (transformers 5.23, `models/mimi`): the codec of `kyutai_speech_to_text`. Convolutions
+//! and blocks make codes of sound, and sound of codes.
 
 use crate::models::tower_prelude::*;
 
@@ -11,7 +11,8 @@ const BOTH: TowerSize = Own2;
 const STEPS: [u64; 4] = [4, 5, 6, 8];
 const WIDTH: u64 = 512;
 
-/// Two convolutions over three places and one, with half the width between, and one over twice the step to another width.
+/// Two convolutions over three places and one, with half the width between, and one over twice the
+/// step to another width.
 fn convolutions(sound_to_codes: bool) -> u64 {
     let mut parameters = 0;
     let mut width = 64;

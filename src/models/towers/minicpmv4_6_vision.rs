@@ -1,5 +1,5 @@
-//! The vision part of `minicpmv4_6` and its relatives (transformers 5.23): `SigLIP` without a head, and inside it a layer that merges the
-//! patches of a window.
+//! The vision part of `minicpmv4_6` and its relatives (transformers 5.23): `SigLIP` without a head,
+//! and inside it a layer that merges the patches of a window.
 
 use super::siglip_vision_model::{BEHIND, PATCHES};
 use crate::models::tower_prelude::*;

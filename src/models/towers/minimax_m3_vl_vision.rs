@@ -1,4 +1,5 @@
-//! The vision part of `minimax_m3_vl` (transformers 5.23): rotated patches of several frames, a norm and blocks.
+//! The vision part of `minimax_m3_vl` (transformers 5.23): rotated patches of several frames, a
+//! norm and blocks.
 
 use crate::models::tower_prelude::*;
 

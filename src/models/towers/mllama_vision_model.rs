@@ -1,5 +1,5 @@
-//! The vision part of `mllama` (transformers 5.23): tables of positions for every form of an image cut into tiles, local blocks, and
-//! global ones with gates.
+//! The vision part of `mllama` (transformers 5.23): tables of positions for every form of an image
+//! cut into tiles, local blocks, and global ones with gates.
 
 use crate::models::tower_prelude::*;
 

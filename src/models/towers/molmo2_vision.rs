@@ -1,4 +1,5 @@
-//! The vision part of `molmo2` (transformers 5.23): learned positions and blocks, of which the projector reads some.
+//! The vision part of `molmo2` (transformers 5.23): learned positions and blocks, of which the
+//! projector reads some.
 
 use crate::models::tower_prelude::*;
 

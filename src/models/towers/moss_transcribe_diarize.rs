@@ -1,4 +1,5 @@
-//! `moss_transcribe_diarize` (transformers 5.23, `models/moss_transcribe_diarize`): Whisper's encoder for sound; a projector of two matrices and a norm reads some frames at once.
+//! `moss_transcribe_diarize` (transformers 5.23, `models/moss_transcribe_diarize`): Whisper's
+//! encoder for sound; a projector of two matrices and a norm reads some frames at once.
 
 use crate::models::sound::{BANDS, BLOCKS, CONVOLUTIONS, HEARD, PLACES, three_places};
 use crate::models::tower_prelude::*;

@@ -1,5 +1,5 @@
-//! The vision part of `muse_glimmer` (transformers 5.23): rotated patches of several frames with learned positions, and norms before and
-//! behind the blocks.
+//! The vision part of `muse_glimmer` (transformers 5.23): rotated patches of several frames with
+//! learned positions, and norms before and behind the blocks.
 
 use crate::models::tower_prelude::*;
 

@@ -1,4 +1,5 @@
-//! `musicflamingo` (transformers 5.23, `models/musicflamingo`): Whisper's encoder for sound, and two matrices into the width of the text.
+//! `musicflamingo` (transformers 5.23, `models/musicflamingo`): Whisper's encoder for sound, and
+//! two matrices into the width of the text.
 
 use crate::models::tower_prelude::*;
 

@@ -1,4 +1,5 @@
-//! The vision part of `ovis2` (transformers 5.23): RMS norms, gated feed-forward layers, and a head that picks rows of a table.
+//! The vision part of `ovis2` (transformers 5.23): RMS norms, gated feed-forward layers, and a head
+//! that picks rows of a table.
 
 use crate::models::tower_prelude::*;
 

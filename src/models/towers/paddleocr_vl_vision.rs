@@ -1,4 +1,5 @@
-//! The vision part of `paddleocr_vl` (transformers 5.23): `SigLIP` without a head, whose patches are rotated as well.
+//! The vision part of `paddleocr_vl` (transformers 5.23): `SigLIP` without a head, whose patches
+//! are rotated as well.
 
 use super::siglip_vision_model::{BEHIND, PATCHES};
 use crate::models::tower_prelude::*;

@@ -1,5 +1,5 @@
-//! `parakeet_encoder` (transformers 5.23, `models/parakeet`): convolutions that take eight frames together, and blocks of a conformer, whose
-//! scores know distances.
+//! `parakeet_encoder` (transformers 5.23, `models/parakeet`): convolutions that take eight frames
+//! together, and blocks of a conformer, whose scores know distances.
 
 use crate::models::tower_prelude::*;
 

@@ -1,4 +1,5 @@
-//! `pixtral` (transformers 5.23, `models/pixtral`): rotated patches, RMS norms, and gated feed-forward layers without biases.
+//! `pixtral` (transformers 5.23, `models/pixtral`): rotated patches, RMS norms, and gated
+//! feed-forward layers without biases.
 
 use crate::models::tower_prelude::*;
 

@@ -1,4 +1,5 @@
-//! The vision part of `qianfan_ocr` (transformers 5.23): that of `internvl`, with biases unless the file says otherwise.
+//! The vision part of `qianfan_ocr` (transformers 5.23): that of `internvl`, with biases unless the
+//! file says otherwise.
 
 use crate::models::tower_prelude::*;
 

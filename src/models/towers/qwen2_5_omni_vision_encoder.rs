@@ -1,4 +1,5 @@
-//! The vision part of `qwen2_5_omni` (transformers 5.23): that of `qwen2_5_vl`, with a matrix each for queries, keys and values.
+//! The vision part of `qwen2_5_omni` (transformers 5.23): that of `qwen2_5_vl`, with a matrix each
+//! for queries, keys and values.
 
 use super::qwen2_vl_vision::MERGER;
 use crate::models::tower_prelude::*;

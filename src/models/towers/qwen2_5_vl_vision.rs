@@ -1,4 +1,5 @@
-//! The vision part of `qwen2_5_vl` (transformers 5.23): RMS norms, and gated feed-forward layers with biases.
+//! The vision part of `qwen2_5_vl` (transformers 5.23): RMS norms, and gated feed-forward layers
+//! with biases.
 
 use super::qwen2_vl_vision::{LIMITS, MERGER};
 use crate::models::tower_prelude::*;

@@ -1,4 +1,5 @@
-//! `qwen2_audio` (transformers 5.23, `models/qwen2_audio`): Whisper's encoder for sound, and a matrix into the width of the text.
+//! `qwen2_audio` (transformers 5.23, `models/qwen2_audio`): Whisper's encoder for sound, and a
+//! matrix into the width of the text.
 
 use crate::models::sound::{BANDS, BLOCKS, CONVOLUTIONS, HEARD, PLACES, three_places};
 use crate::models::tower_prelude::*;

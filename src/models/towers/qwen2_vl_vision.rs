@@ -1,5 +1,5 @@
-//! The vision part of `qwen2_vl` (transformers 5.23): patches of two frames, blocks with one projection for queries, keys and values, and
-//! a merger of four patches into a token of the text.
+//! The vision part of `qwen2_vl` (transformers 5.23): patches of two frames, blocks with one
+//! projection for queries, keys and values, and a merger of four patches into a token of the text.
 
 use crate::models::tower_prelude::*;
 
@@ -43,7 +43,8 @@ pub const TOWER: TowerSpec = TowerSpec {
     ..TowerSpec::PLAIN
 };
 
-/// The fewest and the most pixels of an image (`preprocessor_config.json` of Qwen/Qwen2-VL-7B-Instruct and of Qwen2.5-VL).
+/// The fewest and the most pixels of an image (`preprocessor_config.json` of
+/// Qwen/Qwen2-VL-7B-Instruct and of Qwen2.5-VL).
 pub const LIMITS: [u64; 2] = [3136, 12_845_056];
 
 /// The inner width is a multiple of the width.

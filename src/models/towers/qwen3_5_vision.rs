@@ -1,4 +1,5 @@
-//! The vision part of `qwen3_5` and `qwen3_5_moe` (transformers 5.23): that of `qwen3_vl`, which feeds the text in one place alone.
+//! The vision part of `qwen3_5` and `qwen3_5_moe` (transformers 5.23): that of `qwen3_vl`, which
+//! feeds the text in one place alone.
 
 use crate::models::tower_prelude::*;
 

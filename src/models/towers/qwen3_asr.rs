@@ -1,5 +1,5 @@
-//! `qwen3_asr` (transformers 5.23, `models/qwen3_asr`): sound goes through three convolutions over bands and time into the blocks of a
-//! transformer.
+//! `qwen3_asr` (transformers 5.23, `models/qwen3_asr`): sound goes through three convolutions over
+//! bands and time into the blocks of a transformer.
 
 use crate::models::sound::{BANDS, CHANNELS, HEARD, OVER_BANDS, halved_bands};
 use crate::models::tower_prelude::*;

@@ -1,9 +1,11 @@
-//! The vision part of `qwen3_vl` and its relatives (transformers 5.23): learned positions, and mergers that feed the text's first blocks.
+//! The vision part of `qwen3_vl` and its relatives (transformers 5.23): learned positions, and
+//! mergers that feed the text's first blocks.
 
 use super::qwen2_vl_vision::{JOINT_BLOCKS, MERGER};
 use crate::models::tower_prelude::*;
 
-/// The fewest and the most pixels of an image (`preprocessor_config.json` of Qwen3-VL and of Qwen3.5).
+/// The fewest and the most pixels of an image (`preprocessor_config.json` of Qwen3-VL and of
+/// Qwen3.5).
 const LIMITS: [u64; 2] = [65_536, 16_777_216];
 
 /// Blocks whose output feeds the text's first ones, as bits.

@@ -1,5 +1,6 @@
-//! `radio` (transformers 5.23, `models/radio`): learned positions, several class tokens and registers, and blocks whose halves are scaled
-//! by learned vectors; frames of a video have a matrix of their own.
+//! `radio` (transformers 5.23, `models/radio`): learned positions, several class tokens and
+//! registers, and blocks whose halves are scaled by learned vectors; frames of a video have a
+//! matrix of their own.
 
 use crate::models::tower_prelude::*;
 

@@ -1,5 +1,5 @@
-//! `siglip2_vision_model` (transformers 5.23, `models/siglip2`): `SigLIP` with images of any shape, whose positions are a table of stated
-//! length.
+//! `siglip2_vision_model` (transformers 5.23, `models/siglip2`): `SigLIP` with images of any shape,
+//! whose positions are a table of stated length.
 
 use super::siglip_vision_model::{BEHIND, POOL};
 use crate::models::tower_prelude::*;

@@ -1,4 +1,5 @@
-//! `siglip_vision_model` (transformers 5.23, `models/siglip`): patches with learned positions, blocks, a norm, and a head that pools.
+//! `siglip_vision_model` (transformers 5.23, `models/siglip`): patches with learned positions,
+//! blocks, a norm, and a head that pools.
 
 use crate::models::tower_prelude::*;
 

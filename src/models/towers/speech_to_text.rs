@@ -1,4 +1,5 @@
-//! `speech_to_text` (transformers 5.23, `models/speech_to_text`): two convolutions over five places, each with a gate, and blocks.
+//! `speech_to_text` (transformers 5.23, `models/speech_to_text`): two convolutions over five
+//! places, each with a gate, and blocks.
 
 use crate::models::sound::BIASED;
 use crate::models::tower_prelude::*;

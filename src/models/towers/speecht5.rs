@@ -1,10 +1,11 @@
-//! `speecht5` (transformers 5.23, `models/speecht5`): seven convolutions over sound, a convolution over positions, and blocks that share a table
-//! of distances.
+//! `speecht5` (transformers 5.23, `models/speecht5`): seven convolutions over sound, a convolution
+//! over positions, and blocks that share a table of distances.
 
 use crate::models::sound::BIASED;
 use crate::models::tower_prelude::*;
 
-/// Columns of the convolutions, and numbers that they read: ten moments, three and two of all columns.
+/// Columns of the convolutions, and numbers that they read: ten moments, three and two of all
+/// columns.
 const COLUMNS: TowerSize = Own1;
 const TEN: TowerSize = Own2;
 const THREE: TowerSize = Own3;

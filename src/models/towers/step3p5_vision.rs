@@ -1,5 +1,5 @@
-//! The vision part of `step3p7` (transformers 5.23): rotated patches with learned positions, blocks whose halves are scaled by learned
-//! vectors, and two convolutions that halve both sides.
+//! The vision part of `step3p7` (transformers 5.23): rotated patches with learned positions, blocks
+//! whose halves are scaled by learned vectors, and two convolutions that halve both sides.
 
 use super::inkling2_vision::SCALES;
 use crate::models::tower_prelude::*;

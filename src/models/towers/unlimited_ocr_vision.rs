@@ -1,5 +1,5 @@
-//! The vision part of `unlimited_ocr` (transformers 5.23): the tower of Segment Anything with two convolutions behind it, which feeds one
-//! of CLIP that has no patches of its own.
+//! The vision part of `unlimited_ocr` (transformers 5.23): the tower of Segment Anything with two
+//! convolutions behind it, which feeds one of CLIP that has no patches of its own.
 
 use crate::models::sam;
 use crate::models::tower_prelude::*;

@@ -1,5 +1,6 @@
-//! `vibevoice_acoustic_tokenizer_encoder` (transformers 5.23, `models/vibevoice_asr`): two encoders of convolutions on seven levels, one for
-//! sounds and one for their meaning, and a projector behind each.
+//! `vibevoice_acoustic_tokenizer_encoder` (transformers 5.23, `models/vibevoice_asr`): two encoders
+//! of convolutions on seven levels, one for sounds and one for their meaning, and a projector
+//! behind each.
 
 use crate::models::tower_prelude::*;
 
@@ -10,8 +11,9 @@ const MEANINGS: TowerSize = Own2;
 const OF_SOUNDS: TowerSize = Own3;
 const OF_MEANINGS: TowerSize = Own4;
 
-/// Every level is twice as wide as the one before: a convolution leads to it, and its blocks have a convolution over seven places, two
-/// matrices with four times the width between, two norms and two scales.
+/// Every level is twice as wide as the one before: a convolution leads to it, and its blocks have a
+/// convolution over seven places, two matrices with four times the width between, two norms and two
+/// scales.
 fn levels(out: u64) -> u64 {
     let stem = 7 * 32 + 32;
     let levels = [(3, 0), (3, 2), (3, 2), (3, 4), (3, 5), (3, 5), (8, 8)];

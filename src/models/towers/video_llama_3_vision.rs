@@ -1,4 +1,5 @@
-//! The vision part of `video_llama_3` (transformers 5.23): rotated patches, the blocks of a vision transformer, and a norm.
+//! The vision part of `video_llama_3` (transformers 5.23): rotated patches, the blocks of a vision
+//! transformer, and a norm.
 
 use super::siglip_vision_model::BEHIND;
 use crate::models::tower_prelude::*;

@@ -1,4 +1,5 @@
-//! `voxtral` (transformers 5.23, `models/voxtral`): Whisper's encoder for sound; a projector reads some frames at once.
+//! `voxtral` (transformers 5.23, `models/voxtral`): Whisper's encoder for sound; a projector reads
+//! some frames at once.
 
 use crate::models::sound::{BANDS, BLOCKS, CONVOLUTIONS, HEARD, PLACES, three_places};
 use crate::models::tower_prelude::*;

@@ -1,5 +1,5 @@
-//! `voxtral_realtime_encoder` (transformers 5.23, `models/voxtral_realtime`): two convolutions over three places, blocks with RMS norms and a
-//! gate, and a projector that reads some frames at once.
+//! `voxtral_realtime_encoder` (transformers 5.23, `models/voxtral_realtime`): two convolutions over
+//! three places, blocks with RMS norms and a gate, and a projector that reads some frames at once.
 
 use crate::models::sound::{BANDS, THREE, three_places};
 use crate::models::tower_prelude::*;

@@ -5,7 +5,8 @@ use crate::units::DType;
 
 use super::Place;
 
-/// A type of ggml: numbers of one width in blocks, with further bytes for each block (ggml-common.h).
+/// A type of ggml: numbers of one width in blocks, with further bytes for each block
+/// (ggml-common.h).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Block {
     /// The numbers themselves.
@@ -84,8 +85,8 @@ pub(super) const fn by_layer(place: Place) -> bool {
     matches!(place, Place::Value | Place::Joint | Place::Down | Place::Up)
 }
 
-/// The type of a tensor with rows of so many numbers. Mixes with an `I` of three bits and fewer are made
-/// with an importance matrix, which they need to be of use; the others without.
+/// The type of a tensor with rows of so many numbers. Mixes with an `I` of three bits and fewer are
+/// made with an importance matrix, which they need to be of use; the others without.
 pub(super) fn chosen(
     format: WeightFormat,
     place: Place,

@@ -56,7 +56,8 @@ fn place(tensor: &Tensor) -> Place {
     }
 }
 
-/// Numbers that one output column of a matrix is a sum over: modules declare `[output, input]`, experts in front.
+/// Numbers that one output column of a matrix is a sum over: modules declare `[output, input]`,
+/// experts in front.
 fn input(shape: &Shape) -> u64 {
     shape.dims().last().map_or(1, |dim| dim.1).max(1)
 }

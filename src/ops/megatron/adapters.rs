@@ -1,9 +1,12 @@
-//! Low-rank adapters beside the linear layers of Transformer Engine, as ms-swift 4.0 puts them there (`swift/megatron/tuners/lora.py`).
+//! Low-rank adapters beside the linear layers of Transformer Engine, as ms-swift 4.0 puts them
+//! there (`swift/megatron/tuners/lora.py`).
 //!
-//! Beside a layer whose columns ranks share, `A` is whole on every rank and `B` has the layer's columns; beside one that ranks share by what
-//! it reads, `A` reads this rank's part and `B` is whole. Experts have a pair each, in grouped products. Both are Transformer Engine's
-//! layers: `A` keeps what it reads, `B` the narrow rows between the two, under sequence parallelism this rank's part of them. The frozen
-//! layer keeps nothing but its weight; a norm in front of it gives its output to the adapter.
+//! Beside a layer whose columns ranks share, `A` is whole on every rank and `B` has the layer's
+//! columns; beside one that ranks share by what it reads, `A` reads this rank's part and `B` is
+//! whole. Experts have a pair each, in grouped products. Both are Transformer Engine's layers: `A`
+//! keeps what it reads, `B` the narrow rows between the two, under sequence parallelism this rank's
+//! part of them. The frozen layer keeps nothing but its weight; a norm in front of it gives its
+//! output to the adapter.
 
 use super::Step;
 use super::kernels::Names;
@@ -17,8 +20,9 @@ use crate::units::DType;
 /// Names of an adapter's matrices.
 pub const MATRICES: [&str; 2] = ["adapter A", "adapter B"];
 
-/// The operation of the adapter beside the layer with that weight, and the layers of `target_modules` whose work this does: Megatron-LM has
-/// one layer for queries, keys and values, and one for gate and up.
+/// The operation of the adapter beside the layer with that weight, and the layers of
+/// `target_modules` whose work this does: Megatron-LM has one layer for queries, keys and values,
+/// and one for gate and up.
 fn beside(weight: &str) -> Option<(&'static str, Targets)> {
     let up = Targets::GATE.and(Targets::UP);
     Some(match weight {
@@ -43,7 +47,8 @@ pub fn adapter_beside(weight: &str) -> Option<&'static str> {
     beside(weight).map(|(op, _)| op)
 }
 
-/// Tensors that an adapter reads and makes: the rows of its input and of its output, and those between its matrices.
+/// Tensors that an adapter reads and makes: the rows of its input and of its output, and those
+/// between its matrices.
 struct Passage {
     input: Rows,
     between: Rows,
@@ -54,12 +59,14 @@ impl Rank<'_> {
     /// True if the layer with that weight has an adapter.
     pub fn is_adapted(&self, weight: &str) -> bool {
         let tuning = &self.run.tuning;
-        // Times of other stacks are reckoned with these operations too, where peft puts its adapters elsewhere.
+        // Times of other stacks are reckoned with these operations too, where peft puts its
+        // adapters elsewhere.
         let stands = tuning.method.adapts_linears() && self.run.stack.has_own_schedule();
         stands && beside(weight).is_some_and(|(_, targets)| targets.meets(tuning.target_modules))
     }
 
-    /// True if the layer's input, as it is, is kept for its weight or for an adapter that drops nothing.
+    /// True if the layer's input, as it is, is kept for its weight or for an adapter that drops
+    /// nothing.
     pub fn keeps_input(&self, weight: &str) -> bool {
         let tuning = &self.run.tuning;
         !tuning.freezes_model() || (self.is_adapted(weight) && !tuning.dropout)
@@ -70,7 +77,8 @@ impl Rank<'_> {
         self.is_adapted(weight).then(|| self.alive("gradient of the adapter's input", rows, depth))
     }
 
-    /// The adapter beside a column-parallel layer. What it reads is kept by the norm before it, if it drops nothing of it.
+    /// The adapter beside a column-parallel layer. What it reads is kept by the norm before it, if
+    /// it drops nothing of it.
     pub fn beside_column(&self, names: &Names, part: &Linear) -> Option<Step> {
         let input = self.saved("input", self.local(), part.depth);
         let passage = Passage { input: self.local(), between: self.local(), output: self.all() };
@@ -112,7 +120,8 @@ impl Rank<'_> {
         )
     }
 
-    /// Both matrices, what they keep, and their products; dropout keeps what it makes of the input, and a mask.
+    /// Both matrices, what they keep, and their products; dropout keeps what it makes of the input,
+    /// and a mask.
     fn adapter(
         &self,
         names: &Names,
@@ -164,7 +173,8 @@ impl Rank<'_> {
             columns,
             r,
         ));
-        // The adapter's output is scaled, then added; backward scales the gradient, and adds that of the input.
+        // The adapter's output is scaled, then added; backward scales the gradient, and adds that
+        // of the input.
         let [made, read] = [(passage.output, columns), (passage.input, depth)]
             .map(|(rows, width)| self.bytes(count(rows).saturating_mul(width.1)));
         let dropout = if self.run.tuning.dropout {
@@ -178,8 +188,8 @@ impl Rank<'_> {
         Some(step.streams([forward, backward], [2, 2]))
     }
 
-    /// The most that is alive while backward goes through an adapter, beside the gradient of the layer's output: that gradient scaled, or the
-    /// gradient of the input before and after dropout.
+    /// The most that is alive while backward goes through an adapter, beside the gradient of the
+    /// layer's output: that gradient scaled, or the gradient of the input before and after dropout.
     fn backward_of_adapter(&self, part: &Linear, passage: &Passage) -> Vec<Tensor> {
         let columns = count(passage.output).saturating_mul(part.columns.1);
         let copies = if self.run.tuning.dropout { 2 } else { 1 };

@@ -1,5 +1,6 @@
-//! Self-attention: `SelfAttention` with `TELayerNormColumnParallelLinear`, `TEDotProductAttention` and `TERowParallelLinear`; latent
-//! attention: `MLASelfAttention` with a norm of its own and norms inside the up projections.
+//! Self-attention: `SelfAttention` with `TELayerNormColumnParallelLinear`, `TEDotProductAttention`
+//! and `TERowParallelLinear`; latent attention: `MLASelfAttention` with a norm of its own and norms
+//! inside the up projections.
 
 use super::kernels::Names;
 use super::layers::{Linear, each, has, joint};
@@ -21,8 +22,8 @@ const PROJECTIONS: Names = Names(
 const OUTPUT: Names =
     Names("Output projection", Module::Rest, "output weight", Some("output bias"));
 
-/// Operations of latent projections, and what makes a narrow vector with what is behind it and its norm; of queries, then of keys and
-/// values.
+/// Operations of latent projections, and what makes a narrow vector with what is behind it and its
+/// norm; of queries, then of keys and values.
 const LATENT: [(&str, [Names; 2]); 2] = [
     (
         "Latent query projection",
@@ -108,8 +109,9 @@ impl Rank<'_> {
         columns.1 / self.model.num_attention_heads
     }
 
-    /// With fewer key/value heads than ranks every rank multiplies an equal part of the columns of keys and values; the heads are gathered
-    /// afterwards, and each rank works with one (`get_query_key_value_tensors`, core 0.16).
+    /// With fewer key/value heads than ranks every rank multiplies an equal part of the columns of
+    /// keys and values; the heads are gathered afterwards, and each rank works with one
+    /// (`get_query_key_value_tensors`, core 0.16).
     fn projections(&self, widths: &Widths, joint: &Linear, of_keys: u64) -> Vec<Step> {
         let shared = self.t() > self.model.num_key_value_heads;
         let keys = if shared {
@@ -126,8 +128,9 @@ impl Rank<'_> {
 
     /// Norms over single heads: they save queries and keys as projected.
     ///
-    /// The projection's output holds queries, keys and values group by group. Where several heads share keys, queries are copied out of
-    /// it (`query.reshape` in `get_query_key_value_tensors`), and the whole output stays for the keys in it.
+    /// The projection's output holds queries, keys and values group by group. Where several heads
+    /// share keys, queries are copied out of it (`query.reshape` in `get_query_key_value_tensors`),
+    /// and the whole output stays for the keys in it.
     fn head_norms(&self, width: u64) -> Step {
         let (mut step, d) = (step("Query and key norm", Module::Rest), Dim("head_dim", width));
         if self.kv_heads().1 < self.heads().1 {
@@ -159,8 +162,8 @@ impl Rank<'_> {
         step.norms(bytes, 2)
     }
 
-    /// The block's norm, which two projections read, then narrow vectors and what is made of each. Compressed keys and values share one
-    /// storage with the rotated part of the key.
+    /// The block's norm, which two projections read, then narrow vectors and what is made of each.
+    /// Compressed keys and values share one storage with the rotated part of the key.
     fn latent(&self, ops: &[Op]) -> Vec<Step> {
         let mut steps =
             vec![self.norm("Input norm", [self.block_input(), self.hidden("normed input")])];
@@ -218,10 +221,12 @@ impl Rank<'_> {
         matches!(self.model.position_embedding, PositionEmbedding::Rotary)
     }
 
-    /// The fused kernel's log-sum-exp, and its output where it is kept beside the projection's input.
+    /// The fused kernel's log-sum-exp, and its output where it is kept beside the projection's
+    /// input.
     ///
-    /// FlashAttention's package works in `[b, s, a, d]`, its output is copied back to `[s, b, a·d]`. Context parallelism keeps the output
-    /// as the ring or the exchange of heads made it (Transformer Engine, `context_parallel.py`).
+    /// FlashAttention's package works in `[b, s, a, d]`, its output is copied back to `[s, b,
+    /// a·d]`. Context parallelism keeps the output as the ring or the exchange of heads made it
+    /// (Transformer Engine, `context_parallel.py`).
     fn kept_by_kernel(&self, widths: &Widths) -> Vec<Tensor> {
         // Where the projection does not keep its input, the kernel alone keeps its output.
         let apart =
@@ -240,7 +245,8 @@ impl Rank<'_> {
 
     /// Scores in memory: probabilities, and with dropout a mask and the dropped probabilities.
     ///
-    /// Megatron-Core's own attention writes its scores into one buffer that all blocks share; Transformer Engine's makes a new one.
+    /// Megatron-Core's own attention writes its scores into one buffer that all blocks share;
+    /// Transformer Engine's makes a new one.
     fn scores(&self) -> Vec<Tensor> {
         let scores = |name, role, dtype| {
             tensor(
@@ -292,7 +298,8 @@ impl Rank<'_> {
         };
         let scores = heads.saturating_mul(queries).saturating_mul(full);
         let piece = self.bytes(scores);
-        // Softmax with its scale and mask reads and writes the scores; backward reads probabilities and their gradient, writes one.
+        // Softmax with its scale and mask reads and writes the scores; backward reads probabilities
+        // and their gradient, writes one.
         let softmax = [piece.saturating_mul(2), piece.saturating_mul(3)];
         let dropout = if self.options().attention_dropout {
             piece.saturating_mul(2).saturating_add(scores)

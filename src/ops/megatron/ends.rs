@@ -22,7 +22,8 @@ impl Rank<'_> {
         )
     }
 
-    /// `LanguageModelEmbedding`: token ids are kept for the embedding's gradient, with dropout a mask.
+    /// `LanguageModelEmbedding`: token ids are kept for the embedding's gradient, with dropout a
+    /// mask.
     pub fn embedding(&self, list: &OpList) -> Step {
         let positions = list
             .embedding
@@ -36,7 +37,8 @@ impl Rank<'_> {
         let ids = || always(tensor("token ids", Role::Saved, self.all(), DType::Int64));
         let step = step.with(positions).with((!self.run.tuning.freezes_embedding()).then(ids));
         let step = step.with(self.options().hidden_dropout.then(|| always(self.hidden_mask())));
-        // Rows are read and written; the gradient is a matrix of the table's shape, zeroed, filled and added to the main gradient.
+        // Rows are read and written; the gradient is a matrix of the table's shape, zeroed, filled
+        // and added to the main gradient.
         let table = self.vocabulary().1.saturating_mul(self.model.hidden_size);
         let piece = self.hidden_bytes();
         let back = piece.saturating_mul(2).saturating_add(table.saturating_mul(12));
@@ -87,9 +89,11 @@ impl Rank<'_> {
         step.multiplies(product, self)
     }
 
-    /// The output layer, Megatron-Core's own: its weight's gradient, or the dummy in its place, is made anew each time.
+    /// The output layer, Megatron-Core's own: its weight's gradient, or the dummy in its place, is
+    /// made anew each time.
     ///
-    /// Under sequence parallelism its input is gathered into a buffer that stays for the whole training.
+    /// Under sequence parallelism its input is gathered into a buffer that stays for the whole
+    /// training.
     fn output_layer(&self) -> Step {
         let (rows, columns, depth) = (self.all(), self.vocabulary(), self.h());
         let own = (!self.model.tie_word_embeddings)
@@ -112,17 +116,20 @@ impl Rank<'_> {
         step.multiplies(product, self).sends(self.column_messages())
     }
 
-    /// Cross-entropy. Unfused: the fp32 softmax is saved, beside it stand first the logits, then their gradient.
+    /// Cross-entropy. Unfused: the fp32 softmax is saved, beside it stand first the logits, then
+    /// their gradient.
     fn loss(&self) -> Step {
         let (rows, columns) = (self.all(), self.vocabulary());
         let softmax = || {
             tensor("softmax of the logits", Role::Saved, [rows[0], rows[1], columns], DType::Fp32)
         };
         let name = "logits, then their gradient";
-        // Bytes read and written for each logit. Transformer Engine's kernel reads them twice and writes the gradient over them.
-        // Megatron-LM's own runs operator by operator in fp32: copy (2+4), maximum (4), difference (4+4), exponential (4+4), sum (4),
-        // quotient (4+4) forward; gradient (4+4) and cast (4+2) backward. Compiled it runs in three kernels: copy and maximum (2+4),
-        // difference, exponential and sum (4+4), quotient (4+4); backward copies the softmax (4+4), whose gradient is cast (4+2).
+        // Bytes read and written for each logit. Transformer Engine's kernel reads them twice and
+        // writes the gradient over them. Megatron-LM's own runs operator by operator in fp32: copy
+        // (2+4), maximum (4), difference (4+4), exponential (4+4), sum (4), quotient (4+4) forward;
+        // gradient (4+4) and cast (4+2) backward. Compiled it runs in three kernels: copy and
+        // maximum (2+4), difference, exponential and sum (4+4), quotient (4+4); backward copies the
+        // softmax (4+4), whose gradient is cast (4+2).
         let beside = || Some(self.alive(name, rows, columns));
         let (tensors, bytes, kernels) = match self.options().cross_entropy_loss_fusion {
             LossFusion::None => ([Some(always(softmax())), beside(), None], [34, 14], [8, 3]),

@@ -1,4 +1,5 @@
-//! A mixture of experts: `MoELayer` with its router, token dispatcher, `TEGroupedMLP` or `SequentialMLP`, and shared experts.
+//! A mixture of experts: `MoELayer` with its router, token dispatcher, `TEGroupedMLP` or
+//! `SequentialMLP`, and shared experts.
 
 use super::kernels::{Activation, Names};
 use super::layers::{Linear, joint};
@@ -25,7 +26,8 @@ struct Routed {
 }
 
 impl Rank<'_> {
-    /// Norm and router: an fp32 softmax for the choice, another for the balancing loss, and the map of choices.
+    /// Norm and router: an fp32 softmax for the choice, another for the balancing loss, and the map
+    /// of choices.
     pub fn router(&self, ops: &[Op]) -> Vec<Step> {
         let Some(scores) = joint(ops, "Router") else { return Vec::new() };
         let norm = self.norm(
@@ -65,8 +67,9 @@ impl Rank<'_> {
         steps
     }
 
-    /// Tokens are dealt out evenly, or the busiest rank gets more, at most all of its group's; with padding every expert gets its share
-    /// rounded up (`get_capacity`), whatever it is sent. A rank that holds all experts gets all tokens in any case.
+    /// Tokens are dealt out evenly, or the busiest rank gets more, at most all of its group's; with
+    /// padding every expert gets its share rounded up (`get_capacity`), whatever it is sent. A rank
+    /// that holds all experts gets all tokens in any case.
     fn share(&self, up: &Linear, down: &Linear) -> Routed {
         let (layout, options, experts) =
             (self.layout, self.options(), up.experts.map_or(1, |experts| experts.1));
@@ -95,8 +98,8 @@ impl Rank<'_> {
         self.moved(routed, step)
     }
 
-    /// Tokens are sorted by rank and, where a rank has several experts, by expert: each reads and writes them. Between the two they
-    /// travel. Backward does the same the other way.
+    /// Tokens are sorted by rank and, where a rank has several experts, by expert: each reads and
+    /// writes them. Between the two they travel. Backward does the same the other way.
     fn moved(&self, routed: &Routed, step: Step) -> Step {
         let (ep, etp) = (self.layout.ep(), self.layout.etp());
         let bytes = self.bytes(count(routed.tokens).saturating_mul(self.h().1));
@@ -148,7 +151,8 @@ impl Rank<'_> {
             let with_layer = self.droppable(self.saved(name, tokens, output), Module::Moe);
             self.droppable(with_layer, Module::MoeActivation)
         };
-        // The activation function multiplies by the router's probability too; without the fused kernel its output is kept for that.
+        // The activation function multiplies by the router's probability too; without the fused
+        // kernel its output is kept for that.
         let weighted = (!self.options().bias_activation_fusion || !activation.is_gated())
             .then(|| activated("activation output before weighting"));
         let (up, down) = (Linear { columns: input, ..up }, Linear { depth: output, ..down });

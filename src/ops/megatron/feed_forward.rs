@@ -1,5 +1,6 @@
-//! Feed-forward layers: `TELayerNormColumnParallelLinear`, a fused activation function, `TERowParallelLinear`; shared experts
-//! (`SharedExpertMLP`) have no norm of their own and no biases.
+//! Feed-forward layers: `TELayerNormColumnParallelLinear`, a fused activation function,
+//! `TERowParallelLinear`; shared experts (`SharedExpertMLP`) have no norm of their own and no
+//! biases.
 
 use super::kernels::{Activation, Names};
 use super::layers::{Linear, joint};
@@ -41,7 +42,8 @@ impl Rank<'_> {
         steps
     }
 
-    /// Shared experts, a feed-forward layer of their own on the experts' normed input, and the residual sum.
+    /// Shared experts, a feed-forward layer of their own on the experts' normed input, and the
+    /// residual sum.
     pub fn shared(&self, ops: &[Op]) -> Vec<Step> {
         let mut steps = Vec::with_capacity(6);
         if let Some((up, down)) =

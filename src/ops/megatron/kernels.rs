@@ -7,14 +7,17 @@ use crate::ops::tensor::{Dim, Role, Tensor};
 use crate::ops::work::{Operands, Product};
 use crate::units::DType;
 
-/// Names of a linear layer: its operation and the module that this is recomputed with, its weight, and its bias if it can have one.
+/// Names of a linear layer: its operation and the module that this is recomputed with, its weight,
+/// and its bias if it can have one.
 #[derive(Clone, Copy)]
 pub(super) struct Names(pub &'static str, pub Module, pub &'static str, pub Option<&'static str>);
 
-/// A norm in front of a layer: whether it has parameters of its own, its input, and what it makes of it.
+/// A norm in front of a layer: whether it has parameters of its own, its input, and what it makes
+/// of it.
 pub(super) type Normed = (bool, [Tensor; 2]);
 
-/// The activation function between two layers: the columns that it reads, gate and up or up alone, and those that it makes.
+/// The activation function between two layers: the columns that it reads, gate and up or up alone,
+/// and those that it makes.
 #[derive(Clone, Copy)]
 pub(super) struct Activation {
     pub input: Dim,
@@ -41,9 +44,11 @@ impl Activation {
 
 /// Linear layers of this rank.
 impl Rank<'_> {
-    /// Parameters of a linear layer, and its product with that many rows; of experts, all of theirs together.
+    /// Parameters of a linear layer, and its product with that many rows; of experts, all of theirs
+    /// together.
     ///
-    /// The gradient of a bias is a sum over rows; Transformer Engine's products make it on the side, PyTorch's read the gradient again.
+    /// The gradient of a bias is a sum over rows; Transformer Engine's products make it on the
+    /// side, PyTorch's read the gradient again.
     pub fn linear(
         &self,
         Names(op, module, weight, bias): &Names,
@@ -91,7 +96,8 @@ impl Rank<'_> {
         of_rows.into_iter().chain(self.weight_gradient(part))
     }
 
-    /// A layer whose columns tensor ranks share, and the norm before it if it has one (`TELayerNormColumnParallelLinear`).
+    /// A layer whose columns tensor ranks share, and the norm before it if it has one
+    /// (`TELayerNormColumnParallelLinear`).
     pub fn column(&self, names: &Names, part: &Linear, norm: Option<&Normed>) -> Step {
         let (mut step, frozen) =
             (self.linear(names, part, self.all()), self.run.tuning.freezes_model());
@@ -110,7 +116,8 @@ impl Rank<'_> {
         step.with(self.backward(part, self.all())).sends(self.column_messages())
     }
 
-    /// A layer that tensor ranks share by what it reads (`TERowParallelLinear`): the gradient of its output is the residual stream's.
+    /// A layer that tensor ranks share by what it reads (`TERowParallelLinear`): the gradient of
+    /// its output is the residual stream's.
     pub fn row(&self, names: &Names, part: &Linear, input: Tensor) -> Step {
         let kept = (!self.run.tuning.freezes_model()).then_some(input);
         let step = self
@@ -129,7 +136,8 @@ impl Rank<'_> {
         self.linear(names, part, self.local()).with(self.backward(part, self.local()))
     }
 
-    /// A column-parallel layer behind a norm of narrow vectors, which are saved as they are stored, and normed.
+    /// A column-parallel layer behind a norm of narrow vectors, which are saved as they are stored,
+    /// and normed.
     pub fn normed_up(&self, names: &Names, part: &Linear, stored: Dim) -> Step {
         let normed = self.saved("normed compressed values", self.local(), part.depth);
         let normed = self.droppable(normed, Module::LatentUp);
@@ -152,7 +160,8 @@ impl Rank<'_> {
 
 /// Norms, activation functions and residual sums.
 impl Rank<'_> {
-    /// A norm of the residual stream that is a module of its own, because several layers read its output.
+    /// A norm of the residual stream that is a module of its own, because several layers read its
+    /// output.
     pub fn norm(&self, name: &'static str, [input, normed]: [Tensor; 2]) -> Step {
         let normed = self.droppable(normed, Module::Norm);
         step(name, Module::Norm).with(self.norm_tensors([input, normed])).norms_hidden(self)
@@ -164,7 +173,8 @@ impl Rank<'_> {
         kept.chain([self.gradient_of_input(self.local(), self.h())])
     }
 
-    /// The activation function over those rows. Fused it saves its input; otherwise its own output where something multiplies it.
+    /// The activation function over those rows. Fused it saves its input; otherwise its own output
+    /// where something multiplies it.
     pub fn activation(
         &self,
         name: &'static str,
@@ -182,8 +192,8 @@ impl Rank<'_> {
             self.gradient_of_input(rows, input),
         ];
         let step = step.with(gradients);
-        // Read the input, write the output; backward reads both gradient and input and writes a gradient. Unfused, the gate's
-        // activation and the product with it are two operators.
+        // Read the input, write the output; backward reads both gradient and input and writes a
+        // gradient. Unfused, the gate's activation and the product with it are two operators.
         let tokens = count(rows);
         let [output, input] =
             [output, input].map(|width| self.bytes(tokens.saturating_mul(width.1)));
@@ -200,7 +210,8 @@ impl Rank<'_> {
         let mask =
             || [self.hidden_mask(), self.alive("gradient before dropout", self.local(), self.h())];
         let step = step(name, Module::Rest).with(drops.then(mask).into_iter().flatten());
-        // The sum reads both operands and writes one; dropout keeps a byte of mask for each element, and backward scales by it.
+        // The sum reads both operands and writes one; dropout keeps a byte of mask for each
+        // element, and backward scales by it.
         let (piece, mask) = (self.hidden_bytes(), count(self.local()).saturating_mul(self.h().1));
         let dropout =
             if drops { [mask, piece.saturating_mul(2).saturating_add(mask)] } else { [0, 0] };

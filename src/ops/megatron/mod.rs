@@ -1,28 +1,35 @@
-//! Megatron-Core with Transformer Engine: what one rank holds, saves for backward, and needs while backward runs.
+//! Megatron-Core with Transformer Engine: what one rank holds, saves for backward, and needs while
+//! backward runs.
 //!
-//! The layers are the model's own: their matrices are read off the record of its modules, whole. This stack carries them out
-//! with Megatron-LM's modules (`megatron/core/transformer`, core 0.14 to 0.16) and the kernels of Transformer Engine 2.x
-//! (`transformer_engine/pytorch`): it joins norms, projections and biases, says what each saves and sends, and shares all out over tensor,
+//! The layers are the model's own: their matrices are read off the record of its modules, whole.
+//! This stack carries them out with Megatron-LM's modules (`megatron/core/transformer`, core 0.14
+//! to 0.16) and the kernels of Transformer Engine 2.x (`transformer_engine/pytorch`): it joins
+//! norms, projections and biases, says what each saves and sends, and shares all out over tensor,
 //! sequence, context and expert ranks. Every shape is one rank's own share.
 //!
 //! Each saves for backward:
 //!
-//! - `LayerNormLinear` (norm with query, key and value projection; norm with the first feed-forward matrix): its input, the normed
-//!   input and one (RMS) or two fp32 statistics per token. Under sequence parallelism the normed input is kept as this rank's part
-//!   and gathered again in backward.
-//! - `DotProductAttention`: queries, keys and values once (contiguous copies after rotary embedding, otherwise views of the
-//!   projection's output), the output and one fp32 log-sum-exp per query (cuDNN, FlashAttention), or the probabilities and, with
-//!   dropout, mask and dropped probabilities (unfused). FlashAttention's package and context parallelism keep the output in a layout of
-//!   their own, so that the projection's input is a second copy.
-//! - `Linear`: its input. Fused activation functions: their input. Bias, dropout and residual: a mask of one byte, with dropout only.
-//! - The output layer keeps its input; the vocabulary-parallel cross-entropy keeps an fp32 softmax, or, in Transformer Engine's
-//!   kernel, the gradient that overwrites the logits.
+//! - `LayerNormLinear` (norm with query, key and value projection; norm with the first feed-forward
+//!   matrix): its input, the normed input and one (RMS) or two fp32 statistics per token. Under
+//!   sequence parallelism the normed input is kept as this rank's part and gathered again in
+//!   backward.
+//! - `DotProductAttention`: queries, keys and values once (contiguous copies after rotary
+//!   embedding, otherwise views of the projection's output), the output and one fp32 log-sum-exp
+//!   per query (cuDNN, FlashAttention), or the probabilities and, with dropout, mask and dropped
+//!   probabilities (unfused). FlashAttention's package and context parallelism keep the output in a
+//!   layout of their own, so that the projection's input is a second copy.
+//! - `Linear`: its input. Fused activation functions: their input. Bias, dropout and residual: a
+//!   mask of one byte, with dropout only.
+//! - The output layer keeps its input; the vocabulary-parallel cross-entropy keeps an fp32 softmax,
+//!   or, in Transformer Engine's kernel, the gradient that overwrites the logits.
 //!
-//! [`Workspace`](super::Role::Workspace) tensors are what is alive beside saved tensors while that operation's *backward* runs: the gradients that
-//! come in and go out, and the residual stream's gradient beside them.
+//! [`Workspace`](super::Role::Workspace) tensors are what is alive beside saved tensors while that
+//! operation's *backward* runs: the gradients that come in and go out, and the residual stream's
+//! gradient beside them.
 //!
-//! Megatron-LM's block is a row, attention, then feed-forward, each behind a norm. So is it *modelled* where a family runs both on one
-//! input or has further norms, and without what Megatron-LM's modules lack: attention sinks, gates of shared experts, biases of latent
+//! Megatron-LM's block is a row, attention, then feed-forward, each behind a norm. So is it
+//! *modelled* where a family runs both on one input or has further norms, and without what
+//! Megatron-LM's modules lack: attention sinks, gates of shared experts, biases of latent
 //! projections and of the head, norms of the embedding.
 
 mod adapters;

@@ -12,11 +12,13 @@ use crate::ops::work::{Behind, Collective, Core, Cost, Exchange, Group, Operands
 use crate::sources::{self, Source};
 use crate::units::DType;
 
-/// Streams over which Transformer Engine deals out the products of experts, one product each (`multi_stream_cublas_gemm` in
-/// `transformer_engine/common/gemm/cublaslt_gemm.cu`, `num_compute_streams` in `transformer_engine/multi_stream.h`).
+/// Streams over which Transformer Engine deals out the products of experts, one product each
+/// (`multi_stream_cublas_gemm` in `transformer_engine/common/gemm/cublaslt_gemm.cu`,
+/// `num_compute_streams` in `transformer_engine/multi_stream.h`).
 pub const GROUPED_STREAMS: u64 = 4;
 
-/// A collective operation among tensor ranks, whether it is in backward, and what it may hide behind.
+/// A collective operation among tensor ranks, whether it is in backward, and what it may hide
+/// behind.
 type Message = (Collective, bool, Behind);
 
 /// Everything that shapes one rank's operations, beside the layers.
@@ -163,8 +165,8 @@ impl Rank<'_> {
         self.splits_tokens().then(|| self.alive(name, self.all(), self.h()))
     }
 
-    /// The weight's gradient where the matrix product does not add it to the main gradient itself; of experts, all those of a grouped
-    /// product exist at once, otherwise one expert's.
+    /// The weight's gradient where the matrix product does not add it to the main gradient itself;
+    /// of experts, all those of a grouped product exist at once, otherwise one expert's.
     pub fn weight_gradient(&self, part: &Linear) -> Option<Tensor> {
         let Linear { experts, columns, depth, .. } = *part;
         let gradient = |name, dims| Tensor {
@@ -248,7 +250,8 @@ impl Step {
         self
     }
 
-    /// A product: once in forward, twice in backward, once there where its weight is frozen. Operands of narrow ones are cast beforehand.
+    /// A product: once in forward, twice in backward, once there where its weight is frozen.
+    /// Operands of narrow ones are cast beforehand.
     pub(super) fn multiplies(mut self, product: Product, rank: &Rank) -> Self {
         let [rows, other] = product.backward();
         self.costs.push(Cost { backward: false, work: Work::Product(product) });
@@ -274,7 +277,8 @@ impl Step {
         self
     }
 
-    /// Bytes that stream through memory, as sums of tensors: forward, backward, and the kernels they take.
+    /// Bytes that stream through memory, as sums of tensors: forward, backward, and the kernels
+    /// they take.
     pub(super) fn streams(mut self, bytes: [u64; 2], kernels: [u64; 2]) -> Self {
         for (backward, (bytes, kernels)) in
             [false, true].into_iter().zip(bytes.into_iter().zip(kernels))
@@ -284,13 +288,14 @@ impl Step {
         self
     }
 
-    /// Norms over pieces of so many bytes together: fused, each reads and writes its piece once, and backward reads the gradient and the
-    /// input and writes a gradient.
+    /// Norms over pieces of so many bytes together: fused, each reads and writes its piece once,
+    /// and backward reads the gradient and the input and writes a gradient.
     pub(super) fn norms(self, bytes: u64, count: u64) -> Self {
         self.streams([bytes.saturating_mul(2), bytes.saturating_mul(3)], [count, 2 * count])
     }
 
-    /// The norm of the residual stream: in backward its gradient is added to the one beside, both are read and one is written.
+    /// The norm of the residual stream: in backward its gradient is added to the one beside, both
+    /// are read and one is written.
     pub(super) fn norms_hidden(self, rank: &Rank) -> Self {
         let piece = rank.hidden_bytes();
         self.streams([piece.saturating_mul(2), piece.saturating_mul(6)], [1, 3])
@@ -310,8 +315,9 @@ impl Step {
 }
 
 impl Rank<'_> {
-    /// How many of a rank's experts are multiplied beside each other: `TEGroupedMLP` has its streams, `SequentialMLP` takes one after the
-    /// other, the grouped product of PyTorch is one kernel.
+    /// How many of a rank's experts are multiplied beside each other: `TEGroupedMLP` has its
+    /// streams, `SequentialMLP` takes one after the other, the grouped product of PyTorch is one
+    /// kernel.
     pub fn experts_at_once(&self, count: u64) -> u64 {
         match (self.options().transformer_engine, self.options().moe_grouped_gemm) {
             (true, true) => GROUPED_STREAMS.min(count),
@@ -320,7 +326,8 @@ impl Rank<'_> {
         }
     }
 
-    /// Messages of `[tokens, hidden_size]` among tensor ranks, in backward or not: where tokens are split, and where they are not.
+    /// Messages of `[tokens, hidden_size]` among tensor ranks, in backward or not: where tokens are
+    /// split, and where they are not.
     pub fn among_tensor_ranks<const N: usize>(
         &self,
         split: [Message; N],
@@ -346,7 +353,8 @@ impl Rank<'_> {
         messages.iter().filter(|_| self.t() > 1).map(cost).collect()
     }
 
-    /// Messages that a column-parallel product waits for: its input gathered, its input's gradient summed over the ranks.
+    /// Messages that a column-parallel product waits for: its input gathered, its input's gradient
+    /// summed over the ranks.
     pub fn column_messages(&self) -> Vec<Cost> {
         let behind = if self.run.overlap.products { Behind::Products } else { Behind::Nothing };
         let gradient =
@@ -357,7 +365,8 @@ impl Rank<'_> {
         if self.run.tuning.freezes_model() {
             return self.among_tensor_ranks([first, second], whole);
         }
-        // The input is gathered again for the weight's gradient, while the input's gradient is computed.
+        // The input is gathered again for the weight's gradient, while the input's gradient is
+        // computed.
         self.among_tensor_ranks([first, second, (Collective::AllGather, true, gradient)], whole)
     }
 

@@ -49,8 +49,9 @@ struct Magnitude {
     flops: f64,
 }
 
-/// Which layers of `target_modules` a weight's name stands for. Only `nn.Linear` is a target, which most routers and all experts of
-/// transformers are not; peft spares the head, and a new one for scores learns as it is.
+/// Which layers of `target_modules` a weight's name stands for. Only `nn.Linear` is a target, which
+/// most routers and all experts of transformers are not; peft spares the head, and a new one for
+/// scores learns as it is.
 fn role(build: &Build<'_>, name: &str) -> Targets {
     match name {
         "head weight" | "score weight" => Targets::NONE,
@@ -74,8 +75,8 @@ fn role(build: &Build<'_>, name: &str) -> Targets {
     }
 }
 
-/// True if peft takes the name of a linear layer for that of the experts' matrix or the router's parameter: dense and shared layers, and
-/// a router that is a linear layer, then have no adapter.
+/// True if peft takes the name of a linear layer for that of the experts' matrix or the router's
+/// parameter: dense and shared layers, and a router that is a linear layer, then have no adapter.
 fn belongs_to_experts(build: &Build<'_>, name: &str, targets: Targets) -> bool {
     let inner = Targets::GATE.and(Targets::UP).and(Targets::DOWN);
     let model = build.model();
@@ -97,7 +98,8 @@ impl Adapter {
         is_target.then(|| Self::made(build, (output, input)))
     }
 
-    /// Declares the adapter of a linear layer whose weight is read without the layer: it learns nothing.
+    /// Declares the adapter of a linear layer whose weight is read without the layer: it learns
+    /// nothing.
     fn unused(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) {
         let Some(adapter) = Self::new(build, name, dims) else { return };
         for param in [adapter.down, adapter.up]
@@ -182,14 +184,16 @@ impl Adapter {
     }
 }
 
-/// The weight of a linear layer that this program reads by itself, or that no gradient reaches: its adapter has no part in that.
+/// The weight of a linear layer that this program reads by itself, or that no gradient reaches: its
+/// adapter has no part in that.
 pub(super) fn unread_linear(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) -> Param {
     let weight = build.parameter(name, [dims.0, dims.1]);
     Adapter::unused(build, name, dims);
     weight
 }
 
-/// `DoraLinearLayer`: the norm of every column of the adapted weight, and the adapted output scaled by magnitude over norm.
+/// `DoraLinearLayer`: the norm of every column of the adapted weight, and the adapted output scaled
+/// by magnitude over norm.
 impl Adapter {
     fn scaled<'t>(
         &self,
@@ -200,7 +204,8 @@ impl Adapter {
         let tape = x.tape();
         let x = if self.dropout { x.clone().dropped() } else { x.clone() };
         let form = result.form();
-        // The product of both matrices, by their forward on an identity matrix; its graph goes with it.
+        // The product of both matrices, by their forward on an identity matrix; its graph goes with
+        // it.
         tape.count(Factors::Alone, magnitude.flops);
         let eye = tape.constant("identity", magnitude.eye[0], self.dtype);
         let narrow = tape.constant("narrow identity", magnitude.eye[1], self.dtype);
@@ -267,7 +272,8 @@ fn in_four_bits(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) -> (Par
     (weight, Packed { whole, dtype, scales, by_index })
 }
 
-/// Embedded tokens that learn and stand before every text (peft 0.21, `tuners/prompt_tuning/model.py` and `peft_model.py`).
+/// Embedded tokens that learn and stand before every text (peft 0.21,
+/// `tuners/prompt_tuning/model.py` and `peft_model.py`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prompt {
     table: Param,
@@ -309,7 +315,8 @@ impl Prompt {
     }
 }
 
-/// The keys and values of a layer that its cache holds: the learned ones, with those of the text once attention has run.
+/// The keys and values of a layer that its cache holds: the learned ones, with those of the text
+/// once attention has run.
 #[derive(Debug)]
 pub(crate) struct Past<'t> {
     cache: RefCell<(Var<'t>, Var<'t>)>,
@@ -318,7 +325,8 @@ pub(crate) struct Past<'t> {
 }
 
 impl<'t> Past<'t> {
-    /// `DynamicLayer.update`: what the cache holds and the keys and values of the text, side by side; the cache holds these then.
+    /// `DynamicLayer.update`: what the cache holds and the keys and values of the text, side by
+    /// side; the cache holds these then.
     pub fn update(&self, (k, v): (Var<'t>, Var<'t>)) -> (Var<'t>, Var<'t>) {
         let mut cache = self.cache.borrow_mut();
         cache.0 = cache.0.clone().cat(k.clone(), self.joined).named("keys");
@@ -327,15 +335,17 @@ impl<'t> Past<'t> {
     }
 }
 
-/// Keys and values that learn (peft 0.21, `tuners/prefix_tuning/model.py` and `get_prompt` of `peft_model.py`): one row of a table for
-/// every token holds those of all layers, and transformers' `DynamicCache` a copy of each layer's.
+/// Keys and values that learn (peft 0.21, `tuners/prefix_tuning/model.py` and `get_prompt` of
+/// `peft_model.py`): one row of a table for every token holds those of all layers, and
+/// transformers' `DynamicCache` a copy of each layer's.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prefix {
     table: Param,
     layers: u16,
     dtype: DType,
     ids: Form,
-    /// `[b, n, 2 · layers · k · d]`, `[2, b, k, n · d]` of a layer, and `[b, k, n, d]` of its keys or values.
+    /// `[b, n, 2 · layers · k · d]`, `[2, b, k, n · d]` of a layer, and `[b, k, n, d]` of its keys
+    /// or values.
     forms: [Form; 3],
     /// `[b, k, n + s, d]`.
     joined: Form,

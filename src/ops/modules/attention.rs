@@ -61,7 +61,8 @@ pub(super) struct Attention {
     query: Linear,
     /// `query` makes keys and values as well.
     joined: bool,
-    /// Keys, and values; a layer that reads an earlier one's makes none, and one matrix may make both.
+    /// Keys, and values; a layer that reads an earlier one's makes none, and one matrix may make
+    /// both.
     keys: Option<Linear>,
     values: Option<Linear>,
     output: Linear,
@@ -83,7 +84,8 @@ pub(super) struct Attention {
     index: Option<IndexBlocks>,
     /// It has a mask that values make.
     value_mask: Option<ValueMask>,
-    /// Queries come with a gate on the output: `[b, s, a, 2d]` of both, and the gate as `[b, s, a · d]`.
+    /// Queries come with a gate on the output: `[b, s, a, 2d]` of both, and the gate as `[b, s, a ·
+    /// d]`.
     joint_gate: Option<[Form; 2]>,
     /// Heads that share keys and values are given copies.
     repeats: bool,
@@ -207,7 +209,8 @@ impl Attention {
         tables: &Tables<'t>,
     ) -> (Var<'t>, Option<Var<'t>>) {
         tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
-        // Layers without keys or values of their own run for their products alone: a job that trains them cannot be made.
+        // Layers without keys or values of their own run for their products alone: a job that
+        // trains them cannot be made.
         let made = |layer: &Option<Linear>, name| match layer {
             Some(layer) => layer.run(x),
             None => tape.constant(name, self.shapes.keys, x.dtype()),
@@ -273,7 +276,8 @@ impl Attention {
         self.attended(x, (q, k, v), [gate_of_queries, gates], tables)
     }
 
-    /// The contribution of queries, keys and values: rotated, attended to, gated by what came with the queries or beside them, projected.
+    /// The contribution of queries, keys and values: rotated, attended to, gated by what came with
+    /// the queries or beside them, projected.
     fn attended<'t>(
         &self,
         x: &Var<'t>,
@@ -331,7 +335,8 @@ impl Attention {
         queries
     }
 
-    /// Keys and values that every query head has for itself, where heads that share them are given copies.
+    /// Keys and values that every query head has for itself, where heads that share them are given
+    /// copies.
     fn of_every_head<'t>(&self, (k, v): (Var<'t>, Var<'t>)) -> (Var<'t>, Var<'t>) {
         if !self.repeats {
             return (k, v);

@@ -1,4 +1,5 @@
-//! The scores' half of an attention (transformers 5.23, `integrations/sdpa_attention.py`, `eager_attention_forward` of the models).
+//! The scores' half of an attention (transformers 5.23, `integrations/sdpa_attention.py`,
+//! `eager_attention_forward` of the models).
 
 use std::rc::Rc;
 
@@ -51,7 +52,8 @@ impl Repeat {
     }
 }
 
-/// The scores' half of an attention: from queries, keys and values to the output projection's input.
+/// The scores' half of an attention: from queries, keys and values to the output projection's
+/// input.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Core {
     /// Its names as one kernel, and written out.
@@ -145,8 +147,8 @@ impl Core {
         }
     }
 
-    /// A core over heads of that shape, `[images, heads, patches, width]`, whose tokens all see each other: that of a tower. Its
-    /// operations keep the name that they have.
+    /// A core over heads of that shape, `[images, heads, patches, width]`, whose tokens all see
+    /// each other: that of a tower. Its operations keep the name that they have.
     pub fn of_tower(build: &Build<'_>, [images, heads, rows, width]: [Dim; 4]) -> Self {
         let (with, tape) = (build.with, build.tape);
         let queries = tape.form([images, heads, rows, width]);
@@ -185,7 +187,8 @@ impl Core {
         }
     }
 
-    /// [`Self::of_tower`] over so many parts of that many patches, which stand in one row and attend to themselves alone.
+    /// [`Self::of_tower`] over so many parts of that many patches, which stand in one row and
+    /// attend to themselves alone.
     pub fn of_parts(
         build: &Build<'_>,
         [heads, width]: [Dim; 2],
@@ -234,7 +237,8 @@ impl Core {
         Self { repeat: Repeat::None, ..self }
     }
 
-    /// The attention output `[b, s, a · d]`, and the probabilities that the module returns beside it.
+    /// The attention output `[b, s, a · d]`, and the probabilities that the module returns beside
+    /// it.
     pub fn run<'t>(
         &self,
         (q, k, v): (&Var<'t>, &Var<'t>, &Var<'t>),
@@ -277,9 +281,9 @@ impl Core {
         output.merge(self.output[1], self.several_heads)
     }
 
-    /// `scaled_dot_product_attention`, which autocast runs in 16 bits: flash attention there, the memory-efficient kernel in fp32. Both
-    /// save the state of random numbers and where dropout stands in them, of a few bytes (`aten/src/ATen/native/transformers/cuda/
-    /// attention.cu`).
+    /// `scaled_dot_product_attention`, which autocast runs in 16 bits: flash attention there, the
+    /// memory-efficient kernel in fp32. Both save the state of random numbers and where dropout
+    /// stands in them, of a few bytes (`aten/src/ATen/native/transformers/cuda/ attention.cu`).
     fn scaled_dot_product<'t>(&self, q: &Var<'t>, k: &Var<'t>, v: &Var<'t>) -> Var<'t> {
         let tape = q.tape();
         // The last operand is cast first.
@@ -315,7 +319,8 @@ impl Core {
         output.merge(self.output[1], self.several_heads)
     }
 
-    /// `eager_attention_forward` over one part after the other: what each saves, without what it lets go of before the next.
+    /// `eager_attention_forward` over one part after the other: what each saves, without what it
+    /// lets go of before the next.
     fn written_in_parts<'t>(&self, q: &Var<'t>, k: &Var<'t>, v: &Var<'t>) -> Var<'t> {
         let tape = q.tape();
         tape.at(self.names[1], sources::PYTORCH_AUTOGRAD);
@@ -382,7 +387,8 @@ impl Core {
         (output.merge(self.output[1], self.several_heads), probabilities)
     }
 
-    /// `eager_attention_forward` of gpt-oss: the sinks are one more column of scores, which is dropped after the softmax.
+    /// `eager_attention_forward` of gpt-oss: the sinks are one more column of scores, which is
+    /// dropped after the softmax.
     fn sunk<'t>(
         &self,
         weights: Var<'t>,
@@ -401,7 +407,8 @@ impl Core {
         (product.merge(self.output[1], self.several_heads), output)
     }
 
-    /// Each query's largest score is subtracted, in layers without sinks too; what a step makes takes the place of the scores before.
+    /// Each query's largest score is subtracted, in layers without sinks too; what a step makes
+    /// takes the place of the scores before.
     fn less_largest<'t>(
         &self,
         weights: Var<'t>,
@@ -422,7 +429,8 @@ impl Core {
         (product.merge(self.output[1], self.several_heads), probabilities)
     }
 
-    /// `eager_attention_forward` of `granite_swa`: the output is scaled by `sigmoid(logsumexp(scores) - sink)`.
+    /// `eager_attention_forward` of `granite_swa`: the output is scaled by
+    /// `sigmoid(logsumexp(scores) - sink)`.
     fn scaled_by_sinks<'t>(
         &self,
         weights: Var<'t>,

@@ -1,5 +1,5 @@
-//! BLOOM's block (transformers 5.23, `models/bloom/modeling_bloom.py`): linear biases in the product of queries and keys, always
-//! operator by operator, whatever the attention kernel.
+//! BLOOM's block (transformers 5.23, `models/bloom/modeling_bloom.py`): linear biases in the
+//! product of queries and keys, always operator by operator, whatever the attention kernel.
 
 use super::norm::Norm;
 use super::{Block, Build, FP32, Linear, Part, Tables};

@@ -1,5 +1,6 @@
-//! A decoder block as llama and its relatives write it: norm, attention, sum, norm, feed-forward, sum. Gemma 2 and its relatives have a
-//! norm behind each half, too (`models/gemma2/modeling_gemma2.py`); OLMo 2 has those alone (`models/olmo2/modeling_olmo2.py`).
+//! A decoder block as llama and its relatives write it: norm, attention, sum, norm, feed-forward,
+//! sum. Gemma 2 and its relatives have a norm behind each half, too
+//! (`models/gemma2/modeling_gemma2.py`); OLMo 2 has those alone (`models/olmo2/modeling_olmo2.py`).
 
 use super::attention::Attention;
 use super::deepseek::{Attended, Latent};
@@ -43,7 +44,8 @@ pub(crate) fn cached(with: &Lowering, kind: LayerKind) -> Cached {
         .map_or_else(|| Attention::cached(with, indexer), |mla| Latent::cached(mla, indexer))
 }
 
-/// One block of llama, mistral, qwen2, qwen3, mixtral, qwen3-moe, gpt-oss, or of a decoder put together from its fields.
+/// One block of llama, mistral, qwen2, qwen3, mixtral, qwen3-moe, gpt-oss, or of a decoder put
+/// together from its fields.
 #[derive(Debug)]
 pub(super) struct Decoder {
     /// A state that the layer keeps, in place of attention or beside it.
@@ -52,7 +54,8 @@ pub(super) struct Decoder {
     attention: Option<Mixer>,
     /// None in a layer that has attention or a state alone.
     mlp: Option<FeedForward>,
-    /// Before attention; before the feed-forward layer; behind attention; behind the feed-forward layer.
+    /// Before attention; before the feed-forward layer; behind attention; behind the feed-forward
+    /// layer.
     norms: [Option<Norm>; 4],
     /// Gates of the first two, where they have some.
     norm_gates: [Option<NormGate>; 2],
@@ -72,8 +75,8 @@ pub(super) struct Decoder {
     stream_scales: Option<[Param; 2]>,
 }
 
-/// The norms by their places: before attention, before the feed-forward layer, behind attention, behind the feed-forward layer. Each has a
-/// name, and they are registered in that order.
+/// The norms by their places: before attention, before the feed-forward layer, behind attention,
+/// behind the feed-forward layer. Each has a name, and they are registered in that order.
 type Norms = [(usize, &'static str); 4];
 
 /// A block that has further norms behind its halves, if at all, registers them last.
@@ -184,8 +187,9 @@ impl Decoder {
         }
     }
 
-    /// The output of attention, of a state, or of both side by side. Blocks without either, and with a state that is only counted, run for
-    /// their products alone: a job that trains them cannot be made.
+    /// The output of attention, of a state, or of both side by side. Blocks without either, and
+    /// with a state that is only counted, run for their products alone: a job that trains them
+    /// cannot be made.
     fn attend<'t>(
         &self,
         tape: &'t Tape,
@@ -201,7 +205,8 @@ impl Decoder {
         (state.map_or_else(|| seen.clone(), |state| state.add(seen.clone())), weights, handed_on)
     }
 
-    /// Attention beside a state, each with a factor behind it, and attention with one before: both keep their names to the block's end.
+    /// Attention beside a state, each with a factor behind it, and attention with one before: both
+    /// keep their names to the block's end.
     fn side_by_state<'t>(
         &self,
         tape: &'t Tape,
@@ -220,7 +225,8 @@ impl Decoder {
         self.mlp.as_ref().map_or_else(|| (x.clone(), None), |mlp| mlp.run(tape, x))
     }
 
-    /// The residual stream behind attention and state, where the block has either, and the probabilities.
+    /// The residual stream behind attention and state, where the block has either, and the
+    /// probabilities.
     fn first_half<'t>(
         &self,
         tape: &'t Tape,
@@ -269,7 +275,8 @@ impl Decoder {
         }
     }
 
-    /// Feed-forward beside attention, on the same input; one norm serves both where there is only one.
+    /// Feed-forward beside attention, on the same input; one norm serves both where there is only
+    /// one.
     fn side_by_side<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> Var<'t> {
         let normed = self.normed(tape, 0, hidden);
         let (attention, ..) = self.attend(tape, &normed, tables, &mut Vec::new());
@@ -281,8 +288,8 @@ impl Decoder {
     }
 }
 
-/// Gemma 4's norms before and behind its experts and behind the dense layer beside them, and its router's scales. They are declared and
-/// counted, and never run here.
+/// Gemma 4's norms before and behind its experts and behind the dense layer beside them, and its
+/// router's scales. They are declared and counted, and never run here.
 fn norms_of_experts(build: &Build<'_>, layer: u64) {
     for name in ["Norm before experts", "Norm behind experts", "Norm behind the layer beside"] {
         build.tape.at(name, sources::PYTORCH_AUTOGRAD);

@@ -31,7 +31,8 @@ pub(super) struct Latent {
     several: bool,
     /// A gate of the output.
     gate: Option<Gate>,
-    /// Queries are made with a gate: what both are made of, both together, the gate of every head, and all its columns.
+    /// Queries are made with a gate: what both are made of, both together, the gate of every head,
+    /// and all its columns.
     with_gate: Option<[Form; 4]>,
     /// Part of each head is rotated.
     rotates: bool,
@@ -242,7 +243,8 @@ impl Latent {
         (queries, Some(gates))
     }
 
-    /// The attention's contribution, the probabilities that it returns, and the tokens that it hands on.
+    /// The attention's contribution, the probabilities that it returns, and the tokens that it
+    /// hands on.
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> Attended<'t> {
         tape.at("Latent query projection", sources::PYTORCH_AUTOGRAD);
         let raw = self.narrow.as_ref().map(|(down, norm)| (down.run(x), norm));
@@ -289,7 +291,8 @@ impl Latent {
     }
 }
 
-/// Attention's output, the probabilities that it returns, and the tokens that it hands on to the next block.
+/// Attention's output, the probabilities that it returns, and the tokens that it hands on to the
+/// next block.
 pub(super) type Attended<'t> = (Var<'t>, Option<Var<'t>>, Option<Var<'t>>);
 
 /// Routed experts, and shared ones beside them that every token goes through.

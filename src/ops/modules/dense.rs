@@ -1,5 +1,6 @@
-//! Dense blocks of one attention and one feed-forward layer (transformers 5.23, `models/*/modeling_*.py`): `opt`, `phi`, `phi3`,
-//! `stablelm`, `cohere`, `granite` and `glm4`, which order the same few parts in their own ways.
+//! Dense blocks of one attention and one feed-forward layer (transformers 5.23,
+//! `models/*/modeling_*.py`): `opt`, `phi`, `phi3`, `stablelm`, `cohere`, `granite` and `glm4`,
+//! which order the same few parts in their own ways.
 
 use super::attention_core::Core;
 use super::disentangled::Disentangled;
@@ -196,7 +197,8 @@ impl Attention {
         }
     }
 
-    /// Queries of `x`, keys and values of `seen`, all `[b, s, heads · d]`, and what they are slices of.
+    /// Queries of `x`, keys and values of `seen`, all `[b, s, heads · d]`, and what they are slices
+    /// of.
     fn project<'t>(&self, x: &Var<'t>, seen: &Var<'t>) -> ([Var<'t>; 3], Option<Var<'t>>) {
         match &self.projection {
             Projection::Separate([query, key, value]) => {
@@ -309,12 +311,14 @@ pub(super) struct Dense {
     attention: Option<Mixer>,
     state: Option<Box<dyn StateLayer>>,
     feed: FeedForward,
-    /// Before attention; before the feed-forward layer; behind attention; behind the feed-forward layer.
+    /// Before attention; before the feed-forward layer; behind attention; behind the feed-forward
+    /// layer.
     norms: [Option<Norm>; 4],
     parallel: bool,
     /// Attention to the states of an encoder, with the norm beside it.
     across: Option<(Attention, Norm)>,
-    /// Norms stand behind the sums (`opt` with `do_layer_norm_before: false`, which then has no final norm).
+    /// Norms stand behind the sums (`opt` with `do_layer_norm_before: false`, which then has no
+    /// final norm).
     norm_last: bool,
 }
 
@@ -325,7 +329,8 @@ pub(crate) const NORM_ACROSS: &str = "Norm beside cross-attention";
 const NORMS: [&str; 4] =
     ["Input norm", "Post-attention norm", "Norm behind attention", "Norm behind feed-forward"];
 
-/// Attention to the states of an encoder, with the norm beside it. Without the encoder they are there, and nothing runs them.
+/// Attention to the states of an encoder, with the norm beside it. Without the encoder they are
+/// there, and nothing runs them.
 fn across(build: &Build<'_>) -> Option<(Attention, Norm)> {
     let model = build.model();
     model.source?;

@@ -1,5 +1,6 @@
-//! Differential attention: what one half of the heads sees less what the other half does, by a share that is learned (transformers 5.23,
-//! `models/diffllama`). Each half of the values is attended to by all heads.
+//! Differential attention: what one half of the heads sees less what the other half does, by a
+//! share that is learned (transformers 5.23, `models/diffllama`). Each half of the values is
+//! attended to by all heads.
 
 use super::attention_core::Core;
 use super::norm::Norm;

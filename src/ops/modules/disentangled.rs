@@ -1,5 +1,6 @@
-//! Disentangled attention (transformers 5.23, `models/deberta_v2/modeling_deberta_v2.py`): beside the product of queries and keys, scores
-//! hold those of queries with embedded distances, and of keys with them.
+//! Disentangled attention (transformers 5.23, `models/deberta_v2/modeling_deberta_v2.py`): beside
+//! the product of queries and keys, scores hold those of queries with embedded distances, and of
+//! keys with them.
 
 use super::{Build, Linear, Part, Tables};
 use crate::config::OWN_SIZES;
@@ -11,7 +12,8 @@ use crate::units::DType;
 /// How distances enter the scores.
 #[derive(Clone, Copy, Debug)]
 struct Distances {
-    /// Queries and keys made of embedded distances; those of the tokens where they share their matrices.
+    /// Queries and keys made of embedded distances; those of the tokens where they share their
+    /// matrices.
     query: Option<Linear>,
     key: Option<Linear>,
 }
@@ -34,7 +36,8 @@ struct Forms {
     /// `[b, a, s, d]`.
     heads: Form,
     scores: Form,
-    /// `[b, a, s, r]` of scores of all distances; `[1, a, r, d]` and `[b, a, r, d]` of embedded ones.
+    /// `[b, a, s, r]` of scores of all distances; `[1, a, r, d]` and `[b, a, r, d]` of embedded
+    /// ones.
     all: Form,
     embedded: [Form; 2],
     /// `[s, s]`.

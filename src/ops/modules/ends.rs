@@ -132,7 +132,8 @@ pub(crate) struct Ends {
     alibi: bool,
     /// Masks are added to scores.
     eager: bool,
-    /// Masks: one, or one more for sliding layers. Kernels that need none are given none, after the same search for packed texts.
+    /// Masks: one, or one more for sliding layers. Kernels that need none are given none, after the
+    /// same search for packed texts.
     kinds_of_masks: u8,
     /// The only mask is that of sliding layers.
     slides: bool,
@@ -145,8 +146,8 @@ pub(crate) struct Ends {
     modules: &'static Modules,
     soft_cap: bool,
     batched: bool,
-    /// A frozen embedding's output wants a gradient, so that checkpointed blocks have one to hand on: transformers' checkpointing and
-    /// peft see to it (`enable_input_require_grads`).
+    /// A frozen embedding's output wants a gradient, so that checkpointed blocks have one to hand
+    /// on: transformers' checkpointing and peft see to it (`enable_input_require_grads`).
     wanting: bool,
     /// The head gives one number for each token.
     scores: bool,
@@ -198,7 +199,8 @@ fn early_norms(build: &Build<'_>, (first, last): (bool, bool), embedded: Dim) ->
     [last, (first && model.embedding_norm && !in_block).then(|| Norm::of_embedded(build, embedded))]
 }
 
-/// How many buffers of rotary factors there are, where these are no tables of a step: one for each block, or one for all.
+/// How many buffers of rotary factors there are, where these are no tables of a step: one for each
+/// block, or one for all.
 fn factors(build: &Build<'_>) -> Option<u64> {
     match build.kernels().rotation {
         RotationKernel::ComplexInFp32 { in_every_block: true } => {
@@ -224,7 +226,8 @@ fn scale(build: &Build<'_>) -> Option<DType> {
 impl Ends {
     /// Declares the embedding's parameters; [`Self::finish`] those of the head.
     ///
-    /// A pipeline stage has `first` with the embedding and `last` with head and loss; the last one keeps a copy of a tied embedding.
+    /// A pipeline stage has `first` with the embedding and `last` with head and loss; the last one
+    /// keeps a copy of a tied embedding.
     pub fn new(build: &Build<'_>, first: bool, last: bool) -> Self {
         Self::with_embedding(build, (first, last), None)
     }
@@ -394,7 +397,8 @@ impl Ends {
         all
     }
 
-    /// Keys and values of every layer, where some are learned; peft's `forward` holds them until the loss is there.
+    /// Keys and values of every layer, where some are learned; peft's `forward` holds them until
+    /// the loss is there.
     pub fn past<'t>(&self, tape: &'t Tape) -> Vec<Rc<Past<'t>>> {
         self.prefix.map_or_else(Vec::new, |prefix| prefix.run(tape))
     }
@@ -485,8 +489,9 @@ impl Ends {
         self.streams.as_ref().map(Streams::shared_keys)
     }
 
-    /// Tables as a block is given them: in that format, where there is one. Of them rotary tables alone are made in another than hidden
-    /// states are in (OLMo 2); complex numbers stay what they are.
+    /// Tables as a block is given them: in that format, where there is one. Of them rotary tables
+    /// alone are made in another than hidden states are in (OLMo 2); complex numbers stay what they
+    /// are.
     pub fn given<'t>(
         &self,
         tables: &Tables<'t>,
@@ -526,8 +531,8 @@ impl Ends {
         hidden.exchanged(self.shapes.hidden).named("embedded tokens")
     }
 
-    /// The start of backward: the loss, or the output of a stage without one. `around` is told when `forward` has returned, where the
-    /// loss is computed behind it.
+    /// The start of backward: the loss, or the output of a stage without one. `around` is told when
+    /// `forward` has returned, where the loss is computed behind it.
     pub fn end<'t>(
         &self,
         tape: &'t Tape,

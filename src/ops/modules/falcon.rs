@@ -1,5 +1,6 @@
-//! Falcon's block (transformers 5.23, `models/falcon/modeling_falcon.py`): products written with `@`, whose transposed weights
-//! autocast casts anew each time, and scores in the activations' format. Only its FlashAttention class has no scores.
+//! Falcon's block (transformers 5.23, `models/falcon/modeling_falcon.py`): products written with
+//! `@`, whose transposed weights autocast casts anew each time, and scores in the activations'
+//! format. Only its FlashAttention class has no scores.
 
 use super::attention_core::Core;
 use super::mlp::Activation;
@@ -18,7 +19,8 @@ enum Layout {
     Heads,
     /// All query heads, then one key and one value head (`multi_query`).
     One,
-    /// For each key/value head its query heads, the key and the value (`new_decoder_architecture`); several query heads each.
+    /// For each key/value head its query heads, the key and the value (`new_decoder_architecture`);
+    /// several query heads each.
     Groups(bool),
 }
 
@@ -168,7 +170,8 @@ impl Falcon {
         [heads(query, self.shapes.queries, self.several), one(key), one(value)]
     }
 
-    /// Keys or values as the batched product reads them: one head is spread over all, after autocast has cast it.
+    /// Keys or values as the batched product reads them: one head is spread over all, after
+    /// autocast has cast it.
     fn spread<'t>(&self, x: &Var<'t>) -> Var<'t> {
         if self.layout == Layout::One {
             x.clone().for_product().expand(self.shapes.queries)

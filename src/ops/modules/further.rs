@@ -5,7 +5,8 @@ use crate::config::{Extent, OWN_SIZES};
 use crate::ops::tensor::Dim;
 use crate::sources;
 
-/// Declares those of a block, or of the model. No gradient reaches them: training such a model is not modelled.
+/// Declares those of a block, or of the model. No gradient reaches them: training such a model is
+/// not modelled.
 pub(super) fn declare(build: &Build<'_>, in_blocks: bool) {
     let model = build.model();
     if model.encoder.is_none() && model.source.is_none() {

@@ -1,5 +1,6 @@
-//! Parts between attention's core and its output projection (transformers 5.23): a gate from a matrix of its own
-//! (`models/{afmoe,laguna}`), a difference of heads (`models/diffllama`), a norm (`models/bitnet`).
+//! Parts between attention's core and its output projection (transformers 5.23): a gate from a
+//! matrix of its own (`models/{afmoe,laguna}`), a difference of heads (`models/diffllama`), a norm
+//! (`models/bitnet`).
 
 use super::attention_core::Core;
 use super::differential::Differential;
@@ -10,7 +11,8 @@ use crate::ops::tape::{Form, SIGMOID, SOFTPLUS, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 
-/// The gate, difference or norm between the core and the output projection; `None` where the model has none.
+/// The gate, difference or norm between the core and the output projection; `None` where the model
+/// has none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Behind {
     gate: Option<Gate>,
@@ -102,7 +104,8 @@ impl Gate {
         Some(Self { gates, kind, forms })
     }
 
-    /// The gate's numbers, where they are made beside queries, keys and values: they are there until the module ends.
+    /// The gate's numbers, where they are made beside queries, keys and values: they are there
+    /// until the module ends.
     fn beside<'t>(&self, x: &Var<'t>) -> Option<Var<'t>> {
         (self.kind == AttentionGate::OfColumns).then(|| self.made(x))
     }

@@ -1,4 +1,5 @@
-//! GPT-2's block (transformers 5.23, `models/gpt2/modeling_gpt2.py`): one projection for queries, keys and values, split in three.
+//! GPT-2's block (transformers 5.23, `models/gpt2/modeling_gpt2.py`): one projection for queries,
+//! keys and values, split in three.
 
 use super::attention_core::Core;
 use super::mlp::Mlp;

@@ -1,5 +1,6 @@
-//! A block of torchtune 0.6 (`modules/transformer.py`, `attention.py`, `feed_forward.py`, `position_embeddings.py`): neighbours in a head are
-//! rotated together in fp32, keys and values are repeated for every query head, and attention's output stays to the block's end.
+//! A block of torchtune 0.6 (`modules/transformer.py`, `attention.py`, `feed_forward.py`,
+//! `position_embeddings.py`): neighbours in a head are rotated together in fp32, keys and values
+//! are repeated for every query head, and attention's output stays to the block's end.
 
 use super::attention_core::Core;
 use super::mlp::Mlp;
@@ -82,7 +83,8 @@ impl InPairs {
         }
     }
 
-    /// `RotaryPositionalEmbeddings.forward`: neighbours as complex numbers, operator by operator in fp32.
+    /// `RotaryPositionalEmbeddings.forward`: neighbours as complex numbers, operator by operator in
+    /// fp32.
     fn turned<'t>(&self, x: &Var<'t>, neighbour: Form, factors: &Var<'t>) -> Var<'t> {
         let tape = x.tape();
         tape.at("Rotary positions", sources::TORCHTUNE);

@@ -1,5 +1,6 @@
-//! The indexer of attention to blocks of keys: for each query and each group of heads it chooses the blocks whose best key scores highest
-//! (transformers 5.23, `models/minimax_m3_vl`). No gradient comes back to it, although its graph stands until it returns.
+//! The indexer of attention to blocks of keys: for each query and each group of heads it chooses
+//! the blocks whose best key scores highest (transformers 5.23, `models/minimax_m3_vl`). No
+//! gradient comes back to it, although its graph stands until it returns.
 //!
 //! | symbol | field |
 //! |---|---|
@@ -37,7 +38,8 @@ pub(super) struct IndexBlocks {
 
 #[derive(Clone, Copy, Debug)]
 struct Forms {
-    /// Of queries and of the one key: `[b, s, i · d]`, `[b, s, i, d]`, its rotated part, and half of that.
+    /// Of queries and of the one key: `[b, s, i · d]`, `[b, s, i, d]`, its rotated part, and half
+    /// of that.
     columns: [Form; 2],
     rows: [Form; 2],
     turned: [Form; 2],
@@ -103,7 +105,8 @@ impl IndexBlocks {
         }
     }
 
-    /// The mask of the layer's own, where masks are added to scores, and the blocks that it is made of, which attention holds.
+    /// The mask of the layer's own, where masks are added to scores, and the blocks that it is made
+    /// of, which attention holds.
     pub fn run<'t>(&self, x: &Var<'t>, tables: &Tables<'t>) -> (Option<Var<'t>>, Var<'t>) {
         let tape = x.tape();
         tape.at("Indexer", sources::PYTORCH_AUTOGRAD);
@@ -114,7 +117,8 @@ impl IndexBlocks {
         (tables.mask.as_ref().map(|_| self.mask(tape, x.dtype())), best)
     }
 
-    /// Normed, rotated heads, and what their graph holds: the norm's input in fp32, and its output before it is scaled.
+    /// Normed, rotated heads, and what their graph holds: the norm's input in fp32, and its output
+    /// before it is scaled.
     fn heads<'t>(
         &self,
         x: &Var<'t>,

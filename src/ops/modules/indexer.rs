@@ -1,5 +1,5 @@
-//! The indexer of sparse attention: it scores every token for each query and lets attention see the best alone (transformers 5.23,
-//! `models/{deepseek_v32,glm_moe_dsa}`). No gradient reaches it.
+//! The indexer of sparse attention: it scores every token for each query and lets attention see the
+//! best alone (transformers 5.23, `models/{deepseek_v32,glm_moe_dsa}`). No gradient reaches it.
 //!
 //! | symbol | field |
 //! |---|---|
@@ -64,7 +64,8 @@ pub(super) struct Indexed<'t> {
     _held: Vec<Var<'t>>,
 }
 
-/// The tokens that attention sees in one layer: its indexer chooses them, or the layer before has chosen them.
+/// The tokens that attention sees in one layer: its indexer chooses them, or the layer before has
+/// chosen them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sight {
     indexer: Option<Indexer>,

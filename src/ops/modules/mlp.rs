@@ -238,7 +238,8 @@ impl Mlp {
         if self.scaled { output.apply(SCALE) } else { output }
     }
 
-    /// `(up + 1) · gate · sigmoid(α · gate)`, both kept within limits first; every one of them keeps its name to the end.
+    /// `(up + 1) · gate · sigmoid(α · gate)`, both kept within limits first; every one of them
+    /// keeps its name to the end.
     fn within_limits<'t>(&self, tape: &'t Tape, x: &Var<'t>, half: Form) -> Var<'t> {
         let joint = self.up.run(x).named("gate and up output");
         let [gate, up] = joint.clone().split([half; 2]);

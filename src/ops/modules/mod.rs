@@ -1,7 +1,9 @@
-//! Hugging Face transformers' modules (5.23) on the tape: each family puts the same few parts together in its own order.
+//! Hugging Face transformers' modules (5.23) on the tape: each family puts the same few parts
+//! together in its own order.
 //!
-//! A module declares its parameters in the order in which PyTorch registers them and runs its `forward` with the same local
-//! variables: what Python still holds is still held here, what it lets go is let go.
+//! A module declares its parameters in the order in which PyTorch registers them and runs its
+//! `forward` with the same local variables: what Python still holds is still held here, what it
+//! lets go is let go.
 
 mod adapter;
 mod altup;
@@ -75,8 +77,8 @@ pub(crate) trait Block {
         tables: &Tables<'t>,
     ) -> (Var<'t>, Option<Var<'t>>);
 
-    /// The output of a first part of the block, which [`Tables::before`] hands to [`Self::run`]; `None` of blocks that are
-    /// checkpointed as one.
+    /// The output of a first part of the block, which [`Tables::before`] hands to [`Self::run`];
+    /// `None` of blocks that are checkpointed as one.
     fn part_before<'t>(
         &self,
         _tape: &'t Tape,
@@ -97,7 +99,8 @@ pub(crate) fn kind(model: &ModelConfig, tuning: &Tuning, layer: u64) -> (LayerKi
     (model.kind_of(layer), tuning.freezes_block(layer))
 }
 
-/// The block at that place, with its parameters declared in the order in which the family registers them.
+/// The block at that place, with its parameters declared in the order in which the family registers
+/// them.
 pub(crate) fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
     let (model, kind) = (build.model(), build.model().kind_of(layer));
     let before = build.tape.freeze(build.with.tuning.freezes_block(layer));
@@ -144,7 +147,8 @@ pub(crate) struct Shapes {
     pub text: Form,
     /// `[b, s, 1]` of norms.
     pub rows: Form,
-    /// Keys `[b, a, n + s, d]` for every query head, with learned ones before those of the text; values, whose heads may have another width.
+    /// Keys `[b, a, n + s, d]` for every query head, with learned ones before those of the text;
+    /// values, whose heads may have another width.
     pub repeated: [Form; 2],
     /// Queries `[b, a, s, d]`.
     pub queries: Form,
@@ -243,7 +247,8 @@ impl<'a> Build<'a> {
         Self { tape, with, shapes, format: with.parameter }
     }
 
-    /// A copy for modules whose parameters are made in that format, which they keep where nothing casts them.
+    /// A copy for modules whose parameters are made in that format, which they keep where nothing
+    /// casts them.
     pub fn in_format(&self, own: DType) -> Self {
         Self { format: if self.with.keeps_formats { own } else { self.with.parameter }, ..*self }
     }
@@ -258,7 +263,8 @@ impl<'a> Build<'a> {
         self.with.stack.modules()
     }
 
-    /// How the loss is computed. Kernels that join head and loss are made for the next token; an encoder's logits are written.
+    /// How the loss is computed. Kernels that join head and loss are made for the next token; an
+    /// encoder's logits are written.
     pub const fn loss(&self) -> LossKernel {
         match (self.model().encoder, self.model().source) {
             (Some(_), _) | (_, Some(_)) => LossKernel::FullLogits,
@@ -276,7 +282,8 @@ impl<'a> Build<'a> {
         self.parameter(name, [width])
     }
 
-    /// A linear layer from `input` to `output` columns, which every tensor-parallel rank has; its results have shape `form`.
+    /// A linear layer from `input` to `output` columns, which every tensor-parallel rank has; its
+    /// results have shape `form`.
     pub fn linear(
         &self,
         names: (&'static str, Option<&'static str>),
@@ -286,7 +293,8 @@ impl<'a> Build<'a> {
         self.split_linear(names, dims, (form, None), Split::None)
     }
 
-    /// A linear layer of that part split by output columns over tensor-parallel ranks, of which it computes `output`.
+    /// A linear layer of that part split by output columns over tensor-parallel ranks, of which it
+    /// computes `output`.
     pub fn column(
         &self,
         part: Part,
@@ -333,7 +341,8 @@ impl<'a> Build<'a> {
         self.with.float8.casts(input.1, output.1).then_some(self.with.float8)
     }
 
-    /// A linear layer of which every tensor-parallel rank has a part; `part`: its results or its input, where these are whole.
+    /// A linear layer of which every tensor-parallel rank has a part; `part`: its results or its
+    /// input, where these are whole.
     fn split_linear(
         &self,
         names: (&'static str, Option<&'static str>),
@@ -387,7 +396,8 @@ pub(crate) struct Linear {
     form: Form,
     conv1d: bool,
     split: Split,
-    /// This rank's part of the output columns, which are then gathered, or of the input columns, which all ranks have.
+    /// This rank's part of the output columns, which are then gathered, or of the input columns,
+    /// which all ranks have.
     part: Option<Form>,
     /// The shape of all tokens' hidden states, where ranks have parts of them.
     all_tokens: Option<Form>,

@@ -1,6 +1,6 @@
-//! A mixture of experts (transformers 5.23, `integrations/moe.py`: `grouped_mm_experts_forward`, and the routers of
-//! `models/{mixtral,qwen3_moe,gpt_oss}`): every token goes through the experts with the largest router scores, each expert's tokens
-//! side by side in one grouped product.
+//! A mixture of experts (transformers 5.23, `integrations/moe.py`: `grouped_mm_experts_forward`,
+//! and the routers of `models/{mixtral,qwen3_moe,gpt_oss}`): every token goes through the experts
+//! with the largest router scores, each expert's tokens side by side in one grouped product.
 
 use super::mlp::Activation;
 use super::wrapped::{Update, Wrapped};
@@ -18,7 +18,8 @@ pub(super) struct Router {
     scores: Linear,
     wrapped: Option<Wrapped>,
     how: RouterScores,
-    /// The format into which the input is cast before it is scored, where weights have one of their own.
+    /// The format into which the input is cast before it is scored, where weights have one of their
+    /// own.
     input: Option<DType>,
     /// Makes the picked weights sum to 1.
     normalizes: bool,
@@ -127,7 +128,8 @@ impl Router {
         }
     }
 
-    /// `Lfm2MoeTopKRouter`: sigmoids in the format of the scores, of which the picked ones are scaled.
+    /// `Lfm2MoeTopKRouter`: sigmoids in the format of the scores, of which the picked ones are
+    /// scaled.
     fn as_scored<'t>(&self, x: &Var<'t>) -> (Var<'t>, Var<'t>, Var<'t>) {
         let logits = self.scored(&x.clone().view(x.form())).named("router scores");
         let probabilities = logits.clone().apply(SIGMOID).named("router probabilities");
@@ -177,7 +179,8 @@ pub(super) fn of_picked(how: RouterScores) -> bool {
     }
 }
 
-/// The correction of scores for the choice of experts, in routers that have one: a buffer, or a parameter that never learns.
+/// The correction of scores for the choice of experts, in routers that have one: a buffer, or a
+/// parameter that never learns.
 pub(super) fn correction(build: &Build<'_>, moe: &Moe) {
     let own = build.model().family.modules().experts;
     if matches!(own.scores, RouterScores::CorrectedSigmoid | RouterScores::CorrectedSigmoidAsScored)
@@ -222,7 +225,8 @@ pub(super) struct Experts {
     /// `[b, s, top_k]` and `[num_experts]`.
     chosen: Form,
     counts: Form,
-    /// Rows of `2 f` (`f` without a gate), `f` and `h` columns for every token and chosen expert; rows of `h` columns for every token.
+    /// Rows of `2 f` (`f` without a gate), `f` and `h` columns for every token and chosen expert;
+    /// rows of `h` columns for every token.
     joint: Form,
     inner: Form,
     rows: Form,
@@ -342,7 +346,8 @@ impl Experts {
         self.act.run(&gate).mul(up.clone()).named("down input")
     }
 
-    /// `GptOssExperts._apply_gate`: `(up + 1) · gate · sigmoid(α · gate)`, both kept within limits first.
+    /// `GptOssExperts._apply_gate`: `(up + 1) · gate · sigmoid(α · gate)`, both kept within limits
+    /// first.
     fn limited<'t>(&self, joint: &Var<'t>) -> Var<'t> {
         let (gate, up) = (joint.clone().slice(self.inner), joint.clone().slice(self.inner));
         let gate = gate.clamp(1);

@@ -1,4 +1,5 @@
-//! GPT-NeoX's block (transformers 5.23, `models/gpt_neox/modeling_gpt_neox.py`): attention and feed-forward side by side.
+//! GPT-NeoX's block (transformers 5.23, `models/gpt_neox/modeling_gpt_neox.py`): attention and
+//! feed-forward side by side.
 
 use super::attention_core::Core;
 use super::mlp::Mlp;

@@ -1,4 +1,5 @@
-//! Norms: as transformers writes them operator by operator, as one PyTorch operator, or as a fused kernel.
+//! Norms: as transformers writes them operator by operator, as one PyTorch operator, or as a fused
+//! kernel.
 
 use super::{Build, FP32};
 use crate::config::{NormStyle, Normalization};
@@ -13,9 +14,11 @@ pub(super) enum Style {
     Rms,
     /// One kernel that saves its input and one fp32 value per row.
     FusedRms,
-    /// `torch.rms_norm` of an fp32 copy and a scale of another format: operator by operator, scaled in fp32, then cast back.
+    /// `torch.rms_norm` of an fp32 copy and a scale of another format: operator by operator, scaled
+    /// in fp32, then cast back.
     Composite,
-    /// `T5LayerNorm`: the input by statistics in fp32, cast to weights of 16 bits, times the weight.
+    /// `T5LayerNorm`: the input by statistics in fp32, cast to weights of 16 bits, times the
+    /// weight.
     InputRms,
     /// `GptOssRMSNorm`, `Olmo2RMSNorm`: scaled in fp32, then cast back.
     WideRms,
@@ -111,7 +114,8 @@ impl Norm {
         Self { alone: true, ..self }
     }
 
-    /// A norm of a tower, whose parameters are declared: `nn.LayerNorm` where it has a bias, else as llama's.
+    /// A norm of a tower, whose parameters are declared: `nn.LayerNorm` where it has a bias, else
+    /// as llama's.
     pub const fn of_tower(weight: Param, bias: Option<Param>, rows: Form) -> Self {
         let style = if bias.is_some() { Style::Layer } else { Style::Rms };
         Self { style, weight: Some(weight), bias, rows, over: false, alone: false }
@@ -165,7 +169,8 @@ impl Norm {
         }
     }
 
-    /// The norm behind the blocks: as [`Self::by_power`], with a scale, in models whose norms without one are such.
+    /// The norm behind the blocks: as [`Self::by_power`], with a scale, in models whose norms
+    /// without one are such.
     pub fn last(build: &Build<'_>) -> Self {
         let norm = Self::new(build, build.with.h(), build.shapes.rows);
         if build.model().family.modules().unscaled_norms {

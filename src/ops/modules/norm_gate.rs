@@ -1,5 +1,5 @@
-//! A gate of a norm's output, made from that output by two matrices with a narrow space between (`AXK2GatedRMSNorm` in
-//! `models/axk2/modeling_axk2.py`).
+//! A gate of a norm's output, made from that output by two matrices with a narrow space between
+//! (`AXK2GatedRMSNorm` in `models/axk2/modeling_axk2.py`).
 
 use super::{Build, FP32, Linear};
 use crate::ops::tape::{SIGMOID, SILU, Tape, Var};

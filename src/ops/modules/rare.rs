@@ -1,8 +1,9 @@
-//! Modules that few models have. The page's program begins without them and fetches them when a model needs them, so that a family more
-//! makes no first visit longer. Every other program has them inside.
+//! Modules that few models have. The page's program begins without them and fetches them when a
+//! model needs them, so that a family more makes no first visit longer. Every other program has
+//! them inside.
 //!
-//! Nothing but the table of [`Rare`] names these modules: what is reachable through it alone is a part that the build cuts off
-//! (`crate::estimator::parts`).
+//! Nothing but the table of [`Rare`] names these modules: what is reachable through it alone is a
+//! part that the build cuts off (`crate::estimator::parts`).
 
 use super::ends::{OTHER_ENDS, OtherEnds};
 use super::mixers::{Mixing, StateLayer};
@@ -22,7 +23,8 @@ pub(crate) struct Rare {
     pub(super) state: fn(&Build<'_>, &Mixer) -> Box<dyn StateLayer>,
     /// Steps at the ends of models that predict no next token alone.
     pub(super) ends: OtherEnds,
-    /// A tower with its projector, declared; what is left is how they run, if images are in the texts.
+    /// A tower with its projector, declared; what is left is how they run, if images are in the
+    /// texts.
     pub(super) tower: fn(&Build<'_>) -> Option<Box<dyn Sees>>,
 }
 
@@ -106,7 +108,8 @@ fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
     }
 }
 
-/// Notes that this thread asked for something that the page may have to fetch: nobody does about jobs that are said to need nothing.
+/// Notes that this thread asked for something that the page may have to fetch: nobody does about
+/// jobs that are said to need nothing.
 #[cfg(test)]
 pub(crate) mod asked {
     use std::cell::Cell;
@@ -148,7 +151,8 @@ mod access {
 
     static FETCHED: OnceLock<&'static Rare> = OnceLock::new();
 
-    /// How rare modules are made. Nobody asks about a job that needs them before they are there (`estimator::has_parts`).
+    /// How rare modules are made. Nobody asks about a job that needs them before they are there
+    /// (`estimator::has_parts`).
     pub(in crate::ops::modules) fn rare() -> &'static Rare {
         match FETCHED.get() {
             Some(rare) => rare,

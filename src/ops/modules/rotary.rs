@@ -105,7 +105,8 @@ impl OwnTables {
     }
 }
 
-/// `apply_rotary_emb` of torchtitan's `ComplexRoPE`: both are cast, then both multiplied, then both cast back.
+/// `apply_rotary_emb` of torchtitan's `ComplexRoPE`: both are cast, then both multiplied, then both
+/// cast back.
 fn rotated_in_fp32<'t>((q, k): (&Var<'t>, &Var<'t>), factors: &Var<'t>) -> (Var<'t>, Var<'t>) {
     let wide = [q, k].map(|x| x.clone().cast_as(FP32, "heads in fp32"));
     let [queries, keys] = wide.each_ref().map(|wide| wide.clone().turned_by(factors));

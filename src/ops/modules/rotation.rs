@@ -1,4 +1,5 @@
-//! Rotary positions as families other than llama write them (transformers 5.23, each `apply_rotary_pos_emb`).
+//! Rotary positions as families other than llama write them (transformers 5.23, each
+//! `apply_rotary_pos_emb`).
 
 use super::rotary::rotated;
 use super::{Build, FP32, Part, Tables, half};
@@ -18,13 +19,15 @@ enum Style {
     Wide,
     /// In fp32, from a copy for each product (`modernbert`).
     WideTwice,
-    /// The first part of each head, by the attention itself, which holds the parts to its end (`phi`, `stablelm`).
+    /// The first part of each head, by the attention itself, which holds the parts to its end
+    /// (`phi`, `stablelm`).
     Parts,
     /// The first part, joined with the rest even if that is empty (`phi3`).
     Joined,
     /// As joined, with cosines and sines repeated in every block (`glm4`).
     Interleaved,
-    /// The whole head, turned and then multiplied in fp32 by cosines and sines that every block repeats (`ernie4_5_moe`).
+    /// The whole head, turned and then multiplied in fp32 by cosines and sines that every block
+    /// repeats (`ernie4_5_moe`).
     RepeatedWide,
 }
 

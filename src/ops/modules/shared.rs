@@ -1,5 +1,6 @@
-//! Layers that keep a state, of which some run a block of attention and a feed-forward layer before it, whose weights they share
-//! (`models/zamba/modeling_zamba.py`, `models/zamba2/modeling_zamba2.py`).
+//! Layers that keep a state, of which some run a block of attention and a feed-forward layer before
+//! it, whose weights they share (`models/zamba/modeling_zamba.py`,
+//! `models/zamba2/modeling_zamba2.py`).
 
 use super::attention::Attention;
 use super::mixers::StateLayer;

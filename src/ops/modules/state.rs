@@ -1,6 +1,7 @@
-//! States of fixed size that some layers keep in place of keys and values, or beside them: state spaces, linear attention, short
-//! convolutions. A state that is served has parameters and products here, and of its tensors those that products lead to; those that are
-//! trained run in [`super::mixers`], with weights of the same sizes.
+//! States of fixed size that some layers keep in place of keys and values, or beside them: state
+//! spaces, linear attention, short convolutions. A state that is served has parameters and products
+//! here, and of its tensors those that products lead to; those that are trained run in
+//! [`super::mixers`], with weights of the same sizes.
 //!
 //! | symbol | field |
 //! |---|---|
@@ -30,7 +31,8 @@ const COLUMNS: &str = "columns of the state's heads";
 /// Columns of all keys.
 const KEY_COLUMNS: &str = "columns of the state's keys";
 
-/// How tensor-parallel ranks share what has that dimension: by whole heads of the state, or of its keys.
+/// How tensor-parallel ranks share what has that dimension: by whole heads of the state, or of its
+/// keys.
 pub(crate) fn split(mixer: &Mixer, dim: &Dim) -> Option<Split> {
     match dim.0 {
         HEADS | COLUMNS => Some(Split::Heads(mixer.num_heads)),
@@ -270,7 +272,8 @@ impl Sizes {
         all
     }
 
-    /// Of weighted sums, and of the gate beside the feed-forward layer, which reads mixes of two tokens as well.
+    /// Of weighted sums, and of the gate beside the feed-forward layer, which reads mixes of two
+    /// tokens as well.
     fn of_sums(&self) -> Vec<Weight> {
         let mut all = Vec::with_capacity(8);
         all.extend(vectors(["decay", "first decay"], self.inner));
@@ -298,7 +301,8 @@ pub(super) const fn source(kind: MixerKind) -> sources::Source {
     }
 }
 
-/// The projections into the state, its own products, and the projection out of it: a name and FLOPs of one forward each.
+/// The projections into the state, its own products, and the projection out of it: a name and FLOPs
+/// of one forward each.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct State {
     parts: [(&'static str, Flops); 3],
@@ -307,7 +311,8 @@ pub(crate) struct State {
     forms: [Form; 2],
 }
 
-/// Products over the whole state for each token: what it forgets or predicts, what is written, what is read.
+/// Products over the whole state for each token: what it forgets or predicts, what is written, what
+/// is read.
 const fn products(kind: MixerKind) -> f64 {
     match kind {
         MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::KimiWhole => 3.0,
@@ -326,8 +331,9 @@ const fn products(kind: MixerKind) -> f64 {
 impl State {
     /// Declares the parameters of all three.
     ///
-    /// FLOPs: `2` per weight and token, and for each product over the state `2 · n · p · r` per token. Assumes the recurrent form,
-    /// which decoding runs; chunked prefill multiplies a little more.
+    /// FLOPs: `2` per weight and token, and for each product over the state `2 · n · p · r` per
+    /// token. Assumes the recurrent form, which decoding runs; chunked prefill multiplies a little
+    /// more.
     pub fn new(build: &Build<'_>, mixer: &Mixer) -> Self {
         let (with, kind, sizes) = (build.with, mixer.kind, Sizes::of(build.with, mixer));
         let source = source(kind);
@@ -370,9 +376,11 @@ impl State {
         }
     }
 
-    /// The tensors that a layer keeps of every sequence, whatever its length: the state, and the last tokens that the convolution sees again.
+    /// The tensors that a layer keeps of every sequence, whatever its length: the state, and the
+    /// last tokens that the convolution sees again.
     ///
-    /// Assumes vLLM's shapes: `c - 1` tokens of every convolved column in the format of activations, the state in its own format.
+    /// Assumes vLLM's shapes: `c - 1` tokens of every convolved column in the format of
+    /// activations, the state in its own format.
     pub fn cached(
         with: &Lowering,
         mixer: &Mixer,

@@ -15,7 +15,8 @@ pub(crate) struct Tables<'t> {
     pub mask: Option<Var<'t>>,
     /// Parts of scores beside queries and keys: linear biases, or those of distances.
     pub alibi: Option<Var<'t>>,
-    /// Position ids, which no block reads but every call holds; of models with embedded distances, these.
+    /// Position ids, which no block reads but every call holds; of models with embedded distances,
+    /// these.
     pub positions: Option<Var<'t>>,
     /// Keys and values that the block's cache holds.
     pub past: Option<Rc<Past<'t>>>,
@@ -78,7 +79,8 @@ impl<'t> Tables<'t> {
         }
     }
 
-    /// The keys and values that attention sees: with those of the cache before them, where there is one.
+    /// The keys and values that attention sees: with those of the cache before them, where there is
+    /// one.
     pub fn seen(&self, own: (Var<'t>, Var<'t>)) -> (Var<'t>, Var<'t>) {
         match &self.past {
             Some(past) => past.update(own),
@@ -86,8 +88,9 @@ impl<'t> Tables<'t> {
         }
     }
 
-    /// Which of them there are: rotary, mask, linear biases, the layer's own input, what the layer before has chosen, positions, the
-    /// encoder's states, what the block's first part made, tables of other layers.
+    /// Which of them there are: rotary, mask, linear biases, the layer's own input, what the layer
+    /// before has chosen, positions, the encoder's states, what the block's first part made, tables
+    /// of other layers.
     pub const fn kinds(&self) -> [bool; 9] {
         let [mask, alibi] = [self.mask.is_some(), self.alibi.is_some()];
         let [own_input, chosen] = [self.own_input.is_some(), self.chosen.is_some()];

@@ -1,5 +1,6 @@
-//! A block whose halves read mixes of two tokens (`RwkvBlock` in transformers 5.23, `models/rwkv/modeling_rwkv.py`): weighted sums in place
-//! of attention, and a gate on the feed-forward layer's output. The first block norms embedded tokens itself.
+//! A block whose halves read mixes of two tokens (`RwkvBlock` in transformers 5.23,
+//! `models/rwkv/modeling_rwkv.py`): weighted sums in place of attention, and a gate on the
+//! feed-forward layer's output. The first block norms embedded tokens itself.
 
 use super::mixers::{Mix, Sums, shifted};
 use super::mlp::Activation;

@@ -1,5 +1,6 @@
-//! A mask that values make, and that learns: a small projection of all values, a number for each key head, and of what comes of them the
-//! largest of each query (`DogeAttention.prepare_dynamic_mask` in transformers 5.23, `models/doge/modeling_doge.py`).
+//! A mask that values make, and that learns: a small projection of all values, a number for each
+//! key head, and of what comes of them the largest of each query
+//! (`DogeAttention.prepare_dynamic_mask` in transformers 5.23, `models/doge/modeling_doge.py`).
 
 use super::attention_core::Repeat;
 use super::{Build, Linear, Tables};
@@ -17,7 +18,8 @@ pub(super) struct ValueMask {
     columns: Form,
     /// `[b, k, s]`.
     turned: Form,
-    /// `[b, k, s, s]`, its largest of each query where there are more than are kept, and `[b, 1, s, s]`.
+    /// `[b, k, s, s]`, its largest of each query where there are more than are kept, and `[b, 1, s,
+    /// s]`.
     pairs: Form,
     best: Option<Form>,
     causal: Form,

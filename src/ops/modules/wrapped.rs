@@ -1,5 +1,6 @@
-//! Adapters of parameters that no linear layer holds: all experts' matrices, and a router's (peft 0.21, `tuners/lora/layer.py`,
-//! `ParamWrapper`). Each pass adds the whole update to a copy of the weight.
+//! Adapters of parameters that no linear layer holds: all experts' matrices, and a router's (peft
+//! 0.21, `tuners/lora/layer.py`, `ParamWrapper`). Each pass adds the whole update to a copy of the
+//! weight.
 
 use super::Build;
 use crate::config::{Method, Targets};
@@ -32,8 +33,8 @@ enum By<'t> {
 }
 
 impl Wrapped {
-    /// The adapter of matrices `[experts, output, input]` that stand for linear layers of these names; where names were joined in one
-    /// matrix, each of them adds its rank.
+    /// The adapter of matrices `[experts, output, input]` that stand for linear layers of these
+    /// names; where names were joined in one matrix, each of them adds its rank.
     pub fn of_experts(
         build: &Build<'_>,
         names: &[Targets],

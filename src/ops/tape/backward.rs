@@ -29,7 +29,8 @@ pub(crate) trait Model {
 }
 
 impl Tape {
-    /// `loss.backward()`; of a stage without a loss, from the gradient of its output that it was sent.
+    /// `loss.backward()`; of a stage without a loss, from the gradient of its output that it was
+    /// sent.
     pub fn backward(&self, loss: &Var<'_>, model: &dyn Model) {
         let root = {
             let mut state = self.state.borrow_mut();
@@ -96,7 +97,8 @@ impl Tape {
         model.enters(self, layer);
     }
 
-    /// The frame that was opened last lies in the one before, which runs again first: a checkpoint within a checkpoint.
+    /// The frame that was opened last lies in the one before, which runs again first: a checkpoint
+    /// within a checkpoint.
     pub fn lies_within(&self) {
         if let Some(frame) = self.state.borrow_mut().frames.last_mut() {
             frame.follows = true;
@@ -279,7 +281,8 @@ impl State {
     /// The gradient in the order that a node's formula reads: a copy where it lies otherwise.
     fn in_order(&mut self, node: &Node, grad: Grad) -> Grad {
         let copied = match node.rule {
-            // The product's operands are merged over sequences and heads, which a transposed gradient does not allow.
+            // The product's operands are merged over sequences and heads, which a transposed
+            // gradient does not allow.
             Rule::Matmul { batched: true, .. } => grad.order != Order::Plain,
             // Complex numbers are seen in what lies side by side, not in a part of a tensor.
             Rule::Times => self
@@ -309,7 +312,8 @@ impl State {
             if frame.holders == 0 {
                 let mut inputs = std::mem::take(&mut frame.inputs);
                 if frame.follows {
-                    // The call of a checkpoint within a checkpoint holds what it was given by name until the graph goes.
+                    // The call of a checkpoint within a checkpoint holds what it was given by name
+                    // until the graph goes.
                     self.leaves.extend(inputs.pop());
                 }
                 for input in inputs {
@@ -397,7 +401,8 @@ impl State {
         parameter.uses == 0
     }
 
-    /// A parameter's gradient is complete: it is kept, added to the one that is there, or waits for its group.
+    /// A parameter's gradient is complete: it is kept, added to the one that is there, or waits for
+    /// its group.
     pub(super) fn arrive(&mut self, param: u32) {
         let Some(parameter) = self.parameters.get_mut(at(param)) else { return };
         let Some(grad) = parameter.waiting.take() else { return };

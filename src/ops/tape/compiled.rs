@@ -1,12 +1,15 @@
-//! Compiled parts of a step (`torch.compile`): what becomes of tensors that no kernel needs to have in memory.
+//! Compiled parts of a step (`torch.compile`): what becomes of tensors that no kernel needs to have
+//! in memory.
 //!
-//! TorchInductor joins elementwise operators, norms and rotations into the kernels that read them, so that their results exist only
-//! where a matrix product, attention's kernel or the end of the part reads them. For backward AOTAutograd keeps a smallest set of
-//! tensors from which the others can be made again by such kernels (`min_cut_rematerialization_partition` in
-//! `torch/_functorch/partitioners.py`): what such a kernel will read in backward, the results of products and of attention that others
-//! are made from, and inputs of the part; of a checkpointed part, inputs and what its policy names. Here a tensor that was fused away
-//! remembers what it is made from. It takes memory when something needs it, gives it back in forward as soon as only backward will ask
-//! again, and holds what it is made from as long as anybody can still ask.
+//! TorchInductor joins elementwise operators, norms and rotations into the kernels that read them,
+//! so that their results exist only where a matrix product, attention's kernel or the end of the
+//! part reads them. For backward AOTAutograd keeps a smallest set of tensors from which the others
+//! can be made again by such kernels (`min_cut_rematerialization_partition` in
+//! `torch/_functorch/partitioners.py`): what such a kernel will read in backward, the results of
+//! products and of attention that others are made from, and inputs of the part; of a checkpointed
+//! part, inputs and what its policy names. Here a tensor that was fused away remembers what it is
+//! made from. It takes memory when something needs it, gives it back in forward as soon as only
+//! backward will ask again, and holds what it is made from as long as anybody can still ask.
 
 use super::state::{
     Entry, Grad, Kind, NONE, Node, Operand, Rule, State, Storage, as_leaf, at, count,
@@ -32,7 +35,8 @@ pub(super) struct Fusion {
 }
 
 impl Tape {
-    /// Runs a part of the step as one compiled graph: `part` is given the input and gives the output, which are in memory.
+    /// Runs a part of the step as one compiled graph: `part` is given the input and gives the
+    /// output, which are in memory.
     pub fn compiled<'t>(
         &'t self,
         compiles: bool,
@@ -96,7 +100,8 @@ impl State {
         self.fusing = None;
     }
 
-    /// Notes a tensor that is fused away, where that is what is made now; the answer is its place among such.
+    /// Notes a tensor that is fused away, where that is what is made now; the answer is its place
+    /// among such.
     pub(super) fn fused_away(&mut self) -> Option<u32> {
         let sources = self.fusing.clone()?;
         for source in &sources {
@@ -143,8 +148,9 @@ impl State {
         }
     }
 
-    /// The tensors made in this part that are kept for that one. One that is fused away counts double, and of
-    /// equals the later is kept (`get_node_weight`); inputs of the part are there all the same.
+    /// The tensors made in this part that are kept for that one. One that is fused away counts
+    /// double, and of equals the later is kept (`get_node_weight`); inputs of the part are there
+    /// all the same.
     pub(super) fn cut(&self, id: u32) -> Vec<u32> {
         let Some(storage) = self.storages.get(at(id)) else { return Vec::new() };
         let Some(sources) = self.unmade(storage.fusion) else {
@@ -252,8 +258,9 @@ impl State {
         }
     }
 
-    /// Copies of what attention's kernel reads in a part that runs again: backward's kernel reads others, which are made beside
-    /// (TorchInductor fixes the layout of a called kernel's operands for each call).
+    /// Copies of what attention's kernel reads in a part that runs again: backward's kernel reads
+    /// others, which are made beside (TorchInductor fixes the layout of a called kernel's operands
+    /// for each call).
     pub(super) fn copies_for_attention(&mut self, operands: &[u32]) -> Vec<u32> {
         if self.recording.is_none() || self.stopped || self.whole_again {
             return Vec::new();
@@ -282,8 +289,9 @@ impl State {
         }
     }
 
-    /// A product or attention's kernel reads it. Backward's kernels will read it again, so that it is kept as it is
-    /// (`ban_if_materialized_backward`), but in a checkpointed part, of which nothing is kept that the policy does not name.
+    /// A product or attention's kernel reads it. Backward's kernels will read it again, so that it
+    /// is kept as it is (`ban_if_materialized_backward`), but in a checkpointed part, of which
+    /// nothing is kept that the policy does not name.
     pub(super) fn kernel_reads(&mut self, id: u32) {
         if self.whole_again || (self.open_frame.is_none() && self.recording.is_none()) {
             self.settle(id)
@@ -365,8 +373,8 @@ impl State {
         self.formula(node, grad)
     }
 
-    /// The gradients of a product. An input that was fused away is made again behind the input's own gradient: one kernel makes it and,
-    /// of what it is made from, the gradients.
+    /// The gradients of a product. An input that was fused away is made again behind the input's
+    /// own gradient: one kernel makes it and, of what it is made from, the gradients.
     fn product_of_fused(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
         let [input, weight, bias] = node.operands;
         self.need(grad.storage);
@@ -433,8 +441,9 @@ impl State {
         flows(a) && flows(b) && self.elements(a.form) == self.elements(b.form)
     }
 
-    /// The gradients of two activations that were multiplied: one kernel reads all there is to read and makes both. Where no factor is
-    /// made again beside, one is written over the factor that it alone reads.
+    /// The gradients of two activations that were multiplied: one kernel reads all there is to read
+    /// and makes both. Where no factor is made again beside, one is written over the factor that it
+    /// alone reads.
     fn both_factors(&mut self, node: &mut Node, grad: Grad) -> [Option<Grad>; 3] {
         self.need(grad.storage);
         let [a, b, _] = node.operands;

@@ -7,8 +7,9 @@ use crate::config::Dispatch;
 use crate::units::DType;
 
 impl Var<'_> {
-    /// `conv1d(x, weight, bias)`, padded on both sides so that the result has all but one of the weight's tokens more: saves input and
-    /// weight. The weight is seen in another shape before, so that autocast casts it anew each time.
+    /// `conv1d(x, weight, bias)`, padded on both sides so that the result has all but one of the
+    /// weight's tokens more: saves input and weight. The weight is seen in another shape before, so
+    /// that autocast casts it anew each time.
     pub fn convolved(self, (weight, bias): (Param, Option<Param>), form: Form) -> Self {
         let tape = self.tape;
         let bias = bias.map(|bias| tape.weight(bias));
@@ -29,7 +30,8 @@ impl Var<'_> {
 }
 
 impl Var<'_> {
-    /// `nn.Conv1d` over all channels, whose weight is `[output, input · tokens]`: saves input and weight.
+    /// `nn.Conv1d` over all channels, whose weight is `[output, input · tokens]`: saves input and
+    /// weight.
     pub fn convolution(self, [weight, bias]: [Param; 2], form: Form) -> Self {
         let tape = self.tape;
         let bias = tape.weight(bias);
@@ -47,8 +49,8 @@ impl Var<'_> {
 }
 
 impl State {
-    /// Kernels of GPUs read an input in the order of its shape (`_convolution` and `convolution_backward` in
-    /// `aten/src/ATen/native/Convolution.cpp`), the tracker's have none.
+    /// Kernels of GPUs read an input in the order of its shape (`_convolution` and
+    /// `convolution_backward` in `aten/src/ATen/native/Convolution.cpp`), the tracker's have none.
     fn in_order_for_convolution(&mut self, (form, dtype): (Form, DType), order: Order) -> u32 {
         let copies = self.dispatch == Dispatch::Cuda && order != Order::Plain;
         if copies { self.allocate("input in order", form, dtype) } else { NONE }

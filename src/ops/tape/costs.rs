@@ -1,8 +1,8 @@
-//! The costs in time of primitives as they run: products, bytes read and written, messages. Sizes are those of operands and results, so
-//! that no module says them.
+//! The costs in time of primitives as they run: products, bytes read and written, messages. Sizes
+//! are those of operands and results, so that no module says them.
 //!
-//! Every tensor that is taken was written by one kernel, which has read the operands of its node: in backward the gradient that has come
-//! and one saved tensor. Views cost nothing.
+//! Every tensor that is taken was written by one kernel, which has read the operands of its node:
+//! in backward the gradient that has come and one saved tensor. Views cost nothing.
 
 use super::state::{NONE, Node, Operand, Rule, State, as_leaf, at, bytes_of};
 use super::{Attends, Form, Tape};
@@ -10,7 +10,8 @@ use crate::ops::modules::CROSSES;
 use crate::ops::work::{Behind, Collective, Core, Cost, Exchange, Group, Operands, Product, Work};
 use crate::units::DType;
 
-/// Bytes that a loss in chunks reads and writes for each logit of 16 bit: twice read, once overwritten with its gradient.
+/// Bytes that a loss in chunks reads and writes for each logit of 16 bit: twice read, once
+/// overwritten with its gradient.
 const BYTES_OF_A_LOGIT: u64 = 6;
 
 /// Where a cost comes from: its operation and its layer.
@@ -37,7 +38,8 @@ pub(crate) struct Costs {
 }
 
 impl Tape {
-    /// From here on costs are recorded; `sight`: pairs of query and key that one head sees, and tokens of a text.
+    /// From here on costs are recorded; `sight`: pairs of query and key that one head sees, and
+    /// tokens of a text.
     pub fn record_costs(&self, sight: (u64, u64)) {
         self.state.borrow_mut().costs =
             Some(Box::new(Costs { all: Vec::with_capacity(256), sight, ..Costs::default() }));
@@ -119,7 +121,8 @@ impl State {
         self.spend(Work::Stream { bytes, kernels: 1 });
     }
 
-    /// A primitive runs on these: products are counted, and the kernel of the next tensor reads the operands of others.
+    /// A primitive runs on these: products are counted, and the kernel of the next tensor reads the
+    /// operands of others.
     pub(super) fn runs(&mut self, rule: Rule, operands: &[Operand; 3]) {
         match self.product_of(rule, operands) {
             Some(product) => {
@@ -311,8 +314,8 @@ impl State {
         }
     }
 
-    /// A loss whose kernel makes the product of the head in forward and again in backward, where it multiplies for the gradients of both
-    /// operands, too. No logits are written.
+    /// A loss whose kernel makes the product of the head in forward and again in backward, where it
+    /// multiplies for the gradients of both operands, too. No logits are written.
     pub(super) fn loss_without_logits(
         &mut self,
         [hidden, weight]: [Operand; 2],
@@ -330,8 +333,9 @@ impl State {
         }
     }
 
-    /// A loss in chunks of that shape: each is multiplied, read twice and overwritten with its gradient, from which those of both operands
-    /// are made. The weight's is added up over the chunks.
+    /// A loss in chunks of that shape: each is multiplied, read twice and overwritten with its
+    /// gradient, from which those of both operands are made. The weight's is added up over the
+    /// chunks.
     pub(super) fn loss_in_chunks(
         &mut self,
         [hidden, weight]: [Operand; 2],

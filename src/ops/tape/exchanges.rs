@@ -7,7 +7,8 @@ use crate::ops::work::{Behind, Collective};
 use crate::units::DType;
 
 impl Var<'_> {
-    /// Under sequence parallelism: all tokens from every rank's part of them, or this rank's part of the sum over ranks.
+    /// Under sequence parallelism: all tokens from every rank's part of them, or this rank's part
+    /// of the sum over ranks.
     pub fn exchanged(self, form: Form) -> Self {
         let dtype = self.dtype;
         let mut state = self.tape.state.borrow_mut();
@@ -23,8 +24,9 @@ impl Var<'_> {
         self.unary(Rule::Exchanged(0), Save::Nothing, "exchanged between ranks", (form, dtype))
     }
 
-    /// The input of a product whose weight is split by columns: backward sums its gradient over ranks, in a tensor for the sum
-    /// and one for the wait (`all_reduce` and `wait_tensor` of functional collectives).
+    /// The input of a product whose weight is split by columns: backward sums its gradient over
+    /// ranks, in a tensor for the sum and one for the wait (`all_reduce` and `wait_tensor` of
+    /// functional collectives).
     pub fn summed_in_backward(self) -> Self {
         let form = self.form;
         let shape = (form, self.dtype);
@@ -37,7 +39,8 @@ impl Var<'_> {
         self.view_as(Rule::Exchanged(1), form)
     }
 
-    /// The sum over ranks of a product whose weight is split by rows; backward passes the gradient on.
+    /// The sum over ranks of a product whose weight is split by rows; backward passes the gradient
+    /// on.
     pub fn summed_over_ranks(self) -> Self {
         let (tape, shape) = (self.tape, (self.form, self.dtype));
         let mut state = tape.state.borrow_mut();
@@ -50,7 +53,8 @@ impl Var<'_> {
 }
 
 impl State {
-    /// A product's input of all tokens, which backward gathers again before it scatters the gradient.
+    /// A product's input of all tokens, which backward gathers again before it scatters the
+    /// gradient.
     pub(super) fn gathered(&mut self, whole: (Form, DType)) -> u32 {
         self.send(Collective::AllGather, whole, false, Behind::Products);
         self.send(Collective::ReduceScatter, whole, true, Behind::WeightGradient);

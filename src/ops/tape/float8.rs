@@ -1,7 +1,9 @@
-//! Products in float8, as `matmul_with_hp_or_float8_args` of torchao makes them (0.18, `torchao/float8/float8_linear.py`).
+//! Products in float8, as `matmul_with_hp_or_float8_args` of torchao makes them (0.18,
+//! `torchao/float8/float8_linear.py`).
 //!
-//! Operands are cast in forward and again in backward: what is saved are input and weight in the format of activations. Operator by
-//! operator a cast takes three tensors in fp32 beside its result; a compiler fuses these, see [`super::compiled`].
+//! Operands are cast in forward and again in backward: what is saved are input and weight in the
+//! format of activations. Operator by operator a cast takes three tensors in fp32 beside its
+//! result; a compiler fuses these, see [`super::compiled`].
 
 use super::formulas::wants;
 use super::state::{Grad, NONE, Node, Operand, Rule, State, at};
@@ -19,7 +21,8 @@ enum Lies {
 }
 
 impl Tape {
-    /// Products in float8 have a rule of their own from here on: others run in the format of activations.
+    /// Products in float8 have a rule of their own from here on: others run in the format of
+    /// activations.
     pub fn casts_apart(&self, apart: bool) {
         self.state.borrow_mut().casts_apart = apart;
     }
@@ -64,7 +67,8 @@ impl Var<'_> {
 }
 
 impl State {
-    /// Saves input and weight. An input that the product of the weight's gradient reads in the format of activations is kept as it is.
+    /// Saves input and weight. An input that the product of the weight's gradient reads in the
+    /// format of activations is kept as it is.
     fn save_operands(&mut self, node: u32, [x, weight]: [u32; 2], float8: Float8) {
         let high = float8.recipe == Float8Recipe::RowwiseWithGwHp;
         if high && self.keeps_of_compiled() {
@@ -87,9 +91,11 @@ impl State {
         }
     }
 
-    /// `hp_tensor_to_float8_dynamic`: the largest magnitude, a product with the scale in fp32, its limits, and the cast itself.
+    /// `hp_tensor_to_float8_dynamic`: the largest magnitude, a product with the scale in fp32, its
+    /// limits, and the cast itself.
     ///
-    /// The largest value of a whole tensor is looked for in a copy in the order of its shape (`max_all_kernel_impl`).
+    /// The largest value of a whole tensor is looked for in a copy in the order of its shape
+    /// (`max_all_kernel_impl`).
     fn cast_to_float8(&mut self, (form, dtype): (Form, DType), lies: Lies, whole: bool) -> u32 {
         self.reads(1, (form, dtype));
         let magnitudes = self.allocate("magnitudes", form, dtype);
@@ -115,7 +121,8 @@ impl State {
         cast
     }
 
-    /// The copy of an operand in float8 that lies otherwise than cuBLAS reads it (`preprocess_addmm`).
+    /// The copy of an operand in float8 that lies otherwise than cuBLAS reads it
+    /// (`preprocess_addmm`).
     fn other_order(&mut self, form: Form) -> u32 {
         self.reads(1, (form, DType::Fp8));
         self.allocate("in the order of products", form, DType::Fp8)
@@ -166,8 +173,9 @@ impl State {
         })
     }
 
-    /// A product of backward. Of rows that are scaled one by one it is scaled behind, by a tensor of its shape in fp32
-    /// (`addmm_float8_unwrapped`: the kernel that scales rows is slow without fast accumulation).
+    /// A product of backward. Of rows that are scaled one by one it is scaled behind, by a tensor
+    /// of its shape in fp32 (`addmm_float8_unwrapped`: the kernel that scales rows is slow without
+    /// fast accumulation).
     fn float8_product(&mut self, node: &Node, of: Operand, float8: Float8) -> Grad {
         let scales = if float8.is_tensorwise() {
             NONE
@@ -181,15 +189,17 @@ impl State {
         Grad { is_view: true, ..made }
     }
 
-    /// The casts of a compiled product: kernels that make the operands make them as well, so that nothing stands beside.
+    /// The casts of a compiled product: kernels that make the operands make them as well, so that
+    /// nothing stands beside.
     fn fused_casts(&mut self, [x, weight]: [Form; 2], float8: Float8) -> [u32; 2] {
         let cast =
             |state: &mut Self, form: Form| state.allocate("cast to float8", form, DType::Fp8);
         [cast(self, x), if float8.gathers { NONE } else { cast(self, weight) }]
     }
 
-    /// The gradients of a compiled product. Backward casts the gradient twice, once for each order in which it is multiplied; one that
-    /// is fused away and that nothing else reads is never written in another format, so that its memory stands for both.
+    /// The gradients of a compiled product. Backward casts the gradient twice, once for each order
+    /// in which it is multiplied; one that is fused away and that nothing else reads is never
+    /// written in another format, so that its memory stands for both.
     pub(super) fn compiled_float8_back(
         &mut self,
         node: &Node,
@@ -214,7 +224,8 @@ impl State {
         self.release(first);
         let mut product = NONE;
         if !float8.is_tensorwise() && !self.goes_to_attention(a.node) {
-            // Scaled in fp32 for the several kernels that read it, by the one that makes what else is made of the product.
+            // Scaled in fp32 for the several kernels that read it, by the one that makes what else
+            // is made of the product.
             let scaled = self.allocate("gradient, scaled", a.form, DType::Fp32);
             product = std::mem::replace(&mut input.storage, scaled);
         }
@@ -254,8 +265,9 @@ impl State {
         false
     }
 
-    /// A tensor is saved that backward casts: no product reads it as it is, and what it is made from is read by gradients of its own
-    /// or there all the same, so that it is made again whatever its size.
+    /// A tensor is saved that backward casts: no product reads it as it is, and what it is made
+    /// from is read by gradients of its own or there all the same, so that it is made again
+    /// whatever its size.
     pub(super) fn keep_sources(&mut self, id: u32) {
         if !self.keeps_of_compiled() {
             return;
@@ -273,7 +285,8 @@ impl State {
         before.is_some_and(|before| matches!(before.rule, Rule::Float8(_)))
     }
 
-    /// As [`Self::both_factors`], where both are cast as they are made: nothing is written over what is wider.
+    /// As [`Self::both_factors`], where both are cast as they are made: nothing is written over
+    /// what is wider.
     pub(super) fn both_factors_cast(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
         let [a, b, _] = node.operands;
         self.fuse(&[]);

@@ -24,7 +24,8 @@ pub(crate) enum Factors {
 /// How many of them there are.
 pub(super) const FACTORS: usize = 5;
 
-/// A product of a layer's input with its weights: the operation that it belongs to, and what it goes from and to.
+/// A product of a layer's input with its weights: the operation that it belongs to, and what it
+/// goes from and to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LayerProduct {
     pub op: &'static str,
@@ -34,7 +35,8 @@ pub(crate) struct LayerProduct {
 }
 
 impl Tape {
-    /// From here on nothing is taken or saved, and no graph is made: modules run for their FLOPs alone, which is quick.
+    /// From here on nothing is taken or saved, and no graph is made: modules run for their FLOPs
+    /// alone, which is quick.
     pub fn count_only(&self) {
         let mut state = self.state.borrow_mut();
         state.products = Some(Vec::with_capacity(12));
@@ -89,12 +91,14 @@ impl State {
         }
     }
 
-    /// A product of that shape with a weight: each value is summed over the weight's last dimension.
+    /// A product of that shape with a weight: each value is summed over the weight's last
+    /// dimension.
     pub(super) fn count_weights(&mut self, result: Form, weight: Form) {
         self.count_values(self.factors, result, self.last(weight, 0));
     }
 
-    /// One of attention's products: each value of queries, or of what comes out, is multiplied once for each token that is met.
+    /// One of attention's products: each value of queries, or of what comes out, is multiplied once
+    /// for each token that is met.
     pub(super) fn count_attention(&mut self, queries: Form) {
         match self.met {
             Some((tokens, factors)) => self.count_values(factors, queries, tokens),
@@ -102,7 +106,8 @@ impl State {
         }
     }
 
-    /// So many products for each value of that shape. Counted in floating point, which no size is too large for.
+    /// So many products for each value of that shape. Counted in floating point, which no size is
+    /// too large for.
     pub(super) fn count_values(&mut self, factors: Factors, form: Form, each: u64) {
         if self.products.is_some() {
             let values: f64 = self.shape(form).dims().map(|dim| to_f64(dim.1)).product();

@@ -1,5 +1,6 @@
-//! The autograd formula of every rule: which gradients it makes, in which order, and what it takes for a moment beside them
-//! (`tools/autograd/derivatives.yaml`, PyTorch 2.15; the generated code goes through the operands by name).
+//! The autograd formula of every rule: which gradients it makes, in which order, and what it takes
+//! for a moment beside them (`tools/autograd/derivatives.yaml`, PyTorch 2.15; the generated code
+//! goes through the operands by name).
 
 use super::Form;
 use super::Order;
@@ -231,8 +232,9 @@ impl State {
         }
     }
 
-    /// How many tensors of zeros stand beside one into which something is written: PyTorch writes into the zeros themselves, but into a
-    /// copy under a tracker, whose tensors are of a subclass (`areAnyTensorSubclassLike` in `torch/csrc/autograd/FunctionsManual.cpp`).
+    /// How many tensors of zeros stand beside one into which something is written: PyTorch writes
+    /// into the zeros themselves, but into a copy under a tracker, whose tensors are of a subclass
+    /// (`areAnyTensorSubclassLike` in `torch/csrc/autograd/FunctionsManual.cpp`).
     const fn copies_zeros(&self) -> u8 {
         match self.dispatch {
             Dispatch::Cuda => 0,
@@ -240,8 +242,9 @@ impl State {
         }
     }
 
-    /// CUDA's kernel reads `grad * output`, which is a tensor of its own (`softmax_backward_cuda_out` in
-    /// `aten/src/ATen/native/cuda/SoftMax.cu`); the CPU's multiplies as it goes.
+    /// CUDA's kernel reads `grad * output`, which is a tensor of its own
+    /// (`softmax_backward_cuda_out` in `aten/src/ATen/native/cuda/SoftMax.cu`); the CPU's
+    /// multiplies as it goes.
     fn softmax_back(&mut self, operand: Operand) -> Grad {
         let made = self.fresh((operand.form, operand.dtype), Order::Plain);
         if self.dispatch == Dispatch::Cuda {
@@ -363,7 +366,8 @@ impl State {
         self.multiplies_back(node, operand);
         let made = self.fresh((operand.form, operand.dtype), Order::Plain);
         self.multiply_with_workspace(false);
-        // Products run on matrices: rows of several sequences and heads are seen as one, and weights transposed.
+        // Products run on matrices: rows of several sequences and heads are seen as one, and
+        // weights transposed.
         Grad { is_view: true, ..made }
     }
 
@@ -404,7 +408,8 @@ impl State {
         scaled
     }
 
-    /// `CopySlices`: a copy of the gradient in which the part is zero, and a copy of the part in the operand's format.
+    /// `CopySlices`: a copy of the gradient in which the part is zero, and a copy of the part in
+    /// the operand's format.
     fn filled(&mut self, grad: Grad, whole: Operand, part: Operand) -> [Option<Grad>; 3] {
         let rest = self.fresh((whole.form, grad.dtype), Order::Plain);
         let mut copy = self.fresh((part.form, grad.dtype), Order::Plain);

@@ -1,4 +1,5 @@
-//! Primitives of images: patches, a tower's tokens in the places of a text, and graphs that nothing reads.
+//! Primitives of images: patches, a tower's tokens in the places of a text, and graphs that nothing
+//! reads.
 #![expect(
     clippy::needless_pass_by_value,
     reason = "an operand lives until its operator has run, as a temporary does in Python"
@@ -13,8 +14,8 @@ use crate::ops::tensor::{Dim, Shape};
 use crate::units::DType;
 
 impl Var<'_> {
-    /// A convolution whose kernel moves by its own size (`conv2d`, `conv3d`): saves input and weight. No gradient comes back to pixels,
-    /// so that its product runs once in backward.
+    /// A convolution whose kernel moves by its own size (`conv2d`, `conv3d`): saves input and
+    /// weight. No gradient comes back to pixels, so that its product runs once in backward.
     pub fn patched(self, (weight, bias): (Param, Option<Param>), form: Form) -> Self {
         let tape = self.tape;
         let bias = bias.map(|bias| tape.weight(bias));
@@ -95,7 +96,8 @@ impl Var<'_> {
         Self::made(tape, storage, form, dtype, node)
     }
 
-    /// `x[mask]` by rows, which are as many as `form` has: saves the mask; backward adds into zeros.
+    /// `x[mask]` by rows, which are as many as `form` has: saves the mask; backward adds into
+    /// zeros.
     pub fn picked(self, mask: &Self, (form, places): (Form, Form)) -> Self {
         let (tape, dtype) = (self.tape, self.dtype);
         let mut state = tape.state.borrow_mut();
@@ -124,8 +126,8 @@ impl Var<'_> {
 }
 
 impl State {
-    /// CUDA's kernels read a list of the mask's places, by two numbers each (`nonzero`, `aten/src/ATen/native/IndexingUtils.h`); a
-    /// tracker does not look into them.
+    /// CUDA's kernels read a list of the mask's places, by two numbers each (`nonzero`,
+    /// `aten/src/ATen/native/IndexingUtils.h`); a tracker does not look into them.
     fn list_places(&mut self, places: Form) -> u32 {
         if self.dispatch != Dispatch::Cuda {
             return NONE;
@@ -135,7 +137,8 @@ impl State {
         self.allocate("places of images", listed, DType::Int64)
     }
 
-    /// Backward of [`Var::put`]: zeros in the places of the mask, then what stood there (`index_put`, `index`).
+    /// Backward of [`Var::put`]: zeros in the places of the mask, then what stood there
+    /// (`index_put`, `index`).
     pub(super) fn put_back(&mut self, node: &Node, grad: Grad, places: Form) -> [Option<Grad>; 3] {
         let [whole, rows, _] = node.operands;
         let first = (whole.node != NONE).then(|| {
@@ -155,8 +158,9 @@ impl State {
         [first, second, None]
     }
 
-    /// CUDA's kernel counts the places up to each value of the mask, which it expands (`masked_scatter__cuda` and
-    /// `launch_masked_scatter_kernel` in `aten/src/ATen/native/cuda/IndexKernel.cpp`).
+    /// CUDA's kernel counts the places up to each value of the mask, which it expands
+    /// (`masked_scatter__cuda` and `launch_masked_scatter_kernel` in
+    /// `aten/src/ATen/native/cuda/IndexKernel.cpp`).
     fn find_places(&mut self, form: Form) {
         if self.dispatch == Dispatch::Cuda {
             let counted = self.allocate("places counted", form, DType::Int64);
@@ -166,8 +170,9 @@ impl State {
         }
     }
 
-    /// Backward of [`Var::scattered`]: zeros in the places of the mask, then what stood there (`masked_scatter_backward`). CUDA's
-    /// `masked_select` lists the places first, by three numbers each, from a mask of every value.
+    /// Backward of [`Var::scattered`]: zeros in the places of the mask, then what stood there
+    /// (`masked_scatter_backward`). CUDA's `masked_select` lists the places first, by three numbers
+    /// each, from a mask of every value.
     pub(super) fn scatter_back(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
         let [text, tokens, _] = node.operands;
         let shape = |operand: Operand| (operand.form, operand.dtype);
@@ -207,7 +212,8 @@ impl Tape {
         }
     }
 
-    /// So many tokens meet every query of attention from now on, where these are not those of the text; its products count so.
+    /// So many tokens meet every query of attention from now on, where these are not those of the
+    /// text; its products count so.
     pub fn meets(&self, met: Option<(u64, Factors)>) {
         self.state.borrow_mut().met = met;
     }

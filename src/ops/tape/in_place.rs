@@ -1,5 +1,5 @@
-//! Primitives that only some families use: parts of a tensor, choices between two, what happens in place, and products that autocast
-//! does not cache.
+//! Primitives that only some families use: parts of a tensor, choices between two, what happens in
+//! place, and products that autocast does not cache.
 
 use super::Order;
 use super::primitives::{Save, wider};
@@ -17,7 +17,8 @@ impl Var<'_> {
         if whole { self.view_as(Rule::Pass, part) } else { self.slice(part) }
     }
 
-    /// One index of a dimension, by a list: a copy, and the list is saved; backward writes it into zeros of the whole, anew.
+    /// One index of a dimension, by a list: a copy, and the list is saved; backward writes it into
+    /// zeros of the whole, anew.
     pub fn pick(self, form: Form) -> Self {
         let (tape, dtype) = (self.tape, self.dtype);
         let one = tape.form([Dim("one", 1)]);
@@ -53,7 +54,8 @@ impl Var<'_> {
         Self::made(tape, storage, form, dtype, node)
     }
 
-    /// `logsumexp(x, -1)`: saves operand and result; backward takes their difference and its exponential.
+    /// `logsumexp(x, -1)`: saves operand and result; backward takes their difference and its
+    /// exponential.
     pub fn log_sum_exp(self, to: Form) -> Self {
         let dtype = self.dtype;
         let sum = self.unary(

@@ -14,8 +14,8 @@ use crate::units::DType;
 pub(crate) struct Frame {
     /// The inputs, which are all that is kept of it.
     pub inputs: Vec<u32>,
-    /// How to run a part that is smaller than a block again, and its inputs: shape, format, order in memory, and whether a gradient
-    /// is wanted. A block is run by the model.
+    /// How to run a part that is smaller than a block again, and its inputs: shape, format, order
+    /// in memory, and whether a gradient is wanted. A block is run by the model.
     pub part: Option<Part>,
     pub first: u32,
     pub last: u32,
@@ -28,7 +28,8 @@ pub(crate) struct Frame {
     pub follows: bool,
     /// True if a gradient of the input is wanted.
     pub wanted: bool,
-    /// Results that are kept all the same, in the order in which they were made; running again finds them there.
+    /// Results that are kept all the same, in the order in which they were made; running again
+    /// finds them there.
     pub kept: VecDeque<u32>,
     /// In a compiled graph, how many tensors were saved before each of these was made.
     pub kept_behind: VecDeque<u32>,
@@ -43,7 +44,8 @@ pub(crate) struct Part {
     pub copies: (u32, u32, u32),
 }
 
-/// Results of a checkpointed block that are kept all the same: those of attention's kernels, and of every second product from the first on.
+/// Results of a checkpointed block that are kept all the same: those of attention's kernels, and of
+/// every second product from the first on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeepsProducts {
     /// Products of the block so far.

@@ -9,7 +9,8 @@ use super::state::{Grad, NONE, Node, Operand, Rule, State};
 use super::{Form, Order, Tape, Var};
 use crate::units::DType;
 
-/// The tile in which a head's product is made anew wherever it is needed, and the operands of one where they are cast for it.
+/// The tile in which a head's product is made anew wherever it is needed, and the operands of one
+/// where they are cast for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tile {
     /// `[tokens, columns]`, `[tokens, h]` and `[columns, h]`.
@@ -20,7 +21,8 @@ pub(crate) struct Tile {
     pub format: DType,
 }
 
-/// Shapes beside head and loss in one kernel. Locks and the order of words are whole numbers of four bytes.
+/// Shapes beside head and loss in one kernel. Locks and the order of words are whole numbers of
+/// four bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HeadAndLoss {
     /// One number for each token that has a label.
@@ -42,8 +44,9 @@ impl Var<'_> {
 }
 
 impl Tape {
-    /// Head and loss in one kernel (Cut Cross-Entropy, `LinearCrossEntropyFunction.forward`): operands, one
-    /// number per token and the mean logit of every word are saved. `valids` says which tokens count.
+    /// Head and loss in one kernel (Cut Cross-Entropy, `LinearCrossEntropyFunction.forward`):
+    /// operands, one number per token and the mean logit of every word are saved. `valids` says
+    /// which tokens count.
     pub fn cut<'t>(
         &'t self,
         operands: [&Var<'t>; 2],
@@ -73,8 +76,9 @@ impl Tape {
         Var::made(self, loss, scalar, DType::Fp32, node)
     }
 
-    /// Log-probabilities of labels by tiles of logits, of which nothing stays: operands and two numbers per token are saved, and backward
-    /// adds both gradients up in fp32 (TRL 1.16, `kernels/chunked_logprob.py`).
+    /// Log-probabilities of labels by tiles of logits, of which nothing stays: operands and two
+    /// numbers per token are saved, and backward adds both gradients up in fp32 (TRL 1.16,
+    /// `kernels/chunked_logprob.py`).
     pub fn by_tiles<'t>(
         &'t self,
         operands: [&Var<'t>; 2],
@@ -110,7 +114,8 @@ impl Tape {
         Var::made(self, chosen, numbers, DType::Fp32, node)
     }
 
-    /// Negative log-likelihood of log-probabilities: a scalar and its weight; backward is as large as the operand.
+    /// Negative log-likelihood of log-probabilities: a scalar and its weight; backward is as large
+    /// as the operand.
     pub fn nll_loss<'t>(
         &'t self,
         log_probabilities: Var<'t>,
@@ -132,8 +137,8 @@ impl Tape {
         Var::made(self, loss, scalar, format, node)
     }
 
-    /// A product with a weight and its loss, in chunks of that shape, whose gradients were made before: that of the operand is handed on;
-    /// those of the weight have gone their own way.
+    /// A product with a weight and its loss, in chunks of that shape, whose gradients were made
+    /// before: that of the operand is handed on; those of the weight have gone their own way.
     pub fn prepared_beside<'t>(
         &'t self,
         operands: [&Var<'t>; 2],
@@ -151,8 +156,8 @@ impl Tape {
         Var::made(self, loss, scalar, DType::Fp32, node)
     }
 
-    /// A product with a weight and its loss, in chunks of that shape, whose gradients were made in forward: they are what is saved, and
-    /// what backward hands on.
+    /// A product with a weight and its loss, in chunks of that shape, whose gradients were made in
+    /// forward: they are what is saved, and what backward hands on.
     pub fn prepared<'t>(
         &'t self,
         operands: [&Var<'t>; 2],
@@ -192,8 +197,9 @@ impl State {
         [logits, input, weight]
     }
 
-    /// Gradients of both operands in their own formats, made by one kernel that goes over the words in the
-    /// order of their mean logits (Cut Cross-Entropy, `sort_logit_avg` and `cce_backward_kernel`).
+    /// Gradients of both operands in their own formats, made by one kernel that goes over the words
+    /// in the order of their mean logits (Cut Cross-Entropy, `sort_logit_avg` and
+    /// `cce_backward_kernel`).
     pub(super) fn cut_back(&mut self, node: &Node, cut: HeadAndLoss) -> [Option<Grad>; 3] {
         let [a, b, _] = node.operands;
         let sorted = [DType::Fp32, DType::Int64]

@@ -1,9 +1,11 @@
 //! A tape: modules run on it as PyTorch runs them, with sizes in place of numbers.
 //!
-//! Every primitive allocates what its operator allocates, saves what its autograd formula saves, and backward gives and frees what
-//! that formula does (PyTorch 2.15: `tools/autograd/derivatives.yaml`, `torch/csrc/autograd/engine.cpp`). A variable is freed when
-//! the last one that holds it lets go, as in Python: primitives take their operands by value, modules by reference. So one run of a
-//! module yields its parameters, what it saves, its FLOPs and the memory at every moment.
+//! Every primitive allocates what its operator allocates, saves what its autograd formula saves,
+//! and backward gives and frees what that formula does (PyTorch 2.15:
+//! `tools/autograd/derivatives.yaml`, `torch/csrc/autograd/engine.cpp`). A variable is freed when
+//! the last one that holds it lets go, as in Python: primitives take their operands by value,
+//! modules by reference. So one run of a module yields its parameters, what it saves, its FLOPs and
+//! the memory at every moment.
 
 mod backward;
 mod checkpoints;
@@ -230,7 +232,8 @@ impl Tape {
         self.state.borrow_mut().move_to(layer, params);
     }
 
-    /// Which parameters the modules that run next mean: those from `from` to `to` are so far behind.
+    /// Which parameters the modules that run next mean: those from `from` to `to` are so far
+    /// behind.
     pub fn means(&self, copies: (Param, Param, u32)) {
         self.state.borrow_mut().copies = copies;
     }
@@ -259,7 +262,8 @@ impl Tape {
         self.state.borrow_mut().shared = shared;
     }
 
-    /// The first of the parameters from `from` on that blocks of several layers do not have together.
+    /// The first of the parameters from `from` on that blocks of several layers do not have
+    /// together.
     pub fn own_parameters(&self, from: Param) -> Param {
         let state = self.state.borrow();
         let shared = state
@@ -307,7 +311,8 @@ impl Tape {
         std::mem::replace(&mut self.state.borrow_mut().stream, stream)
     }
 
-    /// Gives every parameter a gradient, and a copy where there is one; those that wait for their group have none yet.
+    /// Gives every parameter a gradient, and a copy where there is one; those that wait for their
+    /// group have none yet.
     pub fn gradients_exist(&self) {
         let mut state = self.state.borrow_mut();
         state.kind = Kind::Gradient;
@@ -362,8 +367,8 @@ impl Tape {
         Some(Var { tape: self, storage, form, dtype, node: NONE, order: Order::Plain })
     }
 
-    /// Takes the memory of all parameters that learn away, as if they had none, and says what it was: they lie in another tensor from now
-    /// on. The log then has nothing of them.
+    /// Takes the memory of all parameters that learn away, as if they had none, and says what it
+    /// was: they lie in another tensor from now on. The log then has nothing of them.
     pub fn lift_parameters(&self) -> Vec<(u64, DType)> {
         let mut state = self.state.borrow_mut();
         let learned: Vec<_> = state
@@ -398,8 +403,8 @@ impl Tape {
         }
     }
 
-    /// Adds the gradients of a group up unreduced, in that format: each becomes a whole tensor of it, or is added to the one that is
-    /// there and let go.
+    /// Adds the gradients of a group up unreduced, in that format: each becomes a whole tensor of
+    /// it, or is added to the one that is there and let go.
     pub fn add_up_gradients(&self, group: impl Fn(u16) -> bool, dtype: DType) {
         let mut state = self.state.borrow_mut();
         let before = std::mem::replace(&mut state.kind, Kind::Gradient);

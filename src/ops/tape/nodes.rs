@@ -27,10 +27,11 @@ pub(crate) enum Rule {
     Times,
     /// `a / b`.
     Div,
-    /// One tensor like the operand, after some temporaries; `elementwise` ones keep the gradient's order in memory.
+    /// One tensor like the operand, after some temporaries; `elementwise` ones keep the gradient's
+    /// order in memory.
     Unary { temporaries: u8, elementwise: bool },
-    /// Temporaries and the result of a formula of several operators: what is taken (`n`) and freed (`-n`) in order; the last one
-    /// taken is the result.
+    /// Temporaries and the result of a formula of several operators: what is taken (`n`) and freed
+    /// (`-n`) in order; the last one taken is the result.
     Script(&'static [i8]),
     /// Sent between ranks, into so many tensors before the last.
     Exchanged(u8),
@@ -46,7 +47,8 @@ pub(crate) enum Rule {
     Part(u16),
     /// A tensor split in parts: joins their gradients.
     Split,
-    /// Tokens by heads turned into heads by tokens: undone by a view, or a copy where memory is in the other order.
+    /// Tokens by heads turned into heads by tokens: undone by a view, or a copy where memory is in
+    /// the other order.
     Heads,
     /// Heads by tokens turned into tokens by heads.
     Merge,
@@ -64,7 +66,8 @@ pub(crate) enum Rule {
     Cat,
     /// A matrix product with a weight, and a bias.
     ///
-    /// Under sequence parallelism the input is gathered into a tensor of that shape before, and again in backward.
+    /// Under sequence parallelism the input is gathered into a tensor of that shape before, and
+    /// again in backward.
     Linear { bias: bool, gathered: Option<Form> },
     /// A product of each group of rows with a weight of its own; groups have that shape.
     Grouped(Form),
@@ -76,11 +79,13 @@ pub(crate) enum Rule {
     Scatter,
     /// Put over the values in the places of a mask, which a tensor of that shape lists.
     Put(Form),
-    /// A triangular system solved for several right sides, whose gradient memory holds in that order.
+    /// A triangular system solved for several right sides, whose gradient memory holds in that
+    /// order.
     Solve(Order),
     /// A batched product of two activations.
     ///
-    /// `batched`: of several sequences; `transposed`: the second operand is read in columns; `scaled`: each gradient is scaled.
+    /// `batched`: of several sequences; `transposed`: the second operand is read in columns;
+    /// `scaled`: each gradient is scaled.
     Matmul { batched: bool, transposed: bool, scaled: bool },
     /// `softmax(x)`.
     Softmax,

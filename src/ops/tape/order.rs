@@ -1,6 +1,7 @@
 //! How memory holds a tensor against its shape.
 
-/// In which order memory holds a tensor of heads, against its shape `[b, heads, s, d]` or `[b, s, heads, d]`.
+/// In which order memory holds a tensor of heads, against its shape `[b, heads, s, d]` or `[b, s,
+/// heads, d]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Order {
     /// In the order of its shape.

@@ -14,7 +14,8 @@ const WIDE: u64 = 4;
 pub(crate) enum Writes {
     /// In tensors of their own.
     Anew,
-    /// The first operand's over the gradient that has come; the second's is added up first, a row for every multiprocessor.
+    /// The first operand's over the gradient that has come; the second's is added up first, a row
+    /// for every multiprocessor.
     OverGradient,
     /// Over the operands themselves, which were saved.
     OverOperands,
@@ -26,7 +27,8 @@ impl Tape {
         self.state.borrow_mut().multiply_with_workspace(false);
     }
 
-    /// A norm that saves its input and one fp32 number per row; its input's gradient takes the place of its output's (`rms_norm.py`).
+    /// A norm that saves its input and one fp32 number per row; its input's gradient takes the
+    /// place of its output's (`rms_norm.py`).
     pub fn norm_in_place(&self, x: &Var<'_>, weight: Option<&Var<'_>>, rows: Form) -> Var<'_> {
         let results =
             [("norm output", x.form(), x.dtype()), ("norm statistics", rows, DType::Fp32)];
@@ -37,7 +39,8 @@ impl Tape {
         }
     }
 
-    /// A gated activation that saves gate and up, over which their gradients are written (`swiglu.py`).
+    /// A gated activation that saves gate and up, over which their gradients are written
+    /// (`swiglu.py`).
     pub fn gated_in_place(&self, gate: &Var<'_>, up: &Var<'_>) -> Var<'_> {
         let results = [("down input", gate.form(), gate.dtype())];
         let how = (Order::Plain, false, Attends::No, Writes::OverOperands);
@@ -46,7 +49,8 @@ impl Tape {
 }
 
 impl<'t> Var<'t> {
-    /// Turned in place by tables that are saved, with tokens before heads in memory: what lies otherwise is copied first (`rope.py`).
+    /// Turned in place by tables that are saved, with tokens before heads in memory: what lies
+    /// otherwise is copied first (`rope.py`).
     pub fn turned_in_place(self, (cos, sin): (&Var<'t>, &Var<'t>), several: bool) -> Self {
         let order = if several { Order::Swapped } else { Order::Plain };
         let mut x = if self.order == order { self } else { self.copy().ordered(order) };

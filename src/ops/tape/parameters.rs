@@ -45,8 +45,9 @@ impl State {
         count(self.parameters.len()).saturating_sub(1)
     }
 
-    /// Elements of a parameter of that shape that one rank keeps, and of all ranks together; all of it where it lies in a vector with
-    /// others, whose parts are known once all are declared: see [`Self::deal_out_flat`].
+    /// Elements of a parameter of that shape that one rank keeps, and of all ranks together; all of
+    /// it where it lies in a vector with others, whose parts are known once all are declared: see
+    /// [`Self::deal_out_flat`].
     pub fn share(&self, form: Form, shards: Shards) -> (u64, u64) {
         if matches!(shards.cut, Cut::Flat { .. }) {
             return (self.elements(form), self.elements(form));
@@ -61,8 +62,8 @@ impl State {
         (kept, kept.saturating_mul(shards.ranks))
     }
 
-    /// Gives each parameter its share of the vector that its layer is: the first rank's part of it, and all of it with the padding
-    /// behind it.
+    /// Gives each parameter its share of the vector that its layer is: the first rank's part of it,
+    /// and all of it with the padding behind it.
     pub fn deal_out_flat(&mut self, shards: Shards) {
         let Cut::Flat { head, align } = shards.cut else { return };
         let (align, ranks, bits) = (align.max(1), shards.ranks.max(1), shards.dtype.bits().max(1));
@@ -113,7 +114,8 @@ impl State {
         }
     }
 
-    /// Declares parameters once more, for a further block of the same modules; how far behind the first they lie.
+    /// Declares parameters once more, for a further block of the same modules; how far behind the
+    /// first they lie.
     pub fn repeat(&mut self, from: Param, to: Param) -> u32 {
         let behind = count(self.parameters.len()).saturating_sub(from);
         let (kind, op) = (std::mem::replace(&mut self.kind, Kind::Parameter), self.op);

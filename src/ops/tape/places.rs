@@ -67,7 +67,8 @@ impl Tape {
         state.kind = kind;
     }
 
-    /// A tensor that lives as long as the graph of a result nobody uses, which keeps nothing under checkpointing.
+    /// A tensor that lives as long as the graph of a result nobody uses, which keeps nothing under
+    /// checkpointing.
     pub fn beside<'t>(&'t self, tensor: Var<'t>) -> Option<Var<'t>> {
         let state = self.state.borrow();
         let keeps = state.open_frame.is_none() && state.recording.is_none() && !state.no_grad;

@@ -205,7 +205,8 @@ impl<'t> Var<'t> {
         self.unary(Rule::Pass, Save::Nothing, "sum", shape).ordered(order)
     }
 
-    /// A copy in the order of its shape, as `contiguous` and `reshape` make where memory is not; else itself.
+    /// A copy in the order of its shape, as `contiguous` and `reshape` make where memory is not;
+    /// else itself.
     pub fn contiguous(self) -> Self {
         if self.order == Order::Plain { self } else { self.copy() }
     }
@@ -410,7 +411,8 @@ impl<'t> Var<'t> {
         self
     }
 
-    /// A function of several operators under one hand-written formula: what forward and backward take and free in order (see
+    /// A function of several operators under one hand-written formula: what forward and backward
+    /// take and free in order (see
     /// [`Rule::Script`]); saves its operand.
     pub fn scripted(self, name: &'static str, forward: &[i8], backward: &'static [i8]) -> Self {
         let mut state = self.tape.state.borrow_mut();
@@ -424,7 +426,8 @@ impl<'t> Var<'t> {
 }
 
 impl Tape {
-    /// A weight as products read it: under autocast its cast copy, made once and kept until the caches are cleared.
+    /// A weight as products read it: under autocast its cast copy, made once and kept until the
+    /// caches are cleared.
     pub fn weight(&self, param: Param) -> Var<'_> {
         let autocast = self.state.borrow().autocast;
         let whole = self.read(param);
@@ -485,8 +488,9 @@ impl Tape {
     /// A kernel written by hand: it saves some operands and some results, and backward makes one
     /// tensor per operand.
     ///
-    /// `results` are what it makes, in the order in which memory is taken; the one called `main` goes on, the others live only
-    /// because they are saved. The main one is saved with `save_main`.
+    /// `results` are what it makes, in the order in which memory is taken; the one called `main`
+    /// goes on, the others live only because they are saved. The main one is saved with
+    /// `save_main`.
     pub fn kernel(
         &self,
         operands: &[&Var<'_>],

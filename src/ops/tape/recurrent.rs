@@ -1,5 +1,5 @@
-//! Primitives of recurrences that run in chunks of tokens: padding, sums along tokens, triangular systems, products of many small
-//! matrices.
+//! Primitives of recurrences that run in chunks of tokens: padding, sums along tokens, triangular
+//! systems, products of many small matrices.
 #![expect(
     clippy::needless_pass_by_value,
     reason = "an operand lives until its operator has run, as a temporary does in Python"
@@ -36,7 +36,8 @@ pub(crate) const RUNNING_SUM: Function = Function {
 };
 
 impl Var<'_> {
-    /// `pad(x)`: a copy, with zeros behind it or without; backward copies the part that is no padding.
+    /// `pad(x)`: a copy, with zeros behind it or without; backward copies the part that is no
+    /// padding.
     pub fn padded(self, form: Form) -> Self {
         let (dtype, order, own) = (self.dtype, self.order, self.form);
         let state = self.tape.state.borrow();
@@ -73,7 +74,8 @@ impl Var<'_> {
         self.binary(other, Rule::Mul, "product", form, saves)
     }
 
-    /// `solve_triangular(a, b)`: saves matrix and result, which lies in columns where it has several matrices in a row (`columns`).
+    /// `solve_triangular(a, b)`: saves matrix and result, which lies in columns where it has
+    /// several matrices in a row (`columns`).
     pub fn solved(self, other: Self, columns: bool) -> Self {
         let (tape, form, dtype) = (self.tape, other.form, other.dtype);
         let order = if columns { Order::Columns } else { Order::Plain };
@@ -87,8 +89,9 @@ impl Var<'_> {
         Self::made(tape, storage, form, dtype, node)
     }
 
-    /// `a @ b` of as many matrices as there are: both are saved. What the caller has put in order is not copied. FLOPs are counted as
-    /// those of weights are, since no product meets another token than those of its chunk.
+    /// `a @ b` of as many matrices as there are: both are saved. What the caller has put in order
+    /// is not copied. FLOPs are counted as those of weights are, since no product meets another
+    /// token than those of its chunk.
     pub fn matrices(self, other: Self, form: Form, transposed: bool) -> Self {
         let depth = self.tape.last_dim(self.form).1;
         self.multiplied_by(
@@ -98,7 +101,8 @@ impl Var<'_> {
         )
     }
 
-    /// `baddbmm` outside autocast on a tensor that wants no gradient, with a constant factor: each gradient is scaled in a tensor of its own.
+    /// `baddbmm` outside autocast on a tensor that wants no gradient, with a constant factor: each
+    /// gradient is scaled in a tensor of its own.
     pub fn scaled_matrices(self, other: Self, form: Form) -> Self {
         let depth = self.tape.last_dim(self.form).1;
         self.multiplied_as_given(
@@ -108,8 +112,8 @@ impl Var<'_> {
         )
     }
 
-    /// `baddbmm(bias, a, W)`: products with as many weights as there are matrices, each with a bias on its rows. Autocast casts biases anew,
-    /// as they are seen in another shape.
+    /// `baddbmm(bias, a, W)`: products with as many weights as there are matrices, each with a bias
+    /// on its rows. Autocast casts biases anew, as they are seen in another shape.
     pub fn biased_matrices(self, (weight, bias): (Param, Param), form: Form) -> Self {
         let tape = self.tape;
         let bias = tape.read(bias).for_product();
@@ -117,8 +121,8 @@ impl Var<'_> {
         self.for_product().affine(&weight, Some(&bias), form)
     }
 
-    /// [`Self::matrices`] of all sequences' heads, which are merged for the product where there are several sequences: what is not in
-    /// order is copied.
+    /// [`Self::matrices`] of all sequences' heads, which are merged for the product where there are
+    /// several sequences: what is not in order is copied.
     pub fn products(self, other: Self, form: Form, (batched, transposed): (bool, bool)) -> Self {
         let depth = self.tape.last_dim(self.form).1;
         let _given = [self.clone(), other.clone()];
@@ -163,7 +167,8 @@ impl Var<'_> {
 }
 
 impl Var<'_> {
-    /// Seen with a dimension taken apart or two put together, so that backward sees it in parts again whatever the order in memory.
+    /// Seen with a dimension taken apart or two put together, so that backward sees it in parts
+    /// again whatever the order in memory.
     pub fn in_parts(self, form: Form) -> Self {
         self.view_as(Rule::Pass, form)
     }
@@ -192,8 +197,9 @@ impl Tape {
 }
 
 impl State {
-    /// `linalg_solve_triangular_backward`: the right side's gradient by the transposed system; the matrix's is its product with the
-    /// solution, negated, without what lies on and above the diagonal.
+    /// `linalg_solve_triangular_backward`: the right side's gradient by the transposed system; the
+    /// matrix's is its product with the solution, negated, without what lies on and above the
+    /// diagonal.
     pub(super) fn solve_back(&mut self, node: &Node, order: Order) -> [Option<Grad>; 3] {
         let [a, b, _] = node.operands;
         let right = self.fresh((b.form, b.dtype), order);

@@ -35,8 +35,8 @@ impl Tape {
         state.sum_up();
     }
 
-    /// Shares the parameters that are declared out over so many ranks; what a rank keeps of them has the new size, which no stretch
-    /// knows before they are [resized](Self::resize_some).
+    /// Shares the parameters that are declared out over so many ranks; what a rank keeps of them
+    /// has the new size, which no stretch knows before they are [resized](Self::resize_some).
     pub fn share_out_again(&self, shards: Shards) {
         let mut state = self.state.borrow_mut();
         for param in 0..state.parameters.len() {
@@ -55,7 +55,8 @@ impl Tape {
 }
 
 impl State {
-    /// Totals of every stretch from the log and the sizes of storages. Sums that fit in 64 bits are made in them.
+    /// Totals of every stretch from the log and the sizes of storages. Sums that fit in 64 bits are
+    /// made in them.
     pub(super) fn sum_up(&mut self) {
         let mut all = 0_u128;
         for storage in &mut self.storages {
@@ -72,7 +73,8 @@ impl State {
         let (mut totals, mut sum) = ([N::default(); KINDS], N::default());
         for segment in segments {
             let (start, mut peak, mut highest, mut event) = (totals, totals, sum, segment.begins);
-            // The totals of the highest moment are noted once they begin to fall, and what was taken last before it.
+            // The totals of the highest moment are noted once they begin to fall, and what was
+            // taken last before it.
             let (mut rises, mut last) = (false, None);
             for (entry, place) in log
                 .get(segment.begins..segment.ends)

@@ -6,7 +6,8 @@ use super::{Form, Var};
 use crate::units::DType;
 
 impl Var<'_> {
-    /// `topk(x)`: the largest values and where they are, which is saved; backward writes into zeros.
+    /// `topk(x)`: the largest values and where they are, which is saved; backward writes into
+    /// zeros.
     pub fn topk(self, form: Form) -> (Self, Self) {
         let dtype = self.dtype;
         let values = self.unary(Rule::IntoZeros, Save::Nothing, "largest", (form, dtype));
@@ -48,7 +49,8 @@ impl Var<'_> {
         filled.ordered(order)
     }
 
-    /// `grouped_mm(x, W, offsets)`: each group of rows by its own matrix, in the weights' format whatever autocast says.
+    /// `grouped_mm(x, W, offsets)`: each group of rows by its own matrix, in the weights' format
+    /// whatever autocast says.
     pub fn grouped(self, weight: &Self, offsets: &Self, form: Form) -> Self {
         let tape = self.tape;
         let x = self.cast(weight.dtype);
@@ -112,7 +114,8 @@ impl Var<'_> {
         self.unary(Rule::Clamp(limits), Save::Input, "within limits", shape)
     }
 
-    /// The sum over groups of rows: backward writes every row's gradient out, unless there is one row in a group.
+    /// The sum over groups of rows: backward writes every row's gradient out, unless there is one
+    /// row in a group.
     pub fn sum_of_rows(self, to: Form) -> Self {
         let state = self.tape.state.borrow();
         let single = state.elements(self.form) == state.elements(to);

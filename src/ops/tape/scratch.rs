@@ -1,4 +1,5 @@
-//! Memory that CUDA's kernels take for themselves, beside what goes in and comes out: it is freed when the kernel has been started.
+//! Memory that CUDA's kernels take for themselves, beside what goes in and comes out: it is freed
+//! when the kernel has been started.
 
 use super::state::{Kind, NONE, Operand, State};
 use super::{Form, Order, Tape};
@@ -17,10 +18,12 @@ const FLASH_ROWS: u64 = 128;
 /// Queries up to whose multiple the memory-efficient kernel pads its log-sum-exp (`kAlignLSE`).
 pub(crate) const EFFICIENT_ROWS: u64 = 32;
 
-/// Tokens up to which the gradient of an embedding is added up without sorting (`aten/src/ATen/native/cuda/Embedding.cu`).
+/// Tokens up to which the gradient of an embedding is added up without sorting
+/// (`aten/src/ATen/native/cuda/Embedding.cu`).
 const UNSORTED: u64 = 3072;
 
-/// Tokens that one thread adds up before partial sums are joined (`NROWS_PER_THREAD` in `EmbeddingBackwardKernel.cu`).
+/// Tokens that one thread adds up before partial sums are joined (`NROWS_PER_THREAD` in
+/// `EmbeddingBackwardKernel.cu`).
 const TOKENS_OF_A_THREAD: u64 = 10;
 
 /// Attention's kernel, by the format of its operands.
@@ -32,7 +35,8 @@ pub(crate) enum Attends {
     Flash,
     /// The memory-efficient kernel: any format.
     Efficient,
-    /// Either of them on parts one after the other, of which each lets go of what it takes for itself before the next.
+    /// Either of them on parts one after the other, of which each lets go of what it takes for
+    /// itself before the next.
     Others,
 }
 
@@ -42,9 +46,11 @@ pub(crate) enum Scratch {
     /// None.
     #[default]
     None,
-    /// Memory that grows evenly with what the kernel works on, so that figures at a few lengths tell those at all.
+    /// Memory that grows evenly with what the kernel works on, so that figures at a few lengths
+    /// tell those at all.
     Even,
-    /// Sorts, scans and sums as well, which take memory by the tile: at most a hundredth of a step, for a moment.
+    /// Sorts, scans and sums as well, which take memory by the tile: at most a hundredth of a step,
+    /// for a moment.
     All,
 }
 
@@ -131,8 +137,9 @@ impl State {
         storage
     }
 
-    /// Takes and frees the partial sums of a sum over the rows of a tensor (`aten/src/ATen/native/cuda/Reduce.cuh`,
-    /// `setReduceConfig`), where these are so many that one block of threads does not add them up alone. `columns` lie side by side.
+    /// Takes and frees the partial sums of a sum over the rows of a tensor
+    /// (`aten/src/ATen/native/cuda/Reduce.cuh`, `setReduceConfig`), where these are so many that
+    /// one block of threads does not add them up alone. `columns` lie side by side.
     pub(super) fn sum_over_rows(&mut self, rows: u64, columns: u64) {
         if self.scratch < Scratch::All {
             return;
@@ -144,8 +151,10 @@ impl State {
         self.release(partial);
     }
 
-    /// Flash attention reads output and its gradient with heads side by side, and copies what lies otherwise before it makes anything
-    /// (`_flash_attention_backward` in `aten/src/ATen/native/transformers/cuda/attention_backward.cu`). Queries lie as the output does.
+    /// Flash attention reads output and its gradient with heads side by side, and copies what lies
+    /// otherwise before it makes anything (`_flash_attention_backward` in
+    /// `aten/src/ATen/native/transformers/cuda/attention_backward.cu`). Queries lie as the output
+    /// does.
     pub(super) fn in_order_for_attention(
         &mut self,
         kind: Attends,
@@ -169,7 +178,8 @@ impl State {
         })
     }
 
-    /// Memory that backward of attention takes beside its three gradients, to be released once they are made.
+    /// Memory that backward of attention takes beside its three gradients, to be released once they
+    /// are made.
     pub(super) fn attention_back(&mut self, kind: Attends, [q, k, v]: [Operand; 3]) -> [u32; 4] {
         if self.scratch == Scratch::None || matches!(kind, Attends::No | Attends::Others) {
             return [NONE; 4];
@@ -204,8 +214,8 @@ impl State {
         let held = if several { [ordered, sums] } else { [sums, NONE] };
         self.release(held[1]);
         self.release(product);
-        // Blocks of queries add their gradient up in parts, each with a lock and a count (`workspace_elements_gq` in
-        // `mem_eff_attention/kernel_backward.h`).
+        // Blocks of queries add their gradient up in parts, each with a lock and a count
+        // (`workspace_elements_gq` in `mem_eff_attention/kernel_backward.h`).
         let [block, columns]: [u64; 2] = match width {
             0..=64 => [64, 64],
             65..=128 => [64, 128],
@@ -221,7 +231,8 @@ impl State {
         [keys, values, held[0], workspace]
     }
 
-    /// Where heads share keys, every query head writes gradients of its own keys and values, which are added up.
+    /// Where heads share keys, every query head writes gradients of its own keys and values, which
+    /// are added up.
     fn of_every_head(&mut self, q: Operand, keys: [Operand; 2], heads: u64) -> [u32; 2] {
         let shared = self.elements(keys[0].form) < self.elements(q.form);
         keys.map(|operand| {
@@ -231,8 +242,9 @@ impl State {
         })
     }
 
-    /// Products of groups take their sizes and addresses, and a descriptor for every multiprocessor (`bf16bf16_grouped_mm` in
-    /// `aten/src/ATen/native/cuda/GroupMM.cu`); only those of 16 bits are one kernel.
+    /// Products of groups take their sizes and addresses, and a descriptor for every multiprocessor
+    /// (`bf16bf16_grouped_mm` in `aten/src/ATen/native/cuda/GroupMM.cu`); only those of 16 bits are
+    /// one kernel.
     pub(super) fn group_products(&mut self, groups: Form, dtype: DType) {
         const OF_A_GROUP: u64 = 60;
         const OF_A_MULTIPROCESSOR: u64 = 512;
@@ -247,7 +259,8 @@ impl State {
         self.release(descriptors);
     }
 
-    /// Rows are added up by a sort of their places (`index_put_with_sort_kernel` in `aten/src/ATen/native/cuda/Indexing.cu`).
+    /// Rows are added up by a sort of their places (`index_put_with_sort_kernel` in
+    /// `aten/src/ATen/native/cuda/Indexing.cu`).
     pub(super) fn index_back(&mut self, table: Form, index: Form) {
         let count = self.elements(index);
         if self.scratch < Scratch::All || count == 0 {
@@ -266,8 +279,9 @@ impl State {
         }
     }
 
-    /// The gradient of an embedding: of few tokens it is added up at once, of more they are sorted first and added up in parts
-    /// (`embedding_dense_backward_cuda` in `aten/src/ATen/native/cuda/Embedding.cu`, and `EmbeddingBackwardKernel.cu`).
+    /// The gradient of an embedding: of few tokens it is added up at once, of more they are sorted
+    /// first and added up in parts (`embedding_dense_backward_cuda` in
+    /// `aten/src/ATen/native/cuda/Embedding.cu`, and `EmbeddingBackwardKernel.cu`).
     pub(super) fn embedding_back(&mut self, (form, dtype): (Form, DType), tokens: u64) -> u32 {
         if self.scratch < Scratch::All || tokens <= UNSORTED {
             return self.fresh((form, dtype), Order::Plain).storage;
@@ -310,12 +324,13 @@ impl State {
 /// Pairs that one block of threads sorts by itself, without temporary storage.
 const SINGLE_TILE: u64 = 2304;
 
-/// Bytes in whose multiples cub lays out its temporary storage (`AliasTemporaries` in `cub/util_device.cuh`); the first piece may begin
-/// anywhere.
+/// Bytes in whose multiples cub lays out its temporary storage (`AliasTemporaries` in
+/// `cub/util_device.cuh`); the first piece may begin anywhere.
 const ALIGNED: u64 = 256;
 
-/// Bytes that cub sorts so many pairs of 64-bit numbers below `most` with (`DispatchRadixSort::InvokeOnesweep`): for every 8 bits a count of
-/// each value, for every tile one of those before it, and a second copy of keys and values.
+/// Bytes that cub sorts so many pairs of 64-bit numbers below `most` with
+/// (`DispatchRadixSort::InvokeOnesweep`): for every 8 bits a count of each value, for every tile
+/// one of those before it, and a second copy of keys and values.
 fn sort_bytes(tokens: u64, most: u64) -> u64 {
     const VALUES: u64 = 256;
     const TILE: u64 = 4608;
@@ -329,18 +344,20 @@ fn sort_bytes(tokens: u64, most: u64) -> u64 {
     counts.saturating_add(before).saturating_add(copies).saturating_add(2 * ALIGNED - 1)
 }
 
-/// Bytes that cub scans so many numbers of 64 bits with, in tiles of so many: a sum of 16 bytes for each tile, and for 32 more.
+/// Bytes that cub scans so many numbers of 64 bits with, in tiles of so many: a sum of 16 bytes for
+/// each tile, and for 32 more.
 fn scan_bytes(numbers: u64, tile: u64) -> u64 {
     let tiles = numbers.div_ceil(tile).saturating_add(32).saturating_mul(16);
     tiles.next_multiple_of(ALIGNED).saturating_add(2 * ALIGNED - 1)
 }
 
-/// Numbers in a tile of a scan, and of the choice of different ones (of which only is known that it lies between 4,750 and 4,999).
+/// Numbers in a tile of a scan, and of the choice of different ones (of which only is known that it
+/// lies between 4,750 and 4,999).
 const SCANNED: u64 = 896;
 const CHOSEN: u64 = 4800;
 
-/// Bytes of partial sums, and of the flags that count blocks, of a sum over `rows` of each of `columns`; `None` where blocks of threads
-/// do not share a sum.
+/// Bytes of partial sums, and of the flags that count blocks, of a sum over `rows` of each of
+/// `columns`; `None` where blocks of threads do not share a sum.
 pub(crate) fn partial_sums(rows: u64, columns: u64) -> Option<(u64, u64)> {
     const MOST_THREADS: u64 = 512;
     const WARP: u64 = 32;
@@ -406,7 +423,8 @@ mod tests {
         assert_eq!([65_536, 131_072].map(|tokens| scan_bytes(tokens, CHOSEN)), [1279, 1535]);
     }
 
-    /// Figures of PyTorch 2.15 on a pretended H100: the scale of a norm over 8,192 tokens, and biases of GPT-2.
+    /// Figures of PyTorch 2.15 on a pretended H100: the scale of a norm over 8,192 tokens, and
+    /// biases of GPT-2.
     #[test]
     fn partial_sums_are_what_pytorch_takes() {
         assert_eq!(partial_sums(8192, 4096), Some((138_412_032, 128)));

@@ -199,7 +199,8 @@ pub(super) struct Recording {
 pub(crate) struct State {
     pub storages: Vec<Storage>,
     pub forms: Vec<(Shape, u64)>,
-    /// Shapes found by their [`Shape::slot`]: the number of the last of each, and of the one before each; numbers begin with 1.
+    /// Shapes found by their [`Shape::slot`]: the number of the last of each, and of the one before
+    /// each; numbers begin with 1.
     slots: Slots,
     before: Vec<Form>,
     pub nodes: Vec<Node>,
@@ -212,7 +213,8 @@ pub(crate) struct State {
     pub log: Vec<Entry>,
     /// Kind of the memory that is taken now.
     pub kind: Kind,
-    /// The stream that it is used on: 0 is the one that computes. Memory of one stream serves no other.
+    /// The stream that it is used on: 0 is the one that computes. Memory of one stream serves no
+    /// other.
     pub stream: u8,
     pub op: u16,
     pub layer: u16,
@@ -230,7 +232,8 @@ pub(crate) struct State {
     pub(super) casts: Vec<(u32, u32, u32)>,
     /// The shape into which the next product gathers its input.
     pub gather: Option<Form>,
-    /// Parameters of the first block of a kind, and how far behind them those of the block that runs now lie.
+    /// Parameters of the first block of a kind, and how far behind them those of the block that
+    /// runs now lie.
     pub copies: (u32, u32, u32),
     /// How parameters that are declared now are shared out.
     pub shards: Option<Shards>,
@@ -259,14 +262,17 @@ pub(crate) struct State {
     pub(super) products: Option<Vec<LayerProduct>>,
     /// Uses of parameters, where they are noted.
     pub uses: Option<Vec<Use>>,
-    /// Gradients of the parts of split tensors, by the node that split them; and those of the node that runs.
+    /// Gradients of the parts of split tensors, by the node that split them; and those of the node
+    /// that runs.
     pub(super) parts: Vec<(u32, Vec<Option<Grad>>)>,
     pub(super) joined: Vec<Option<Grad>>,
     /// Parameters whose gradients the last node of backward completed.
     pub(super) arrived: Vec<Param>,
-    /// Tensors that are no parameters and want a gradient, and their gradients, kept until the graph goes.
+    /// Tensors that are no parameters and want a gradient, and their gradients, kept until the
+    /// graph goes.
     pub(super) leaves: Vec<u32>,
-    /// True if products in float8 have a rule of their own, so that others run in the format of activations.
+    /// True if products in float8 have a rule of their own, so that others run in the format of
+    /// activations.
     pub(super) casts_apart: bool,
     /// True if the operations that run now are compiled.
     pub(super) compiled: bool,
@@ -322,7 +328,8 @@ pub(super) fn bytes_of(elements: u64, dtype: DType) -> u64 {
 }
 
 impl State {
-    /// Room for so many storages, and for what goes with them, so that they need not move as they grow.
+    /// Room for so many storages, and for what goes with them, so that they need not move as they
+    /// grow.
     pub fn make_room(&mut self, storages: usize) {
         self.workspaces = [NONE; 2];
         self.storages.reserve(storages);
@@ -358,7 +365,8 @@ impl State {
     }
 
     pub fn at(&mut self, name: &'static str, source: Source) {
-        // A name has one place in memory as a rule; the compiler may give it one more where several files use it.
+        // A name has one place in memory as a rule; the compiler may give it one more where several
+        // files use it.
         let is = |op: &OpName| std::ptr::eq(op.name, name);
         // Blocks go through their operations in the order of the first.
         let next = usize::from(self.op) + 1;
@@ -443,7 +451,8 @@ impl State {
         }
     }
 
-    /// A node of these operands, unless none of them wants a gradient; in a recomputed forward none is kept.
+    /// A node of these operands, unless none of them wants a gradient; in a recomputed forward none
+    /// is kept.
     pub(super) fn node(&mut self, rule: Rule, operands: [Operand; 3]) -> u32 {
         if self.costs.is_some() {
             self.runs(rule, &operands);

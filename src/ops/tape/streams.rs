@@ -1,4 +1,5 @@
-//! Primitives of several residual streams: tensors made one, sums in place, products of streams with their coefficients.
+//! Primitives of several residual streams: tensors made one, sums in place, products of streams
+//! with their coefficients.
 
 use std::ops::Range;
 
@@ -25,12 +26,14 @@ impl Tape {
         Var { tape: self, storage, form, dtype, node, order }
     }
 
-    /// How many tensors a forward that runs again has saved by now; 0 in one that runs for the first time.
+    /// How many tensors a forward that runs again has saved by now; 0 in one that runs for the
+    /// first time.
     pub fn recorded(&self) -> usize {
         self.state.borrow().recording.as_ref().map_or(0, |recording| recording.tensors.len())
     }
 
-    /// Holds what was saved between two such counts, in the order in which [`Self::release_recorded`] takes it.
+    /// Holds what was saved between two such counts, in the order in which
+    /// [`Self::release_recorded`] takes it.
     pub fn hold_recorded(&self, between: Range<usize>) -> Vec<u32> {
         let mut state = self.state.borrow_mut();
         let tensors = state.recording.as_ref().and_then(|recording| recording.tensors.get(between));
@@ -101,7 +104,8 @@ impl Var<'_> {
         made
     }
 
-    /// `x · number`, which is part of a vector of them and changes no format: each is saved if the other wants a gradient.
+    /// `x · number`, which is part of a vector of them and changes no format: each is saved if the
+    /// other wants a gradient.
     pub fn by_number(self, number: &Self) -> Self {
         let (tape, form, dtype, order) = (self.tape, self.form, self.dtype, self.order);
         let mut state = tape.state.borrow_mut();
@@ -123,7 +127,8 @@ impl Var<'_> {
         made
     }
 
-    /// A token's streams times a square of coefficients that is seen transposed: a batched product that is none of attention's.
+    /// A token's streams times a square of coefficients that is seen transposed: a batched product
+    /// that is none of attention's.
     pub fn mixed(self, coefficients: Self, form: Form) -> Self {
         let rule = Rule::Matmul { batched: false, transposed: true, scaled: false };
         let (a, b) = (self.for_product(), coefficients.for_product());

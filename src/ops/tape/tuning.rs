@@ -12,7 +12,8 @@ pub(crate) struct Packed {
     pub dtype: DType,
     /// Its scales, where they are quantised themselves: made whole first.
     pub scales: Option<Form>,
-    /// Each half is looked up by an index of 64 bits (torchao's `NF4Tensor`), in place of one kernel.
+    /// Each half is looked up by an index of 64 bits (torchao's `NF4Tensor`), in place of one
+    /// kernel.
     pub by_index: bool,
 }
 
@@ -30,8 +31,9 @@ impl Var<'_> {
         Self::made(self.tape, storage, self.form, self.dtype, node).ordered(self.order)
     }
 
-    /// `x · Wᵀ (+ bias)` with a weight of four bits, which is made whole for the product in forward and again in backward. The product is
-    /// made in the weight's format, and given in that of `x` (bitsandbytes' `Linear4bit.forward`).
+    /// `x · Wᵀ (+ bias)` with a weight of four bits, which is made whole for the product in forward
+    /// and again in backward. The product is made in the weight's format, and given in that of `x`
+    /// (bitsandbytes' `Linear4bit.forward`).
     pub fn linear_packed(self, packed: Packed, bias: Option<Param>, form: Form) -> Self {
         let tape = self.tape;
         let bias = bias.map(|bias| tape.weight(bias));
@@ -71,7 +73,8 @@ impl Var<'_> {
         })
     }
 
-    /// So many parts of one shape: views, whose gradients backward joins again once the first has run.
+    /// So many parts of one shape: views, whose gradients backward joins again once the first has
+    /// run.
     pub fn parts_alike(self, form: Form, count: u16) -> Vec<Self> {
         let own = self.form;
         let whole = self.view_as(Rule::Split, own);
@@ -114,9 +117,10 @@ impl Var<'_> {
 }
 
 impl<'t> Tape {
-    /// A weight of four bits made whole for forward's product, after scales that stay as long: on a GPU as they are read, and moved by
-    /// their offset (bitsandbytes 0.50, `_dequant_linear_fallback`, which multiplies more than 1,536 tokens). The tracker's rows have
-    /// one tensor of scales, which goes before.
+    /// A weight of four bits made whole for forward's product, after scales that stay as long: on a
+    /// GPU as they are read, and moved by their offset (bitsandbytes 0.50,
+    /// `_dequant_linear_fallback`, which multiplies more than 1,536 tokens). The tracker's rows
+    /// have one tensor of scales, which goes before.
     fn unpacked_in_forward(&'t self, packed: Packed) -> ([Option<Var<'t>>; 2], Var<'t>) {
         if packed.by_index {
             let storage = self.state.borrow_mut().unpacked_by_index(packed);
@@ -165,8 +169,9 @@ impl State {
         whole.storage
     }
 
-    /// A weight of four bits made whole by torchao 0.9 (`NF4Tensor.get_original_weight`): both halves of every byte become indices of 64
-    /// bits, which look values of 16 bits up; these are scaled, copied, and joined, before anything is let go.
+    /// A weight of four bits made whole by torchao 0.9 (`NF4Tensor.get_original_weight`): both
+    /// halves of every byte become indices of 64 bits, which look values of 16 bits up; these are
+    /// scaled, copied, and joined, before anything is let go.
     pub(super) fn unpacked_by_index(&mut self, packed: Packed) -> u32 {
         const INDEX: u64 = 8;
         const VALUE: u64 = 2;

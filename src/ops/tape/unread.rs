@@ -1,5 +1,5 @@
-//! Results that nobody reads: their graph goes as soon as their names do. And what few recurrences need: the larger of two tensors, absolute
-//! values, the variance of rows.
+//! Results that nobody reads: their graph goes as soon as their names do. And what few recurrences
+//! need: the larger of two tensors, absolute values, the variance of rows.
 
 use super::formulas::wants;
 use super::primitives::Save;
@@ -7,7 +7,8 @@ use super::state::{Grad, NONE, Node, Operand, Rule, State, at};
 use super::{Form, Order, Tape, Var};
 use crate::units::DType;
 
-/// Where operations begin whose results nobody reads: among nodes, and among what a forward that runs again has saved.
+/// Where operations begin whose results nobody reads: among nodes, and among what a forward that
+/// runs again has saved.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unread {
     node: u32,
@@ -90,7 +91,8 @@ impl State {
         made
     }
 
-    /// Half of the gradient where both are equal, all of it where an operand is the larger one: of the second operand first.
+    /// Half of the gradient where both are equal, all of it where an operand is the larger one: of
+    /// the second operand first.
     pub(super) fn larger_back(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
         let [a, b, _] = node.operands;
         let second = wants(b).then(|| self.where_larger(grad));

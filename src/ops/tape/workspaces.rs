@@ -7,26 +7,28 @@ use crate::units::DType;
 
 const MIB: u64 = 1 << 20;
 
-/// Workspace of one call of cuBLAS on compute capability 9 (`getChosenWorkspaceSize` in `aten/src/ATen/cuda/CublasHandlePool.cpp`). PyTorch
-/// takes it anew for every call from 2.15 on; before, each thread that multiplied kept one for good.
+/// Workspace of one call of cuBLAS on compute capability 9 (`getChosenWorkspaceSize` in
+/// `aten/src/ATen/cuda/CublasHandlePool.cpp`). PyTorch takes it anew for every call from 2.15 on;
+/// before, each thread that multiplied kept one for good.
 const CUBLAS: u64 = 32 * MIB;
 
-/// Workspace of one call of cuBLASLt, which multiplies and adds a bias in one kernel (`getCUDABlasLtWorkspaceSize`). It is kept as cuBLAS's
-/// is: PyTorch 2.11 does.
+/// Workspace of one call of cuBLASLt, which multiplies and adds a bias in one kernel
+/// (`getCUDABlasLtWorkspaceSize`). It is kept as cuBLAS's is: PyTorch 2.11 does.
 const CUBLAS_LT: u64 = MIB;
 
 /// The name of a workspace that is kept.
 pub(crate) const KEPT_WORKSPACE: &str = "workspace of cuBLAS, kept";
 
 impl Tape {
-    /// From here on a thread that multiplies keeps its workspaces (`cublas_handle_stream_to_workspace` in
-    /// `aten/src/ATen/cuda/CublasHandlePool.cpp`): forward's takes its own, and backward's others.
+    /// From here on a thread that multiplies keeps its workspaces
+    /// (`cublas_handle_stream_to_workspace` in `aten/src/ATen/cuda/CublasHandlePool.cpp`):
+    /// forward's takes its own, and backward's others.
     pub fn keep_workspaces(&self) {
         self.state.borrow_mut().keeps_workspaces = true;
     }
 
-    /// The workspaces of both threads as they are when a step begins; none where they are not kept. Those of cuBLASLt, 1 MiB for each
-    /// thread that adds a bias, are left out.
+    /// The workspaces of both threads as they are when a step begins; none where they are not kept.
+    /// Those of cuBLASLt, 1 MiB for each thread that adds a bias, are left out.
     pub fn kept_workspaces(&self) -> Vec<Var<'_>> {
         let threads = {
             let mut state = self.state.borrow_mut();
@@ -40,7 +42,8 @@ impl Tape {
 }
 
 impl State {
-    /// Takes and frees the workspace of a matrix product, as its kernel is started: its result is there already.
+    /// Takes and frees the workspace of a matrix product, as its kernel is started: its result is
+    /// there already.
     pub(super) fn multiply_with_workspace(&mut self, adds_bias: bool) {
         if self.scratch == Scratch::None || self.stopped {
             return;
@@ -64,8 +67,9 @@ impl State {
         self.release(workspace);
     }
 
-    /// Takes the workspaces of the thread that runs, which are never freed, unless it has them. What backward runs again is its thread's.
-    /// A product that adds a bias asks for cuBLAS's handle first (`getCUDABlasLtWorkspace` of PyTorch 2.11), and so for its workspace.
+    /// Takes the workspaces of the thread that runs, which are never freed, unless it has them.
+    /// What backward runs again is its thread's. A product that adds a bias asks for cuBLAS's
+    /// handle first (`getCUDABlasLtWorkspace` of PyTorch 2.11), and so for its workspace.
     fn keep_workspace(&mut self, adds_bias: bool) {
         let backward = self.segments.last().is_some_and(|segment| segment.when == When::Backward);
         for with_bias in [false, true].into_iter().filter(|with_bias| adds_bias || !with_bias) {

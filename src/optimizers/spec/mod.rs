@@ -59,7 +59,8 @@ pub struct OptimizerSpec {
     pub temporaries: fn(OptimizerImplementation, &[UpdatedParameter], &mut StepTemporaries),
     /// True if those temporaries were compared with PyTorch's memory tracker.
     pub is_measured: bool,
-    /// The work of a step for a parameter, beyond streaming weights, gradient and states once; `None` where that is all.
+    /// The work of a step for a parameter, beyond streaming weights, gradient and states once;
+    /// `None` where that is all.
     pub work: Option<OptimizerWork>,
     /// Tools that cannot be combined with it, or are not modelled with it.
     pub conflicts: &'static [OptimizerConflict],
@@ -200,7 +201,8 @@ impl StateValues {
 /// The format in which values are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateFormat {
-    /// As the precision recipe keeps unquantised states: in the format of the gradient that the optimizer reads.
+    /// As the precision recipe keeps unquantised states: in the format of the gradient that the
+    /// optimizer reads.
     Recipe,
     /// Always in this one.
     Always(DType),

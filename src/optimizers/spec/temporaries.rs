@@ -1,4 +1,5 @@
-//! The memory that a step takes and frees, written down in the order in which the optimizer's code does it.
+//! The memory that a step takes and frees, written down in the order in which the optimizer's code
+//! does it.
 
 use super::{OptimizerImplementation, StateFormat, UpdatedParameter};
 use crate::units::DType;
@@ -34,7 +35,8 @@ pub enum StepAct {
 pub struct StepTemporaries {
     acts: Vec<StepAct>,
     taken: usize,
-    /// The format in which the recipe keeps unquantised states: that of weights and gradients as the optimizer reads them.
+    /// The format in which the recipe keeps unquantised states: that of weights and gradients as
+    /// the optimizer reads them.
     recipe: DType,
     /// True if every tensor is an entry of its own; false if tensors that are taken and freed
     /// together are one entry.

@@ -315,7 +315,8 @@ impl Search {
                 || *bounds.own.get_or_insert_with(|| layouts.at_least()) > slow)
     }
 
-    /// Seconds beyond which a layout at the present number of accelerators is neither the fastest nor faster than one asked about.
+    /// Seconds beyond which a layout at the present number of accelerators is neither the fastest
+    /// nor faster than one asked about.
     fn slow(&self) -> f64 {
         let Some(count) = self.counts.last() else { return f64::INFINITY };
         let known = |found: &Found| found.seconds.unwrap_or(f64::INFINITY);
@@ -324,7 +325,8 @@ impl Search {
         asked.fold(count.fastest.as_ref().map_or(f64::INFINITY, known), f64::max)
     }
 
-    /// Counts layouts that overflow with that kind of memory, and keeps the given one if it misses by least.
+    /// Counts layouts that overflow with that kind of memory, and keeps the given one if it misses
+    /// by least.
     fn overflow(&mut self, miss: Miss, counted_as: MemoryKind, layouts: u64) {
         self.considered += layouts;
         if let Some(count) = self.counts.last_mut() {

@@ -1,4 +1,5 @@
-//! Walks over a space, part by part: all layouts with the same tensor, context, pipeline and data-parallel degrees.
+//! Walks over a space, part by part: all layouts with the same tensor, context, pipeline and
+//! data-parallel degrees.
 
 use super::space::{Axis, Degree, Space, plain};
 use crate::config::{Choice, Job};
@@ -20,7 +21,8 @@ impl Walk {
         Self { count: 0, parts: Vec::new(), of: 0 }
     }
 
-    /// The degrees of the next part, all else as in [`plain`], and whether it is the first of another number of accelerators.
+    /// The degrees of the next part, all else as in [`plain`], and whether it is the first of
+    /// another number of accelerators.
     pub fn next(&mut self, space: &Space) -> Option<(Choice, bool)> {
         let mut another = false;
         while self.parts.is_empty() {
@@ -63,7 +65,8 @@ fn degrees(space: &Space, count: u64) -> Vec<Choice> {
     all.into_iter().map(|(choice, _)| choice).collect()
 }
 
-/// All layouts that share the degrees that multiply to the number of accelerators, as a tree: one choice after the other.
+/// All layouts that share the degrees that multiply to the number of accelerators, as a tree: one
+/// choice after the other.
 pub(super) struct Part<'a> {
     job: &'a Job,
     base: Choice,
@@ -145,7 +148,8 @@ impl<'a> Part<'a> {
         part
     }
 
-    /// Values of an axis that make layouts of their own, which follows from the job and the part's degrees.
+    /// Values of an axis that make layouts of their own, which follows from the job and the part's
+    /// degrees.
     fn applying(&self, axis: &Axis) -> u64 {
         edited(axis, self.job, self.base).fold(0, |sum, _| sum + 1)
     }

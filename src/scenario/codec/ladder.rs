@@ -1,7 +1,8 @@
 //! From links of version 1 to those of version 2.
 //!
-//! Version 1 said an architecture by sizes, as changes of a row of the catalog, and none followed from another. In version 2 these are the
-//! sizes by hand, under the keys that they always had: a link that has any of them says so. Keys of files go by their own names.
+//! Version 1 said an architecture by sizes, as changes of a row of the catalog, and none followed
+//! from another. In version 2 these are the sizes by hand, under the keys that they always had: a
+//! link that has any of them says so. Keys of files go by their own names.
 
 use super::{EMPTY, OTHERS};
 use crate::scenario::{self, Field, FieldDefault, FieldId, field_of_key, fields};
@@ -9,7 +10,8 @@ use crate::scenario::{self, Field, FieldDefault, FieldId, field_of_key, fields};
 /// The version that links began with.
 pub(super) const FIRST: &str = "v1";
 
-/// The key of a field in a link: of the architecture the name in `config.json`, unless every size is said by hand.
+/// The key of a field in a link: of the architecture the name in `config.json`, unless every size
+/// is said by hand.
 pub(super) fn key(field: &Field, by_hand: bool) -> String {
     let is_named =
         field.default.is_of_model() && !by_hand || matches!(field.default, FieldDefault::OfFile);

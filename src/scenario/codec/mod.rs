@@ -1,18 +1,22 @@
 //! Links: the text behind `#` that carries a whole scenario.
 //!
-//! `v2&c=4k9&m=llama3-70b&hidden-size=5120&gpu=h100-80&n=64`: first the version, then a check sum, then only what differs from the
-//! field table's defaults, one `key=value` per field: a key of the model's `config.json` with `-` for `_`, else the table's key. Keys
-//! and defaults are frozen, so that links keep their meaning: a test holds them equal to `tests/links/inputs`. Links of version 1 are
-//! brought to version 2 (`codec/ladder.rs`). Where a mode begins with another value, as serving does with one GPU, links state it. The
-//! other scenarios of a comparison, at most three, follow as their differences from the first, with `b.`, `c.` and `d.` before each
-//! key, or from the defaults after `b.new=1` where that is shorter. Only letters, digits, `-`, `.`, `=` and `&` are used, and the text
-//! ends in a letter or digit, so that chat programs keep it whole. A link carries inputs, never results.
+//! `v2&c=4k9&m=llama3-70b&hidden-size=5120&gpu=h100-80&n=64`: first the version, then a check sum,
+//! then only what differs from the field table's defaults, one `key=value` per field: a key of the
+//! model's `config.json` with `-` for `_`, else the table's key. Keys and defaults are frozen, so
+//! that links keep their meaning: a test holds them equal to `tests/links/inputs`. Links of version
+//! 1 are brought to version 2 (`codec/ladder.rs`). Where a mode begins with another value, as
+//! serving does with one GPU, links state it. The other scenarios of a comparison, at most three,
+//! follow as their differences from the first, with `b.`, `c.` and `d.` before each key, or from
+//! the defaults after `b.new=1` where that is shorter. Only letters, digits, `-`, `.`, `=` and `&`
+//! are used, and the text ends in a letter or digit, so that chat programs keep it whole. A link
+//! carries inputs, never results.
 //!
-//! Parts about the page rather than the scenario ([`PAGE_KEYS`]) may stand anywhere; they are no inputs, and the check sum leaves
-//! them out, so that they can be added to a link by hand.
+//! Parts about the page rather than the scenario ([`PAGE_KEYS`]) may stand anywhere; they are no
+//! inputs, and the check sum leaves them out, so that they can be added to a link by hand.
 //!
-//! The check sum stands in front because a link is cut off at its end: there it would be the first part to go. Links written by hand
-//! need none. Where it does not match, the link still means what can be read of it, and a notice says that something may be missing.
+//! The check sum stands in front because a link is cut off at its end: there it would be the first
+//! part to go. Links written by hand need none. Where it does not match, the link still means what
+//! can be read of it, and a notice says that something may be missing.
 
 mod ladder;
 mod wire;
@@ -22,7 +26,8 @@ use super::names::listed;
 use super::{FieldId, FieldKind, Scenario, Value, field, fields, keys, layers, parse, text};
 use crate::units::sort_short;
 
-/// The longest link that is written or read, in characters: what every browser, chat and mail program carries.
+/// The longest link that is written or read, in characters: what every browser, chat and mail
+/// program carries.
 pub const LONGEST: usize = 3200;
 
 /// The most scenarios of a comparison, the first aside.
@@ -195,8 +200,8 @@ pub fn with_page_parts(link: &str, of: &str) -> String {
     link
 }
 
-/// Keys that say which lesson is shown: a story and its step, a story in the link itself, a class's worksheet. They are no inputs,
-/// and the check sum leaves them out.
+/// Keys that say which lesson is shown: a story and its step, a story in the link itself, a class's
+/// worksheet. They are no inputs, and the check sum leaves them out.
 pub const LESSON_KEYS: [&str; 3] = ["present", "story", "task"];
 
 /// Returns true if a part of a link, `key=value`, is about a lesson.
@@ -269,7 +274,8 @@ fn length(parts: &[(String, String)]) -> usize {
     parts.iter().map(|(key, value)| key.len() + value.len() + 2).sum()
 }
 
-/// Names that people gave the scenario and its model. A model without its name goes by its kind and its size.
+/// Names that people gave the scenario and its model. A model without its name goes by its kind and
+/// its size.
 const NAMES: [FieldId; 2] = [FieldId::Name, FieldId::ModelName];
 
 /// Everything to set, in order, to turn `base` into `target`.
@@ -446,7 +452,8 @@ fn read_side(start: &Scenario, parts: &[(&str, &str)], notices: &mut Vec<String>
     scenario
 }
 
-/// Reads the model or the accelerator. One that the list does not have is kept by its word, for the scenario to refuse.
+/// Reads the model or the accelerator. One that the list does not have is kept by its word, for the
+/// scenario to refuse.
 fn read_start(scenario: &mut Scenario, id: FieldId, value: &str, notices: &mut Vec<String>) {
     let word = unlisted_word(value);
     let found = listed(id, value).row().or_else(|| listed(id, &word).row());
@@ -467,7 +474,8 @@ const fn start_name(id: FieldId) -> &'static str {
     if matches!(id, FieldId::Model) { "model" } else { "GPU" }
 }
 
-/// A link's word for a model or an accelerator as the next link can carry it, in letters, digits, `-` and `.`.
+/// A link's word for a model or an accelerator as the next link can carry it, in letters, digits,
+/// `-` and `.`.
 fn unlisted_word(value: &str) -> String {
     let plain = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.');
     let word: String = value.chars().filter(plain).take(LONGEST_UNKNOWN).collect();
@@ -478,7 +486,8 @@ fn unlisted_word(value: &str) -> String {
 /// Word for a model or an accelerator of whose name a link holds no letter.
 const UNNAMED: &str = "unnamed";
 
-/// A sentence about another scenario's model or accelerator that the list does not have. The first scenario's stands on the answer.
+/// A sentence about another scenario's model or accelerator that the list does not have. The first
+/// scenario's stands on the answer.
 fn not_listed(other: &Scenario, first: &Scenario, id: FieldId) -> Option<String> {
     let Value::Text(word) = other.get(id) else { return None };
     let news = other.is_unlisted(id) && first.get(id) != other.get(id);
@@ -494,7 +503,8 @@ pub(super) fn read_value(id: FieldId, value: &str) -> Result<Value, String> {
     }
 }
 
-/// Keeps a part that this version does not know, so that sharing the scenario again does not lose it, and says so.
+/// Keeps a part that this version does not know, so that sharing the scenario again does not lose
+/// it, and says so.
 fn keep_unknown(scenario: &mut Scenario, key: &str, value: &str, notices: &mut Vec<String>) {
     let part =
         text::quoted(&if value.is_empty() { key.to_owned() } else { format!("{key}={value}") });

@@ -3,7 +3,8 @@
 use super::LONGEST;
 use crate::units::is_of_a_word;
 
-/// The fragment of a link as it was written: without address and `#`, percent-decoded, without punctuation around it.
+/// The fragment of a link as it was written: without address and `#`, percent-decoded, without
+/// punctuation around it.
 ///
 /// # Errors
 /// The number of characters of a link that is too long.
@@ -48,7 +49,8 @@ fn hex(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
-/// Writes a name: letters and digits as they are, a blank as `-`, everything else as `.` code points in hexadecimal `z`.
+/// Writes a name: letters and digits as they are, a blank as `-`, everything else as `.` code
+/// points in hexadecimal `z`.
 ///
 /// `ZeRO-3, tight` becomes `ZeRO.2dz3.2cz-tight`; no name at all is `.z`.
 pub(super) fn escape(name: &str) -> String {
@@ -112,7 +114,8 @@ fn codes(text: &str) -> Option<(String, &str)> {
     Some((decoded?, after))
 }
 
-/// Three letters or digits that change when any part is cut off or altered (64-bit FNV-1a, reduced).
+/// Three letters or digits that change when any part is cut off or altered (64-bit FNV-1a,
+/// reduced).
 pub(super) fn check_sum<'a, K: AsRef<str> + 'a, V: AsRef<str> + 'a>(
     version: &str,
     parts: impl Iterator<Item = &'a (K, V)>,

@@ -17,7 +17,8 @@ pub(super) struct Explained {
     pub(super) help: &'static str,
 }
 
-/// An input as the table writes it. Its sentences become tables of their own, because the page's first program goes without them.
+/// An input as the table writes it. Its sentences become tables of their own, because the page's
+/// first program goes without them.
 #[derive(Clone, Copy)]
 pub(super) struct Entry {
     /// The input; one that takes a choice has its options below.
@@ -27,8 +28,8 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// An entry of the group *Model* for every mode, in sight, without a default. Its help is the comment above it, which begins with a
-    /// blank.
+    /// An entry of the group *Model* for every mode, in sight, without a default. Its help is the
+    /// comment above it, which begins with a blank.
     pub(super) const fn new(
         id: FieldId,
         help: &'static str,

@@ -1,17 +1,21 @@
-//! The field table: one entry per input. Its name in code, form, reading, ranges, link keys, defaults, help and documentation come
-//! from it.
+//! The field table: one entry per input. Its name in code, form, reading, ranges, link keys,
+//! defaults, help and documentation come from it.
 //!
 //! To add an input:
-//! 1. Write its entry in the file of `table/` for its subject, at the place where the form and links shall have it:
+//! 1. Write its entry in the file of `table/` for its subject, at the place where the form and
+//!    links shall have it:
 //!    ```text
 //!    /// Tokens in one training sequence; activations grow in proportion.
 //!    SeqLength("s", "seq_length", "Sequence length")
 //!        .tokens(1..=LENGTH).group(Group::Run).train().default(FieldDefault::Integer(8192)),
 //!    ```
-//!    The comment is its help. `entry.rs` has the other words: kinds (`whole`, `choice`, `flag` …), `unit`, `optional`, modes, `folded`,
-//!    and where the default is the model's or the accelerator's own value.
-//! 2. Read it where the job is made of the scenario, in `resolve.rs` or beside it: `self.integer(FieldId::SeqLength)`.
-//! 3. Add its key and its default to `tests/links/inputs/v1.txt`: the default must mean what links without the key meant.
+//!    The comment is its help. `entry.rs` has the other words: kinds (`whole`, `choice`, `flag` …),
+//!    `unit`, `optional`, modes, `folded`, and where the default is the model's or the
+//!    accelerator's own value.
+//! 2. Read it where the job is made of the scenario, in `resolve.rs` or beside it:
+//!    `self.integer(FieldId::SeqLength)`.
+//! 3. Add its key and its default to `tests/links/inputs/v1.txt`: the default must mean what links
+//!    without the key meant.
 
 mod entry;
 mod read;
@@ -104,7 +108,8 @@ pub enum FieldKind {
         /// Longest text, characters.
         max_len: usize,
     },
-    /// A word for each layer, with runs as numbers before them: `5 sliding_attention, full_attention`.
+    /// A word for each layer, with runs as numbers before them: `5 sliding_attention,
+    /// full_attention`.
     Words {
         /// Longest text, characters.
         max_len: usize,
@@ -250,7 +255,8 @@ impl FieldDefault {
 pub struct Field {
     /// Which input.
     pub id: FieldId,
-    /// Its key in links, never changed: 1 to 6 lower-case letters, or the name of a key of `config.json` with `-` for `_`.
+    /// Its key in links, never changed: 1 to 6 lower-case letters, or the name of a key of
+    /// `config.json` with `-` for `_`.
     pub key: &'static str,
     /// Its Hugging Face or Megatron-LM name.
     pub name: &'static str,

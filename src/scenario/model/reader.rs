@@ -1,4 +1,5 @@
-//! Reads the keys of a scenario's model by its family: natively at once, for the page in a program of its own.
+//! Reads the keys of a scenario's model by its family: natively at once, for the page in a program
+//! of its own.
 
 use super::super::{FieldId, FieldKind, Value, field, fields, keys, parse};
 use super::{KeysNow, Source, Unread, Values, wire};

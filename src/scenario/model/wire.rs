@@ -1,7 +1,8 @@
 //! The texts in which the page asks for keys and is answered, in the words of links.
 //!
-//! A question is `row llama3-8b` or `kind llama` and a line of the keys that were set. An answer is a line of the keys that the family
-//! reads, and then either `shape` with every size of the architecture, or `unread` with the inputs at fault and a sentence.
+//! A question is `row llama3-8b` or `kind llama` and a line of the keys that were set. An answer is
+//! a line of the keys that the family reads, and then either `shape` with every size of the
+//! architecture, or `unread` with the inputs at fault and a sentence.
 
 use super::super::fields::EMPTY;
 use super::super::{
@@ -117,8 +118,8 @@ const CHUNKS: &str = "chunks";
 /// The key of a cache's parts, likewise.
 const CACHE: &str = "cache";
 
-/// The parts of a cache in a line: of each the place of its kind, layers, heads, width, tokens of an entry, most entries, and whether it is
-/// in fp32.
+/// The parts of a cache in a line: of each the place of its kind, layers, heads, width, tokens of
+/// an entry, most entries, and whether it is in fp32.
 fn words_of_cache(cache: &config::CacheParts) -> String {
     let words = |part: &config::CachePart| {
         let place = config::CachePartKind::ALL
@@ -159,7 +160,8 @@ fn read_cache(text: &str) -> config::CacheParts {
 /// The key of attention to compressed keys, likewise.
 const COMPRESSED: &str = "compressed";
 
-/// Its sizes in a line, and a digit for each layer: how it compresses keys, and 3 more where its experts are read off a table.
+/// Its sizes in a line, and a digit for each layer: how it compresses keys, and 3 more where its
+/// experts are read off a table.
 fn words_of_compressed(of: &config::Compressed) -> String {
     let first = [
         of.q_lora_rank,
@@ -216,7 +218,8 @@ fn read_compressed(text: &str) -> Option<config::Compressed> {
     })
 }
 
-/// The key of blocks that layers share, likewise: how many, the rank of what layers add, and whether they add to attention.
+/// The key of blocks that layers share, likewise: how many, the rank of what layers add, and
+/// whether they add to attention.
 const SHARED: &str = "shared";
 
 #[cfg(any(target_arch = "wasm32", test))]
@@ -316,8 +319,8 @@ fn read_tower(text: &str) -> Option<Tower> {
 /// The key of an encoder's ends, which no form has: they cannot be typed by hand.
 const ENCODER: &str = "encoder";
 
-/// The facts of an encoder in a line: used as a decoder, rows of token types, a layer before the head, the embedding's width, sizes of its
-/// own.
+/// The facts of an encoder in a line: used as a decoder, rows of token types, a layer before the
+/// head, the embedding's width, sizes of its own.
 fn words_of_encoder(encoder: Encoder) -> String {
     let Encoder { is_decoder, type_vocab_size, head_transform, embedding_size, own } = encoder;
     let own: Vec<String> = own.iter().map(u64::to_string).collect();

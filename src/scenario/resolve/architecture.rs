@@ -7,7 +7,8 @@ use crate::config::{CacheParts, LayerSet, Mla, ModelConfig, Moe};
 use crate::scenario::{FieldId, Scenario, Value, architecture_fields, field, show};
 
 impl Scenario {
-    /// The architecture with all changes, unless a value of it is out of range or does not go with another.
+    /// The architecture with all changes, unless a value of it is out of range or does not go with
+    /// another.
     pub fn checked_model(&self) -> Option<ModelConfig> {
         let of_model = |error: &FieldError| field(error.field).default.is_of_model();
         let mut values = architecture_fields().filter_map(|field| self.check_value(field.id));
@@ -41,7 +42,8 @@ impl Scenario {
         })
     }
 
-    /// The architecture with all changes, unchecked. Keys that cannot be read give that of the model without changes.
+    /// The architecture with all changes, unchecked. Keys that cannot be read give that of the
+    /// model without changes.
     pub fn model_config(&self) -> ModelConfig {
         self.shape().into_owned()
     }
@@ -138,7 +140,8 @@ impl Scenario {
         })
     }
 
-    /// Latent attention, if keys and values are compressed; heads left empty have the model's own head width.
+    /// Latent attention, if keys and values are compressed; heads left empty have the model's own
+    /// head width.
     fn latent(&self) -> Option<Mla> {
         let width =
             |id| self.optional_integer(id).unwrap_or_else(|| self.integer(FieldId::HeadDim));

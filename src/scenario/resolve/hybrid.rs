@@ -64,7 +64,8 @@ impl Scenario {
         })
     }
 
-    /// The indexer, which chooses the tokens that attention sees, if the model has one; sizes left empty are those of DeepSeek-V3.2.
+    /// The indexer, which chooses the tokens that attention sees, if the model has one; sizes left
+    /// empty are those of DeepSeek-V3.2.
     fn indexer(&self) -> Option<Indexer> {
         Some(Indexer {
             num_heads: self.optional_integer(FieldId::IndexHeads)?,
@@ -110,8 +111,8 @@ impl Scenario {
 /// A model of which nothing but parameters is known.
 const COUNTED: &str = "Of this model the parameters are counted alone: what serving it takes is not modelled here, and neither is training it.";
 
-/// Layers that keep a state, lack attention, share keys or have heads of their own are only served here, but for families whose modules
-/// are known to train them. Encoders are only trained.
+/// Layers that keep a state, lack attention, share keys or have heads of their own are only served
+/// here, but for families whose modules are known to train them. Encoders are only trained.
 pub(super) fn check_layers(scenario: &Scenario) -> Option<FieldError> {
     let model = scenario.shape();
     let serves = scenario.mode() == Mode::Serve;

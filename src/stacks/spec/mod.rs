@@ -68,7 +68,8 @@ pub struct StackSpec {
 pub enum StepMemory {
     /// Played on the tape operator by operator, with such kernels.
     Played(ModuleKernels),
-    /// Megatron-LM's schedule over its own modules and kernels, with buffers that stand all the time.
+    /// Megatron-LM's schedule over its own modules and kernels, with buffers that stand all the
+    /// time.
     OwnSchedule,
     /// The saved tensors of the papers' operation list, and nothing beside them.
     Listed,
@@ -116,7 +117,8 @@ pub enum RotationKernel {
     },
     /// By one kernel, in place.
     InPlace,
-    /// Neighbours in a head together, in fp32, operator by operator, by one buffer of all positions.
+    /// Neighbours in a head together, in fp32, operator by operator, by one buffer of all
+    /// positions.
     PairsInFp32,
 }
 
@@ -125,7 +127,8 @@ pub enum RotationKernel {
 pub enum SelectiveRecompute {
     /// Scores and probabilities of attention.
     AttentionCore,
-    /// All of a block but the results of attention's kernel and of every second product with a weight, the first included.
+    /// All of a block but the results of attention's kernel and of every second product with a
+    /// weight, the first included.
     AllButSecondProducts,
 }
 
@@ -134,7 +137,8 @@ pub enum SelectiveRecompute {
 pub enum GroupsOfEnds {
     /// In one.
     Together,
-    /// The embedding in one, final norm and head in another, which stays gathered from forward to backward.
+    /// The embedding in one, final norm and head in another, which stays gathered from forward to
+    /// backward.
     Apart,
 }
 
@@ -171,24 +175,28 @@ impl ModuleKernels {
 pub enum LossKernel {
     /// The head makes all logits, and cross-entropy reads them.
     FullLogits,
-    /// The head makes all logits, and cross-entropy reads a copy of them without each sequence's last token.
+    /// The head makes all logits, and cross-entropy reads a copy of them without each sequence's
+    /// last token.
     ShiftedLogits,
     /// Head and cross-entropy go over so many tokens at a time, and gradients are made in forward.
     InChunks {
         /// Tokens of a chunk.
         tokens: u64,
     },
-    /// The head makes logits of so many parts of each sequence, all of which stay until every part has its loss.
+    /// The head makes logits of so many parts of each sequence, all of which stay until every part
+    /// has its loss.
     OfParts {
         /// How many parts.
         parts: u64,
     },
-    /// Head, loss and their backward for so many parts of each sequence, one after the other, before the backward of the rest.
+    /// Head, loss and their backward for so many parts of each sequence, one after the other,
+    /// before the backward of the rest.
     ByChunk {
         /// How many parts.
         parts: u64,
     },
-    /// Log-probabilities by tiles of so many tokens and columns, whose logits are made again in backward.
+    /// Log-probabilities by tiles of so many tokens and columns, whose logits are made again in
+    /// backward.
     InTiles {
         /// Tokens of a tile.
         tokens: u64,
@@ -257,7 +265,8 @@ impl LossKernel {
 /// How tensor-parallel ranks share layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TensorParallelism {
-    /// By the plan that transformers has for the family (`base_model_tp_plan`); families without one are refused.
+    /// By the plan that transformers has for the family (`base_model_tp_plan`); families without
+    /// one are refused.
     PlanOfFamily,
     /// Attention by heads, feed-forward layers and experts by columns, in every family.
     HeadsAndColumns,
@@ -313,9 +322,11 @@ pub enum NotWith {
     ActivationsInHostMemoryOverStages,
     /// Activations in host memory that are recomputed.
     RecomputedActivationsInHostMemory,
-    /// Modules other than llama's: norm, attention by rotated heads, norm, gated feed-forward, without biases and tied ends.
+    /// Modules other than llama's: norm, attention by rotated heads, norm, gated feed-forward,
+    /// without biases and tied ends.
     OtherModules,
-    /// Modules that differ from llama's in more than biases, tied ends, windows, and norms of each query's and key's head.
+    /// Modules that differ from llama's in more than biases, tied ends, windows, and norms of each
+    /// query's and key's head.
     ModulesUnlikeLlama,
     /// Several tensor-parallel ranks, or several pipeline stages.
     SplitModel,

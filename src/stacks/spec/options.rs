@@ -10,14 +10,16 @@ use crate::units::Bytes;
 /// Bytes of one MiB.
 const MIB: u64 = 1 << 20;
 
-/// How the vocabulary-parallel cross-entropy is computed (`cross_entropy_loss_fusion`, `cross_entropy_fusion_impl`).
+/// How the vocabulary-parallel cross-entropy is computed (`cross_entropy_loss_fusion`,
+/// `cross_entropy_fusion_impl`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LossFusion {
     /// Operator by operator: the logits and an fp32 copy of them, which becomes the softmax.
     #[default]
     None,
-    /// Megatron-Core's own functions, compiled: as operator by operator, and a copy of the softmax while it becomes the gradient.
+    /// Megatron-Core's own functions, compiled: as operator by operator, and a copy of the softmax
+    /// while it becomes the gradient.
     Native,
     /// Transformer Engine's kernel: the gradient is written over the logits.
     TransformerEngine,
@@ -80,23 +82,30 @@ impl RecomputeModules {
     };
 }
 
-/// Settings of a Megatron-LM run. Other stacks have them fixed, where their time is computed with them.
+/// Settings of a Megatron-LM run. Other stacks have them fixed, where their time is computed with
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(clippy::struct_excessive_bools, reason = "Megatron-LM's own switches")]
 pub struct MegatronOptions {
-    /// `hidden_dropout` above 0: one byte of mask per element after attention, feed-forward and embedding.
+    /// `hidden_dropout` above 0: one byte of mask per element after attention, feed-forward and
+    /// embedding.
     pub hidden_dropout: bool,
-    /// `attention_dropout` above 0: a mask and a dropped copy beside the probabilities where scores are written to memory.
+    /// `attention_dropout` above 0: a mask and a dropped copy beside the probabilities where scores
+    /// are written to memory.
     pub attention_dropout: bool,
-    /// The vocabulary is padded to a multiple of this number times the tensor degree (`make_vocab_size_divisible_by`).
+    /// The vocabulary is padded to a multiple of this number times the tensor degree
+    /// (`make_vocab_size_divisible_by`).
     pub make_vocab_size_divisible_by: NonZeroU64,
     /// Cross-entropy.
     pub cross_entropy_loss_fusion: LossFusion,
-    /// Weight gradients are added to the main gradients by the matrix product itself; dummies stand in for them.
+    /// Weight gradients are added to the main gradients by the matrix product itself; dummies stand
+    /// in for them.
     pub gradient_accumulation_fusion: bool,
-    /// Bias and activation function run as one kernel, which saves its input alone (`bias_swiglu_fusion`).
+    /// Bias and activation function run as one kernel, which saves its input alone
+    /// (`bias_swiglu_fusion`).
     pub bias_activation_fusion: bool,
-    /// Attention runs in cuDNN, which reads `[s, b, a, d]`; otherwise FlashAttention's package, whose output is copied back.
+    /// Attention runs in cuDNN, which reads `[s, b, a, d]`; otherwise FlashAttention's package,
+    /// whose output is copied back.
     pub fused_attention: bool,
     /// Modules of Transformer Engine (`transformer_impl`); otherwise Megatron-Core's own.
     pub transformer_engine: bool,
@@ -110,26 +119,31 @@ pub struct MegatronOptions {
     pub moe_token_dispatcher: TokenDispatcher,
     /// All experts of a rank in one grouped product (`moe_grouped_gemm`).
     pub moe_grouped_gemm: bool,
-    /// Every expert gets the same number of tokens, rounded up (`moe_expert_capacity_factor` 1, padded).
+    /// Every expert gets the same number of tokens, rounded up (`moe_expert_capacity_factor` 1,
+    /// padded).
     pub moe_pad_expert_input_to_capacity: bool,
     /// Tokens of the busiest expert-parallel rank, per cent of an even share; 100: balanced.
     pub moe_load_percent: u64,
-    /// Micro-batches for which the output layer's weight gradient waits until the pipeline drains (`wgrad_deferral_limit` of
-    /// `defer_embedding_wgrad_compute`): each keeps its input and its logits' gradient. 0: none waits.
+    /// Micro-batches for which the output layer's weight gradient waits until the pipeline drains
+    /// (`wgrad_deferral_limit` of `defer_embedding_wgrad_compute`): each keeps its input and its
+    /// logits' gradient. 0: none waits.
     pub wgrad_deferral_limit: u64,
-    /// The data loader makes an attention mask of one byte per pair of tokens (`create_attention_mask_in_dataloader`).
+    /// The data loader makes an attention mask of one byte per pair of tokens
+    /// (`create_attention_mask_in_dataloader`).
     pub create_attention_mask: bool,
     /// Workspace of one stream of Transformer Engine's matrix products.
     pub transformer_engine_workspace: Bytes,
-    /// Workspace of one cuBLAS handle of PyTorch: one in the forward thread, one in the backward thread.
+    /// Workspace of one cuBLAS handle of PyTorch: one in the forward thread, one in the backward
+    /// thread.
     pub cublas_workspace: Bytes,
 }
 
 impl MegatronOptions {
     /// Megatron-LM's defaults on a Hopper or Blackwell GPU, without dropout.
     ///
-    /// The workspaces are those of Transformer Engine (`get_cublas_workspace_size_bytes`: 32 MiB from compute capability 9 on, 4 MiB
-    /// before) and PyTorch (`CublasHandlePool.cpp`: 32 MiB on Hopper and Blackwell, 8.125 MiB before).
+    /// The workspaces are those of Transformer Engine (`get_cublas_workspace_size_bytes`: 32 MiB
+    /// from compute capability 9 on, 4 MiB before) and PyTorch (`CublasHandlePool.cpp`: 32 MiB on
+    /// Hopper and Blackwell, 8.125 MiB before).
     pub const DEFAULT: Self = Self {
         hidden_dropout: false,
         attention_dropout: false,

@@ -1,5 +1,6 @@
-//! The vocabulary between the page's markup and the page: an attribute of a button, an input or a form says one of these, and one of
-//! these is read from it. Markup is written with the same types, so that no button says a word that the page does not know.
+//! The vocabulary between the page's markup and the page: an attribute of a button, an input or a
+//! form says one of these, and one of these is read from it. Markup is written with the same types,
+//! so that no button says a word that the page does not know.
 
 mod lesson;
 mod order;
@@ -116,7 +117,8 @@ pub enum SavedVerb {
     Delete,
 }
 
-/// The list of what fits: its order, and the one way that is listed; every way where the word is empty.
+/// The list of what fits: its order, and the one way that is listed; every way where the word is
+/// empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FitsList {
     /// The order.

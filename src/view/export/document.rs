@@ -22,7 +22,8 @@ pub(super) fn markdown(luggage: &Luggage) -> Result<String, String> {
         if name.is_empty() { about(scenario) } else { format!("{name}: {}", about(scenario)) };
     out.line(&format!("# {}", escaped(&title)));
     out.line(&format!("**{}** {}", report.headline(), report.margin()));
-    // Names of keys are the only text from outside in a remark, and have no mark that Markdown knows.
+    // Names of keys are the only text from outside in a remark, and have no mark that Markdown
+    // knows.
     for remark in &report.remarks {
         out.line(&remark.text);
     }

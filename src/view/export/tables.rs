@@ -66,7 +66,8 @@ pub(super) fn curves(luggage: &Luggage) -> Result<String, String> {
     )
 }
 
-/// The scenario in words, and the parts of the model that are not in its answer: the last two columns of every row.
+/// The scenario in words, and the parts of the model that are not in its answer: the last two
+/// columns of every row.
 fn told(scenario: &Scenario) -> [String; 2] {
     let remarks: Vec<String> = remarks(scenario).into_iter().map(|remark| remark.text).collect();
     [about(scenario), remarks.join(" ")]

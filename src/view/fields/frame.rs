@@ -20,8 +20,8 @@ struct Problem {
     way_out: Option<(String, Value)>,
 }
 
-/// The problem of that field: text that cannot be read, or a value that does not go with the others. That something is being fetched is
-/// nothing to correct.
+/// The problem of that field: text that cannot be read, or a value that does not go with the
+/// others. That something is being fetched is nothing to correct.
 fn problem_of(
     id: FieldId,
     scenario: &Scenario,
@@ -54,7 +54,8 @@ fn described_by(field: &Field, problem: bool) -> String {
     if problem { format!("e-{0} h-{0}", field.key) } else { format!("h-{}", field.key) }
 }
 
-/// Label, help button, the input, help and error. The first field of a group, whose heading stands for its label, is wide.
+/// Label, help button, the input, help and error. The first field of a group, whose heading stands
+/// for its label, is wide.
 pub fn frame(
     field: &Field,
     wide: bool,

@@ -37,7 +37,8 @@ pub const fn control(kind: FieldKind) -> Control {
     }
 }
 
-/// The input; `described` names the texts that describe it, `problem` says whether its value needs a look.
+/// The input; `described` names the texts that describe it, `problem` says whether its value needs
+/// a look.
 pub fn input(
     field: &Field,
     scenario: &Scenario,
@@ -55,7 +56,8 @@ pub fn input(
     }
 }
 
-/// A number, or a short text. What cannot be read stays visible with its message; the scenario keeps the last valid value.
+/// A number, or a short text. What cannot be read stays visible with its message; the scenario
+/// keeps the last valid value.
 fn typed(field: &Field, scenario: &Scenario, text: &str, described: &str, problem: bool) -> Html {
     let number = !matches!(
         field.kind,

@@ -8,7 +8,8 @@ pub(super) mod rows;
 pub use self::input::{Control, control};
 use crate::scenario::{FieldKind, Value};
 
-/// The value one press up or down from `value`, within the field's range; nothing where there is no next one.
+/// The value one press up or down from `value`, within the field's range; nothing where there is no
+/// next one.
 pub fn stepped(kind: FieldKind, value: &Value, up: bool) -> Option<Value> {
     match (kind, value) {
         (FieldKind::Integer { min, max, step_hint, .. }, Value::Integer(now)) => {

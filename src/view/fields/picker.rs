@@ -14,7 +14,8 @@ pub struct Picker {
     pub field: FieldId,
     /// The text typed to search; nothing typed shows the chosen name and the whole list.
     pub search: Option<String>,
-    /// The entry that Enter would take. None where nothing was found: a near row is taken by choice, never by Enter alone.
+    /// The entry that Enter would take. None where nothing was found: a near row is taken by
+    /// choice, never by Enter alone.
     pub at: Option<usize>,
 }
 
@@ -73,7 +74,8 @@ impl Entry {
 }
 
 impl Picker {
-    /// The whole list, at the entry that is chosen; at none where the model or the accelerator is no row of it.
+    /// The whole list, at the entry that is chosen; at none where the model or the accelerator is
+    /// no row of it.
     pub fn open(field: &Field, scenario: &Scenario) -> Self {
         let chosen = chosen(field, scenario);
         let whole = Self { field: field.id, search: None, at: None };
@@ -84,7 +86,8 @@ impl Picker {
         Self { at, ..whole }
     }
 
-    /// The list for a typed search, at its best row; at none until the finder has come. An emptied input shows the whole list again.
+    /// The list for a typed search, at its best row; at none until the finder has come. An emptied
+    /// input shows the whole list again.
     pub fn search(field: &Field, typed: String, scenario: &Scenario) -> Self {
         if typed.trim().is_empty() {
             return Self { search: Some(typed), ..Self::open(field, scenario) };
@@ -102,7 +105,8 @@ impl Picker {
         }
     }
 
-    /// The entries as they are shown: the rows found, best first, those of a group together; else the nearest rows and the ways on.
+    /// The entries as they are shown: the rows found, best first, those of a group together; else
+    /// the nearest rows and the ways on.
     pub fn entries(&self, kind: FieldKind) -> Vec<Entry> {
         self.found(kind).1
     }
@@ -150,8 +154,8 @@ impl Picker {
         Some(to.min(last))
     }
 
-    /// The word of the entry that Enter takes. Nothing where that is the chosen one and no search was typed: it stays as it is, with all
-    /// that was changed by hand.
+    /// The word of the entry that Enter takes. Nothing where that is the chosen one and no search
+    /// was typed: it stays as it is, with all that was changed by hand.
     pub fn taken(&self, field: &Field, scenario: &Scenario) -> Option<&'static str> {
         let entry = self.entries(field.kind).get(self.at?).copied()?;
         let unchanged =
@@ -260,7 +264,8 @@ fn told(row: &Row, [size, more]: [&'static str; 2], is_chosen: bool) -> Html {
     }
 }
 
-/// The id of the chosen row; none for a pasted model: the row that it is written as differences from means nothing to the reader.
+/// The id of the chosen row; none for a pasted model: the row that it is written as differences
+/// from means nothing to the reader.
 fn chosen(field: &Field, scenario: &Scenario) -> Option<String> {
     match scenario.get(field.id) {
         Value::Text(id) if field.id != FieldId::Model || !scenario.is_pasted() => Some(id),
@@ -347,8 +352,8 @@ mod tests {
         assert_eq!(picker.taken(field(FieldId::Model), &scenario), Some("mistral-7b"));
     }
 
-    /// A pasted model is no row, and neither is a word of a link that the list does not have: nothing is called chosen, and Enter takes
-    /// nothing that nobody went to.
+    /// A pasted model is no row, and neither is a word of a link that the list does not have:
+    /// nothing is called chosen, and Enter takes nothing that nobody went to.
     #[test]
     fn a_model_that_is_no_row_has_no_chosen_entry() {
         let model = field(FieldId::Model);

@@ -39,7 +39,8 @@ enum Amount {
 }
 
 impl Row {
-    /// Parameters of a model, memory of an accelerator; empty while modules have not come by which parameters are counted.
+    /// Parameters of a model, memory of an accelerator; empty while modules have not come by which
+    /// parameters are counted.
     pub fn size(&self) -> &str {
         let text = || match self.amount {
             Amount::Published(count) => Some(billions(count)),

@@ -11,8 +11,8 @@ use crate::view::markup::{Html, html};
 use crate::view::ui::{ChartsLook, Opened};
 use crate::view::words::{Scale, accelerator_name, kinds, margin, percent};
 
-/// The bar, and what its parts are, each of which opens its explanation; of the moment when the optimizer steps where a story asks for
-/// it.
+/// The bar, and what its parts are, each of which opens its explanation; of the moment when the
+/// optimizer steps where a story asks for it.
 pub fn stack(answers: &Answers, look: &ChartsLook, opened: &Opened) -> Html {
     let later = look.at_step.then(|| moment(answers)).flatten();
     let (view, kinds) = match &later {
@@ -39,7 +39,8 @@ struct Moment {
     total: Bytes,
 }
 
-/// Memory when the optimizer steps; nothing where the step is not played moment by moment, so that no such moment is known.
+/// Memory when the optimizer steps; nothing where the step is not played moment by moment, so that
+/// no such moment is known.
 fn moment(answers: &Answers) -> Option<Moment> {
     let bytes = with_overheads(&answers.job, answers.estimate.timeline.as_ref()?.at_step()?);
     // Each by itself, as a story's figures are written: no total stands beside them.
@@ -234,7 +235,8 @@ mod tests {
 
     #[test]
     fn the_bar_of_the_optimizer_s_moment_shows_whole_states() {
-        // By division: 16 bytes for each of 6 738 415 616 parameters, of which the fullest moment has only a part of the gradients.
+        // By division: 16 bytes for each of 6 738 415 616 parameters, of which the fullest moment
+        // has only a part of the gradients.
         let of = |at_step| {
             text(&folded(&answers("v1&m=llama2-7b&gpu=b200&n=1&z=none&s=512&gb=1&u=gb"), at_step))
         };

@@ -12,8 +12,8 @@ pub fn card(answers: &Answers, opened: &Opened) -> Option<Html> {
     figures(answers, opened).or_else(|| no_figures(answers))
 }
 
-/// The figures: of a training its step, its run and its cost; of serving how fast and how dear it is at the load that the answer is
-/// about. Each opens its explanation.
+/// The figures: of a training its step, its run and its cost; of serving how fast and how dear it
+/// is at the load that the answer is about. Each opens its explanation.
 fn figures(answers: &Answers, opened: &Opened) -> Option<Html> {
     let (figures, note) = if let Some(load) = answers.load() {
         let assumed = serving::load_assumed(&answers.scenario, &answers.job, load, answers.users());

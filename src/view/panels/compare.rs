@@ -36,7 +36,8 @@ pub fn compare(said: &Snapshot, answers: &Answers) -> Html {
     }
 }
 
-/// The table of what differs. Few compare, so the later part of the program writes it, from the links of what is shown.
+/// The table of what differs. Few compare, so the later part of the program writes it, from the
+/// links of what is shown.
 fn table_of(said: &Snapshot, answers: &Answers) -> Html {
     let word = answers.standing.word().unwrap_or_default();
     let (answered, shown) = (encode(&answers.scenario), encode_all(&said.scenario, &said.compare));

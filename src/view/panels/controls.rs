@@ -1,4 +1,5 @@
-//! The form: what people change often in sight, the rest folded away with a line that says how it stands.
+//! The form: what people change often in sight, the rest folded away with a line that says how it
+//! stands.
 
 use crate::scenario::{Field, FieldId, FieldKind, Group, Mode, Scenario, Value, field, show};
 use crate::view::action::Action;
@@ -30,7 +31,8 @@ const FOLDS: [(&str, &[Group]); 7] = [
     ("Time and cost", &[Group::Cost]),
 ];
 
-/// Inputs that the top bar and the dialogs hold instead, and what a file said, which the answer's card tells.
+/// Inputs that the top bar and the dialogs hold instead, and what a file said, which the answer's
+/// card tells.
 const ELSEWHERE: [FieldId; 9] = [
     FieldId::Mode,
     FieldId::Name,
@@ -90,7 +92,8 @@ impl FormPlace {
     }
 }
 
-/// The fields of some groups that count, in sight or folded. Of the architecture these are the keys that the model's family reads.
+/// The fields of some groups that count, in sight or folded. Of the architecture these are the keys
+/// that the model's family reads.
 fn listed(
     groups: &'static [Group],
     folded: bool,
@@ -118,7 +121,8 @@ pub fn fold_of(id: FieldId) -> Option<String> {
     Some(format!("fold-{at}"))
 }
 
-/// The id of what takes the focus when somebody goes to a field: its input, or what is said about it where its input stands elsewhere.
+/// The id of what takes the focus when somebody goes to a field: its input, or what is said about
+/// it where its input stands elsewhere.
 pub fn place_of(id: FieldId) -> String {
     format!("{}-{}", if ELSEWHERE.contains(&id) { "e" } else { "f" }, field(id).key)
 }
@@ -189,7 +193,8 @@ pub fn section(
     }
 }
 
-/// Fields behind one line. The inputs are made when first opened: most people never open most folds.
+/// Fields behind one line. The inputs are made when first opened: most people never open most
+/// folds.
 pub fn fold(
     index: usize,
     scenario: &Scenario,
@@ -323,7 +328,8 @@ mod tests {
         assert_eq!(fold_of(FieldId::Model), None);
     }
 
-    /// A problem opens a fold; the reader closes it; another field changes, the problem goes and comes back.
+    /// A problem opens a fold; the reader closes it; another field changes, the problem goes and
+    /// comes back.
     #[test]
     fn a_fold_that_the_reader_closed_stays_closed() {
         let (bad, good) = ("v1&m=llama3-8b&n=8&kv=7", "v1&m=llama3-8b&n=8&kv=7&a=28");

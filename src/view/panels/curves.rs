@@ -39,7 +39,8 @@ pub fn index(plot: &Plot, cursor: Option<usize>) -> usize {
         .map_or_else(|| nearest_place(curve, place(curve, curve.current)), |index| index.min(last))
 }
 
-/// Where the cursor line stands, per cent of the picture; nowhere while the scenario's own point is read.
+/// Where the cursor line stands, per cent of the picture; nowhere while the scenario's own point is
+/// read.
 pub fn left(plot: &Plot, cursor: Option<usize>) -> Option<f64> {
     let point = plot.curve.points.get(index(plot, Some(cursor?)))?;
     Some(

@@ -1,4 +1,5 @@
-//! Up to three changes that make it run, and the largest sizes that fit: each verified by the engine, one click each.
+//! Up to three changes that make it run, and the largest sizes that fit: each verified by the
+//! engine, one click each.
 
 use crate::config::BaseFormat;
 use crate::estimator::Verdict;
@@ -61,8 +62,8 @@ fn runs(answers: &Answers, found: &FromWorkers) -> bool {
         .map_or_else(|| estimate.runs(), |limits| limits.fits && estimate.blockers.is_empty())
 }
 
-/// The largest sizes that fit, each verified: replayed by the allocator where the worker has told that, else with an assumed
-/// reserve for it.
+/// The largest sizes that fit, each verified: replayed by the allocator where the worker has told
+/// that, else with an assumed reserve for it.
 pub fn growths(answers: &Answers, found: &FromWorkers) -> Vec<Growth> {
     answers.growth(found.told(answers).copied(), || found_growths(answers, found))
 }
@@ -145,7 +146,8 @@ fn button(index: usize, fix: &Fix, unit: MemoryUnit) -> Html {
     }
 }
 
-/// Writes a change into the scenario; another tensor degree or replica comes with its number of GPUs.
+/// Writes a change into the scenario; another tensor degree or replica comes with its number of
+/// GPUs.
 pub fn apply(scenario: &mut Scenario, fix: &Fix) {
     if matches!(fix.change, Change::Tensor(_) | Change::Replica { .. }) {
         scenario.set(FieldId::Gpus, Value::Integer(fix.gpus_after));
@@ -287,7 +289,8 @@ mod tests {
 
     #[test]
     fn every_button_does_what_it_says() {
-        // Llama 3 70B is trained, fine-tuned as a whole with a reference, with frozen layers, by DoRA.
+        // Llama 3 70B is trained, fine-tuned as a whole with a reference, with frozen layers, by
+        // DoRA.
         for link in [
             "v1&m=llama3-70b&n=8",
             "v1&do=tune&m=llama3-70b&n=8&ft=full",
@@ -295,7 +298,8 @@ mod tests {
             "v1&do=tune&m=llama3-70b&n=1&ft=dora&dq=0",
             "v1&do=tune&m=llama3-8b&n=8&ft=full&obj=grpo&ron=4096",
             "v1&do=tune&m=llama3-8b&n=8&ft=full&obj=grpo&ron=1024&ro=colocated",
-            // Rules: layers and stages, batch and ranks, heads and tensor ranks, experts and ranks, FSDP and experts.
+            // Rules: layers and stages, batch and ranks, heads and tensor ranks, experts and ranks,
+            // FSDP and experts.
             "v1&m=llama3.1-405b&n=16384&tp=8&pp=16&ker=megatron&gb=2048&z=1",
             "v1&m=llama3-8b&n=24&ker=megatron&gb=128",
             "v1&m=llama3-8b&n=7&tp=7&ker=megatron&gb=7",

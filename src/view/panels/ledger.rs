@@ -1,4 +1,5 @@
-//! Where the memory goes: kind, item, tensor, each with its source. Parts add up to the total as printed.
+//! Where the memory goes: kind, item, tensor, each with its source. Parts add up to the total as
+//! printed.
 
 use super::bar::swatch;
 use crate::estimator::{Certainty, Estimate, LineItem, MemoryKind, Printed, TensorLine};
@@ -29,7 +30,8 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// The row, and the one below it with its explanation. `of`: the kind it belongs to, where it is none itself.
+    /// The row, and the one below it with its explanation. `of`: the kind it belongs to, where it
+    /// is none itself.
     fn html(&self, of: Option<MemoryKind>, opened: &Opened) -> Html {
         let name = match self.open {
             Some(open) => html! {

@@ -1,4 +1,5 @@
-//! Messages about the page: links not fully understood, storage that failed, things that can be taken back.
+//! Messages about the page: links not fully understood, storage that failed, things that can be
+//! taken back.
 
 use super::icon::Icon;
 use crate::view::action::Action;

@@ -1,4 +1,5 @@
-//! Sections whose insides the second program writes: their headings, and the places of what it writes.
+//! Sections whose insides the second program writes: their headings, and the places of what it
+//! writes.
 
 use crate::view::markup::{Html, html};
 use crate::view::slot;
@@ -21,7 +22,8 @@ pub fn methods() -> Html {
     }
 }
 
-/// The place of what the answer rests on: three lists and the documents' slips; stands below the general assumptions.
+/// The place of what the answer rests on: three lists and the documents' slips; stands below the
+/// general assumptions.
 pub fn evidence() -> Html {
     html! {
         div class="evidence-place" id="evidence" tabindex="-1" aria-busy="true" {
@@ -33,8 +35,8 @@ pub fn evidence() -> Html {
 /// Id of the planner's place, and name of its fold.
 pub const PLANNER: &str = "plan";
 
-/// The fold of the search over layouts; closed, it asks for nothing. The search lays out training only: while a model is served, the
-/// style sheet hides the fold.
+/// The fold of the search over layouts; closed, it asks for nothing. The search lays out training
+/// only: while a model is served, the style sheet hides the fold.
 pub fn planner() -> Html {
     html! {
         section class="section section--screen planner" id=(Section::Layouts.id()) tabindex="-1" {

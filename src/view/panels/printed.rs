@@ -45,7 +45,8 @@ pub fn printed_code(link: &str) -> Html {
     html! { div class="printed__code" data-own="printed-code" { (share::code(link).drawn()) } }
 }
 
-/// Inputs that say nothing until somebody sets them: of serving, of the libraries that share a model out, loss, float8 and evaluations.
+/// Inputs that say nothing until somebody sets them: of serving, of the libraries that share a
+/// model out, loss, float8 and evaluations.
 const QUIET: [FieldId; 19] = [
     FieldId::Server,
     FieldId::SharedPrefix,

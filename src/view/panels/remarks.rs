@@ -4,7 +4,8 @@ use crate::scenario::{Remark, Scenario};
 use crate::view::markup::{Html, html};
 use crate::view::words;
 
-/// A line for each part of the pasted file that is not in the answer; nothing for a row of the catalog.
+/// A line for each part of the pasted file that is not in the answer; nothing for a row of the
+/// catalog.
 pub fn remarks(scenario: &Scenario) -> Html {
     words::remarks(scenario).iter().map(line).collect()
 }

@@ -57,7 +57,8 @@ impl Section {
     }
 }
 
-/// The bar of sections. Which one is read is marked where it is shown (`browser::sight`), because it changes with scrolling alone.
+/// The bar of sections. Which one is read is marked where it is shown (`browser::sight`), because
+/// it changes with scrolling alone.
 pub fn sections(view: View) -> Html {
     html! {
         nav class="sections" data-own="sections" data-testid="sections" aria-label="Sections"

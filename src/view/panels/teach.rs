@@ -1,4 +1,5 @@
-//! Stories and exercises: a fold, the place of what the second program writes once it is opened, and the presenter's stage.
+//! Stories and exercises: a fold, the place of what the second program writes once it is opened,
+//! and the presenter's stage.
 
 use super::dialogs::share::{self, Code};
 use crate::view::markup::{Html, html};
@@ -36,8 +37,8 @@ pub fn stage() -> Html {
     }
 }
 
-/// The link behind the QR code of a step, after the `#`: it opens the step; of an own story, which no other browser knows by name, the whole story. Nothing
-/// where that is too long for a link.
+/// The link behind the QR code of a step, after the `#`: it opens the step; of an own story, which
+/// no other browser knows by name, the whole story. Nothing where that is too long for a link.
 pub fn link_of_step(step: &str, own: Option<&str>, number: usize) -> Option<String> {
     match own {
         None => Some(step.to_owned()),

@@ -1,4 +1,5 @@
-//! How long it takes and what it costs: the step's terms with their sources, and the figures of the whole run.
+//! How long it takes and what it costs: the step's terms with their sources, and the figures of the
+//! whole run.
 
 use crate::estimator::time::{Step, Timing};
 use crate::scenario::FieldId;
@@ -10,7 +11,8 @@ use crate::view::timing::{self, Term};
 use crate::view::ui::Opened;
 use crate::view::words::per_cent;
 
-/// The section: the ledger of a step beside what follows from it, or one sentence on what is missing.
+/// The section: the ledger of a step beside what follows from it, or one sentence on what is
+/// missing.
 pub fn time(answers: &Answers, opened: &Opened) -> Html {
     let heading = if answers.job.training().is_some() {
         "How long a step takes"
@@ -159,7 +161,8 @@ mod tests {
     use crate::view::timing::terms;
     use crate::view::ui::Opened;
 
-    /// A printed time in thousandths of its last digit's unit; the smallest, printed as less than one digit, count nothing.
+    /// A printed time in thousandths of its last digit's unit; the smallest, printed as less than
+    /// one digit, count nothing.
     fn digits(text: &str) -> u64 {
         if text.starts_with('<') {
             return 0;

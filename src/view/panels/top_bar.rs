@@ -10,8 +10,8 @@ use crate::view::markup::{Html, html};
 use crate::view::ui::Dialog;
 use crate::view::words::about;
 
-/// The bar that stays at the top, beside so many scenarios that are compared with; `undo` and `redo`: there is something to take back,
-/// or to do again.
+/// The bar that stays at the top, beside so many scenarios that are compared with; `undo` and
+/// `redo`: there is something to take back, or to do again.
 pub fn top_bar(
     scenario: &Scenario,
     compared: usize,
@@ -125,7 +125,8 @@ fn compare(compared: usize) -> Html {
     }
 }
 
-/// The scenario in the bar and in the browser's tab: its own name, and the model and hardware it is about.
+/// The scenario in the bar and in the browser's tab: its own name, and the model and hardware it is
+/// about.
 pub fn title(scenario: &Scenario) -> String {
     let name = scenario.name();
     if name.is_empty() { about(scenario) } else { format!("{name} · {}", about(scenario)) }

@@ -1,5 +1,5 @@
-//! The page without an answer: a link to an impossible scenario was opened. The card says what is wrong; no other part shows a figure,
-//! because there is none but another scenario's.
+//! The page without an answer: a link to an impossible scenario was opened. The card says what is
+//! wrong; no other part shows a figure, because there is none but another scenario's.
 
 use super::curves::word;
 use crate::planner::Axis;
@@ -11,8 +11,9 @@ use crate::view::markup::{Html, html};
 /// The sentence in the place of figures.
 const WHY: &str = "No figures: the scenario has no answer yet. Its card names the problem.";
 
-/// Content of the named part of the page in place of its own: nothing of another scenario's where the scenario has no answer,
-/// and no changes to be made where the answer is an earlier one's. `None` where the part's own content is right.
+/// Content of the named part of the page in place of its own: nothing of another scenario's where
+/// the scenario has no answer, and no changes to be made where the answer is an earlier one's.
+/// `None` where the part's own content is right.
 pub fn instead(part: &str, answers: &Answers, standing: Standing) -> Option<Html> {
     match standing {
         Standing::Present => None,
@@ -21,7 +22,8 @@ pub fn instead(part: &str, answers: &Answers, standing: Standing) -> Option<Html
     }
 }
 
-/// A part that would show figures, without them. Each keeps the element that it is and the places inside it.
+/// A part that would show figures, without them. Each keeps the element that it is and the places
+/// inside it.
 fn without(part: &str, serves: bool) -> Option<Html> {
     Some(match part {
         "stack" => html! { figure id="stack" class="stack stack--none" data-own="stack" {} },
@@ -58,7 +60,8 @@ fn fixes() -> Html {
     }
 }
 
-/// The heading of a curve, and an empty picture as large as the curve's, so that one that comes finds its size.
+/// The heading of a curve, and an empty picture as large as the curve's, so that one that comes
+/// finds its size.
 fn curve(axis: Axis, serves: bool) -> Html {
     let word = word(axis);
     html! {
@@ -126,7 +129,8 @@ mod tests {
                     !words.contains("tone--good") && count(&shown, "<path") == 0,
                     "{link}, {name}: {words}"
                 );
-                // Amounts, shares and counts; names of models and GPUs and their number hold digits too.
+                // Amounts, shares and counts; names of models and GPUs and their number hold digits
+                // too.
                 assert!(
                     matches!(name, "verdict" | "strip")
                         || !words.chars().any(|one| one.is_ascii_digit()),

@@ -15,7 +15,8 @@ use crate::view::ui::{FromWorkers, Opened};
 use crate::view::words::{self, about, gpus, hardware, tone, upper_first, verdict_word};
 use crate::view::{following, timing};
 
-/// The tinted band with the answer: the scenario's, an earlier one's that steps back, or what forbids one.
+/// The tinted band with the answer: the scenario's, an earlier one's that steps back, or what
+/// forbids one.
 pub fn verdict(
     answers: &Answers,
     standing: Standing,
@@ -37,7 +38,8 @@ pub fn verdict(
 /// The tone of an answer that is no longer the scenario's: also a class name.
 const EARLIER: &str = "earlier";
 
-/// The sentence and the margin in that tone. `note`: whose they are, where they are not the scenario's; else empty.
+/// The sentence and the margin in that tone. `note`: whose they are, where they are not the
+/// scenario's; else empty.
 fn answer(
     answers: &Answers,
     (found, opened): (&FromWorkers, &Opened),
@@ -81,7 +83,8 @@ fn answer(
     }
 }
 
-/// Says that the answer is an earlier one's, with the way to the field that is in its way, if a field is.
+/// Says that the answer is an earlier one's, with the way to the field that is in its way, if a
+/// field is.
 fn last_valid(answers: &Answers) -> Html {
     if answers.waits {
         return html! {
@@ -98,7 +101,8 @@ fn last_valid(answers: &Answers) -> Html {
     }
 }
 
-/// The card of a scenario that has no answer: what is wrong with it, and how to mend it. No figure stands on it.
+/// The card of a scenario that has no answer: what is wrong with it, and how to mend it. No figure
+/// stands on it.
 fn refused(answers: &Answers) -> Html {
     let sentence = format!("{} has no answer.", about(&answers.scenario));
     html! {
@@ -161,7 +165,8 @@ fn unbroken(sentence: &str, name: &str) -> Html {
 const ARITHMETIC: &str = "gpus/arithmetic";
 const RUNNABLE: &str = "gpus/runnable";
 
-/// The two answers to "how many": a division, and what can really run; where users are stated, what carries them.
+/// The two answers to "how many": a division, and what can really run; where users are stated, what
+/// carries them.
 fn counts(answers: &Answers, told: &FromWorkers, opened: &Opened) -> Html {
     let found = answers.users();
     let counts = Counts::of(&answers.job, &answers.count, found);

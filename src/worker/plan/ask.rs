@@ -1,4 +1,5 @@
-//! The planner's panel above the answer: what it does, the form, and what fits with the present layout.
+//! The planner's panel above the answer: what it does, the form, and what fits with the present
+//! layout.
 
 use super::form::{CHOICES, Form, LIMITS, Question, applies};
 use crate::catalog;

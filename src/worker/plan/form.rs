@@ -8,7 +8,8 @@ use crate::scenario::{FieldId, Value, parse};
 /// How many accelerators are gone through where nothing is typed.
 pub const MOST: u64 = 1024;
 
-/// The values of the form's inputs by name, as the page sends them: a line `name=value` for each that is not empty.
+/// The values of the form's inputs by name, as the page sends them: a line `name=value` for each
+/// that is not empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Form(Vec<(String, String)>);
 
@@ -68,7 +69,8 @@ impl Question {
 pub struct Asked {
     /// The question.
     pub question: Question,
-    /// Accelerators to compare, each with a price per hour where one was typed; none: the scenario's own.
+    /// Accelerators to compare, each with a price per hour where one was typed; none: the
+    /// scenario's own.
     pub accelerators: Vec<(&'static AcceleratorRow, Option<f64>)>,
     /// Degrees with the values that they may have.
     limits: Vec<(Degree, Vec<u64>)>,
@@ -234,7 +236,8 @@ fn quoted(text: &str) -> String {
     if short.chars().count() < text.chars().count() { format!("{short}…") } else { short }
 }
 
-/// The counts up to a budget: powers of two within a node, then whole nodes, eight or more for every doubling, and the budget.
+/// The counts up to a budget: powers of two within a node, then whole nodes, eight or more for
+/// every doubling, and the budget.
 fn counts(most: u64, node: u64) -> Vec<u64> {
     let node = node.max(1);
     let mut all: Vec<u64> =

@@ -1,4 +1,5 @@
-//! The front of GPUs, days and money over everything that was searched: a chart whose points open as scenarios, and its table.
+//! The front of GPUs, days and money over everything that was searched: a chart whose points open
+//! as scenarios, and its table.
 
 use super::answer::within;
 use super::form::Asked;

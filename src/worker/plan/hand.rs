@@ -1,7 +1,9 @@
-//! Two workers that share a search: the page's, and a helper that runs the same program and is told the same question.
+//! Two workers that share a search: the page's, and a helper that runs the same program and is told
+//! the same question.
 //!
-//! Each goes through its share of the space. At the end of each leg the helper tells what it gathered; the page's worker waits for
-//! that, takes it in, and answers. Where there is no helper, or it fails, one worker goes through all.
+//! Each goes through its share of the space. At the end of each leg the helper tells what it
+//! gathered; the page's worker waits for that, takes it in, and answers. Where there is no helper,
+//! or it fails, one worker goes through all.
 
 use serde::{Deserialize, Serialize};
 

@@ -17,7 +17,8 @@ const SHORT: [(Degree, &str); 7] = [
     (Degree::Chunks, "VP"),
 ];
 
-/// `TP 8 × PP 8 × DP 8 × VP 3, ZeRO-1, selective, micro-batch 1`: degrees above 1, then everything that was chosen.
+/// `TP 8 × PP 8 × DP 8 × VP 3, ZeRO-1, selective, micro-batch 1`: degrees above 1, then everything
+/// that was chosen.
 pub fn words(choice: &Choice) -> String {
     let layout = &choice.layout;
     let experts = layout.ep() > 1;

@@ -1,7 +1,9 @@
-//! The planner in the worker: a search over layouts that goes on slice by slice, so that other questions are answered in between.
+//! The planner in the worker: a search over layouts that goes on slice by slice, so that other
+//! questions are answered in between.
 //!
-//! The page sends what stands in the form and one word: `show` writes the panel as things are, `search` begins anew, `stop` ends what
-//! runs. Everything the panel shows is written here; the page only puts it in place.
+//! The page sends what stands in the form and one word: `show` writes the panel as things are,
+//! `search` begins anew, `stop` ends what runs. Everything the panel shows is written here; the
+//! page only puts it in place.
 
 mod answer;
 mod ask;
@@ -227,8 +229,8 @@ fn legs(scenario: &Scenario, asked: &Asked) -> Vec<Leg> {
     legs
 }
 
-/// The models that are listed with the scenario's, the largest first, each in the scenario's place. The scenario's own keeps what was
-/// changed about it.
+/// The models that are listed with the scenario's, the largest first, each in the scenario's place.
+/// The scenario's own keeps what was changed about it.
 fn family(scenario: &Scenario) -> Vec<(String, Scenario)> {
     let Some(own) = scenario.model().filter(|_| !scenario.is_pasted()) else {
         return vec![(model_name(scenario), scenario.clone())];
@@ -327,7 +329,8 @@ impl Plan {
 }
 
 impl Leg {
-    /// Gets ready; where the present layout's number of accelerators is gone through, its rank is found too.
+    /// Gets ready; where the present layout's number of accelerators is gone through, its rank is
+    /// found too.
     fn search(&self, asked: &Asked, role: &Role) -> Search {
         let space = asked.space(&self.job);
         let (layout, micro_batch) =
@@ -356,7 +359,8 @@ impl Leg {
         scenario
     }
 
-    /// Memory in use on a GPU where PyTorch's allocator finds no room for a layout whose tensors fit; asked once the leg is searched.
+    /// Memory in use on a GPU where PyTorch's allocator finds no room for a layout whose tensors
+    /// fit; asked once the leg is searched.
     fn without_room(&self, found: &Found) -> Option<Bytes> {
         let is_searched = self.share >= 1.0;
         let memory =
@@ -364,9 +368,11 @@ impl Leg {
         (!memory.fits).then_some(memory.in_use)
     }
 
-    /// Model FLOPs of a layout's steps over what its accelerators could do at their peak; unknown without a peak rate.
+    /// Model FLOPs of a layout's steps over what its accelerators could do at their peak; unknown
+    /// without a peak rate.
     fn mfu(&self, found: &Found) -> Option<f64> {
-        // A utilisation and the step it stands for give the step at the peak; the found step is longer.
+        // A utilisation and the step it stands for give the step at the peak; the found step is
+        // longer.
         let compute = estimate(&self.job.with_choice(&found.choice)).compute?;
         Some(compute.mfu * compute.step_seconds?.0 / found.seconds?)
     }

@@ -1,4 +1,5 @@
-//! The best layouts at the numbers of GPUs that the curve shows, found slice by slice, as a plan's search is.
+//! The best layouts at the numbers of GPUs that the curve shows, found slice by slice, as a plan's
+//! search is.
 
 use super::layout::words;
 use super::{SLICE_MS, STEP};
@@ -22,8 +23,8 @@ impl Stairway {
         Self { request: request.clone(), climb }
     }
 
-    /// Goes on for a slice of time; `now` tells milliseconds. At the end the reply: [`Stairs::write`]'s text, empty for a scenario
-    /// without a job.
+    /// Goes on for a slice of time; `now` tells milliseconds. At the end the reply:
+    /// [`Stairs::write`]'s text, empty for a scenario without a job.
     pub fn slice(&mut self, now: &dyn Fn() -> f64) -> Option<Reply> {
         let from = now();
         while self.climb.as_mut().is_some_and(|climb| !climb.step(STEP)) {

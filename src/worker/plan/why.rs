@@ -1,4 +1,5 @@
-//! Why layouts were rejected: each reason with its count and an example, filtered by words and by kind.
+//! Why layouts were rejected: each reason with its count and an example, filtered by words and by
+//! kind.
 
 use super::form::Form;
 use super::layout;

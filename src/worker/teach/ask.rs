@@ -34,7 +34,8 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Reads verb, address and inputs, line by line, and after each [`MARK`] the name of a record, such as `story:own-1`, and the record.
+    /// Reads verb, address and inputs, line by line, and after each [`MARK`] the name of a record,
+    /// such as `story:own-1`, and the record.
     pub fn read(text: &str, fragment: &str) -> Self {
         let mut parts = text.split(MARK);
         let mut head = parts.next().unwrap_or_default().splitn(3, '\n');

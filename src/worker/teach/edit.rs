@@ -91,7 +91,8 @@ pub(super) fn act(asked: &Asked, edit: &Edit, orders: &mut Orders) -> Html {
     editor(&after, &story)
 }
 
-/// Changes a step where that is possible: the first moves no further up, and the last one left is not removed.
+/// Changes a step where that is possible: the first moves no further up, and the last one left is
+/// not removed.
 fn change_step(asked: &Asked, steps: &mut Vec<Step>, change: StepChange, at: usize) {
     match change {
         StepChange::Update => {
@@ -347,7 +348,8 @@ fn fields(asked: &Asked, story: &Story, index: usize, step: &Step) -> Html {
         }))
         .collect();
     let tolerance = step.question.as_ref().map_or(5.0, |question| question.tolerance * 100.0);
-    // A step that moved or was written anew is another element: inputs keep what was typed into them.
+    // A step that moved or was written anew is another element: inputs keep what was typed into
+    // them.
     let key = format!("{id}-{index}-{}-{}", story.steps.len(), step.title);
     let question = step.question.as_ref().map_or("", |question| &question.prompt);
     html! {

@@ -86,7 +86,8 @@ fn told_in_full(step: &Step, told: &ToldStep) -> Sheet {
     }
 }
 
-/// A text that tells the answer to no question of the story: a class reads the whole sheet before it answers the first one.
+/// A text that tells the answer to no question of the story: a class reads the whole sheet before
+/// it answers the first one.
 fn without_answers(steps: &[Step], all: &Told, index: usize) -> Sheet {
     let (title, told) = (steps.get(index).map_or("", |step| &step.title), all.steps.get(index));
     let asks = told.is_some_and(|told| !told.prompt.is_empty());

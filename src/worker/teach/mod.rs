@@ -1,7 +1,9 @@
-//! Teaching: the list of stories, a story to present, its handout, the editor, and exercises. Text in, text out.
+//! Teaching: the list of stories, a story to present, its handout, the editor, and exercises. Text
+//! in, text out.
 //!
-//! The worker remembers nothing: what stands in the panel's inputs and the lecturer's own stories come with every question, and the
-//! answer is finished HTML with orders to the page before it (`Orders`), such as a story to store.
+//! The worker remembers nothing: what stands in the panel's inputs and the lecturer's own stories
+//! come with every question, and the answer is finished HTML with orders to the page before it
+//! (`Orders`), such as a story to store.
 
 mod ask;
 mod edit;
@@ -50,7 +52,8 @@ pub fn story_of(request: &Request) -> String {
     orders.write(&html)
 }
 
-/// A figure of the present scenario, whose name is the text: no orders, [`MARK`](super::wire::MARK), the figure as it is written.
+/// A figure of the present scenario, whose name is the text: no orders,
+/// [`MARK`](super::wire::MARK), the figure as it is written.
 pub fn figure_of(request: &Request) -> String {
     exercise::figure_now(&request.text, &request.fragment)
 }
@@ -105,7 +108,8 @@ fn problems(sentences: &[String]) -> Html {
     }
 }
 
-/// The button that copies a link, and where it says so; `of`: what the link opens; `class`: as the buttons beside it.
+/// The button that copies a link, and where it says so; `of`: what the link opens; `class`: as the
+/// buttons beside it.
 fn copy_link(link: &str, of: &str, class: &str) -> Html {
     copy("Copy link", link, of, class)
 }

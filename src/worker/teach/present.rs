@@ -1,4 +1,5 @@
-//! A story's steps as the presenter shows them, all at once: a step then needs no answer of this program.
+//! A story's steps as the presenter shows them, all at once: a step then needs no answer of this
+//! program.
 
 use super::ask::{Asked, Orders};
 use super::known;
@@ -22,7 +23,8 @@ const KEYS: [(&str, &str); 8] = [
     ("Esc", "end, back to what was shown before"),
 ];
 
-/// All steps of the story that was asked for: its name, or `packed` with the story in the form's `story`. Problems become orders.
+/// All steps of the story that was asked for: its name, or `packed` with the story in the form's
+/// `story`. Problems become orders.
 pub(super) fn steps(asked: &Asked, orders: &mut Orders) -> Html {
     let story = match asked.verb.as_str() {
         "packed" => unpacked(asked.form.text("story")).map_err(|error| error.to_string()),
@@ -109,12 +111,14 @@ fn show(story: &Story, told: &Told, orders: &mut Orders) -> Html {
     }
 }
 
-/// The whole story for its code, where no other browser knows it by name; an empty one says that it is too long for a link.
+/// The whole story for its code, where no other browser knows it by name; an empty one says that it
+/// is too long for a link.
 fn whole(story: &Story) -> Option<String> {
     shipped(&story.id).is_none().then(|| packed(story).unwrap_or_default())
 }
 
-/// A step on the stage; `story` is the story's title, which stands small above the step's with the model and the GPU.
+/// A step on the stage; `story` is the story's title, which stands small above the step's with the
+/// model and the GPU.
 fn article(story: &str, (number, count): (usize, usize), step: &Step, told: &ToldStep) -> Html {
     let about = format!("{} · {}", model_name(&told.scenario), accelerator_name(&told.scenario));
     let title = if step.title.is_empty() {

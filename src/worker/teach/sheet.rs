@@ -1,4 +1,5 @@
-//! Worksheets: the same tasks for a class, other numbers for each student, and the code that is handed in.
+//! Worksheets: the same tasks for a class, other numbers for each student, and the code that is
+//! handed in.
 
 use super::ask::{Asked, Orders};
 use super::exercise::feedback;

@@ -79,7 +79,8 @@ fn is_met(id: &str, one_in: u64) {
     is_near(id, [10_000, one_in, 10_000]);
 }
 
-/// Fails unless allocated memory, reserved memory and that of the ledger are each met to one in so many.
+/// Fails unless allocated memory, reserved memory and that of the ledger are each met to one in so
+/// many.
 #[track_caller]
 fn is_near(id: &str, one_in: [u64; 3]) {
     let row = row(id);

@@ -191,7 +191,8 @@ fn stages_serve_groups() {
     assert!((two.output_per_second / one.output_per_second - 2.0).abs() < 0.1, "{one:?} {two:?}");
 }
 
-/// llama.cpp on an H100: the release that a measurement names, and today's; vectors of few tokens, and tiles of many.
+/// llama.cpp on an H100: the release that a measurement names, and today's; vectors of few tokens,
+/// and tiles of many.
 #[test]
 fn llama_cpp_is_as_quick_as_its_release() {
     let of = |gpu: &str| {

@@ -1,4 +1,5 @@
-//! Slots for adapters of a served model: their memory by vLLM's own sizes, and the time that they add.
+//! Slots for adapters of a served model: their memory by vLLM's own sizes, and the time that they
+//! add.
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use crate::support;
@@ -38,7 +39,8 @@ fn bytes(job: &Job) -> u64 {
         .map_or(0, |line| line.bytes.0)
 }
 
-/// Numbers of one rank beside a matrix shared by its output or its input over `t` ranks, as `create_lora_weights` makes them.
+/// Numbers of one rank beside a matrix shared by its output or its input over `t` ranks, as
+/// `create_lora_weights` makes them.
 fn column(input: u64, output: u64, t: u64) -> u64 {
     input + output / t
 }

@@ -14,7 +14,8 @@ fn page() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/flags.md")
 }
 
-/// Flags of a tool by their effect: those that are read, with what they set; names without effect; those that are not modelled, with the reason.
+/// Flags of a tool by their effect: those that are read, with what they set; names without effect;
+/// those that are not modelled, with the reason.
 #[derive(Default)]
 struct Table {
     read: Vec<(Vec<&'static str>, String)>,

@@ -1,4 +1,5 @@
-//! Every button, input and form that the page and its second program write says something that the page understands.
+//! Every button, input and form that the page and its second program write says something that the
+//! page understands.
 
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
@@ -8,7 +9,8 @@ use std::path::Path;
 use headroom::view::action::{Action, PlanVerb, Sent, Settled};
 use miniz_oxide::inflate::decompress_to_vec_zlib;
 
-/// The recorded HTML of every part and panel, which another test holds to be what they write; numbers in it are 0.
+/// The recorded HTML of every part and panel, which another test holds to be what they write;
+/// numbers in it are 0.
 fn recorded() -> Vec<String> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/net/parts.json.zz");
     let text = decompress_to_vec_zlib(&std::fs::read(file).expect("the net")).expect("unpacked");
@@ -27,7 +29,8 @@ fn values(texts: &[String], attribute: &str) -> BTreeSet<String> {
     texts.iter().flat_map(in_one).collect()
 }
 
-/// Values that are not understood. The net has no digits but 0, so a key with a digit in it is none that a field has.
+/// Values that are not understood. The net has no digits but 0, so a key with a digit in it is none
+/// that a field has.
 fn strange(texts: &[String], attribute: &str, is_read: impl Fn(&str) -> bool) -> Vec<String> {
     let all = values(texts, attribute);
     assert!(!all.is_empty(), "nothing says {attribute}");

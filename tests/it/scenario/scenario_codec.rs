@@ -82,10 +82,10 @@ fn assert_alphabet(link: &str) {
 /// The sentence about a link whose check sum does not match.
 const ALTERED: &str = "This link was changed by hand or cut off: its check sum does not match. Shown is what it says; ask for it again if something is missing.";
 
-/// Cuts three times 150 links, always the same ones, at every place. A check sum of three letters or digits
-/// accepts one altered text in 36³ by chance, and the test allows no more. For a cut that is
-/// noticed, the notice comes first and the rest of the link is shown: with the same model, or with
-/// one that is refused. Where nothing is left, the default scenario is shown.
+/// Cuts three times 150 links, always the same ones, at every place. A check sum of three letters
+/// or digits accepts one altered text in 36³ by chance, and the test allows no more. For a cut that
+/// is noticed, the notice comes first and the rest of the link is shown: with the same model, or
+/// with one that is refused. Where nothing is left, the default scenario is shown.
 #[test]
 fn a_cut_link_is_noticed() {
     const LINKS: usize = 150;

@@ -1,9 +1,10 @@
 //! `cargo xtask accuracy FILE…`: the library against measured and published figures.
 //!
-//! Rows are recognised by what they hold, not by the file's name: lines of JSON or one JSON list, in the formats of PyTorch's memory
-//! tracker rows (memory, LoRA, parameters, FLOPs), of its own CUDA allocator on a pretended GPU, and of published tables (parameter counts, Megatron-LM, cache sizes). Every row is
-//! run through the public library. A row that the library cannot express is counted with its reason, and a field that is absent
-//! makes a row such a row.
+//! Rows are recognised by what they hold, not by the file's name: lines of JSON or one JSON list,
+//! in the formats of PyTorch's memory tracker rows (memory, LoRA, parameters, FLOPs), of its own
+//! CUDA allocator on a pretended GPU, and of published tables (parameter counts, Megatron-LM, cache
+//! sizes). Every row is run through the public library. A row that the library cannot express is
+//! counted with its reason, and a field that is absent makes a row such a row.
 //!
 //! Exit code 0: the table is printed; 2: a file or an argument cannot be read.
 

@@ -37,7 +37,8 @@ fn model_outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
 
 /// The architecture of a row of the table of models.
 fn model_config(row: Fields<'_>) -> Result<ModelConfig, String> {
-    // The table leaves out what a model does not have; its parameter count tells whether that is true.
+    // The table leaves out what a model does not have; its parameter count tells whether that is
+    // true.
     let flag = |pointer: &str| if row.is_absent(pointer) { Ok(false) } else { row.flag(pointer) };
     let learned = !row.is_absent("/pos_emb_learned");
     let max_position_embeddings = row.count("/max_ctx")?;
@@ -119,8 +120,8 @@ fn latent(row: Fields<'_>) -> Result<Option<Mla>, String> {
     }))
 }
 
-/// The router's correction biases, one per expert and layer: published counts hold them, and so do checkpoints; transformers keeps
-/// them as buffers, which are no parameters.
+/// The router's correction biases, one per expert and layer: published counts hold them, and so do
+/// checkpoints; transformers keeps them as buffers, which are no parameters.
 fn correction_biases(row: Fields<'_>, config: &ModelConfig) -> u64 {
     let published = row.flag("/moe/router_bias").unwrap_or(false) && row.is_absent("/moe/bias");
     let layers = (0..config.num_hidden_layers).filter_map(|layer| config.moe_at(layer));

@@ -28,7 +28,8 @@ pub struct File {
 }
 
 impl File {
-    /// Each group that has at least one row, with its rows: groups in a fixed order, values in alphabetical order.
+    /// Each group that has at least one row, with its rows: groups in a fixed order, values in
+    /// alphabetical order.
     fn groups(&self) -> Vec<(&'static str, String, Summary)> {
         let mut names: Vec<(&'static str, String)> =
             self.rows.iter().flat_map(|row| row.groups.iter().cloned()).collect();
@@ -245,7 +246,8 @@ fn row_json(row: &Row) -> Value {
         Ok(found) => {
             let mut figures = serde_json::Map::new();
             for one in found {
-                // A row may state one figure several times, as a step's time under several settings.
+                // A row may state one figure several times, as a step's time under several
+                // settings.
                 let name = (1..).map(|number| match number {
                     1 => one.quantity.name().to_owned(),
                     number => format!("{} ({number})", one.quantity.name()),

@@ -114,7 +114,8 @@ fn vllm(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     if found.is_empty() { Err("the row has nothing to compare with".to_owned()) } else { Ok(found) }
 }
 
-/// Blocks in the memory that is printed, to its last digit, and the sequences that so many blocks hold.
+/// Blocks in the memory that is printed, to its last digit, and the sequences that so many blocks
+/// hold.
 fn blocks(row: Fields<'_>, config: &ModelConfig, t: u64) -> Result<Vec<Comparison>, String> {
     let (blocks, size) = (row.count("/gpu_blocks")?, row.count("/block_size")?);
     let mut found = Vec::new();

@@ -1,4 +1,5 @@
-//! The short table for the README and the page: one line per stack or kind of figure, from whatever files were given.
+//! The short table for the README and the page: one line per stack or kind of figure, from whatever
+//! files were given.
 
 use serde_json::{Value, json};
 
@@ -323,7 +324,8 @@ const WORST: usize = 5;
 /// Returns true if a figure is of a kind.
 type Belongs = fn(Quantity) -> bool;
 
-/// A kind of error with the figures that belong to it. Times are off by more than memory: in one list they would hide it.
+/// A kind of error with the figures that belong to it. Times are off by more than memory: in one
+/// list they would hide it.
 const KINDS: [(&str, Belongs); 3] = [
     ("Time", |quantity| quantity == Quantity::StepTime),
     ("Memory and counts", |quantity| {

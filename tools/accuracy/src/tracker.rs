@@ -20,12 +20,14 @@ pub fn kept_alive(job: &Job) -> u64 {
     job.micro_batch_size() * run.seq_length * width * run.recipe().parameter.bits() / 8
 }
 
-/// The peak where the tracker's hooks hold a gradient that nothing else does; `None` of models without such modules.
+/// The peak where the tracker's hooks hold a gradient that nothing else does; `None` of models
+/// without such modules.
 ///
-/// BERT's modules for the output of a half take two tensors, the half's output and the residual (`BertSelfOutput`, `BertOutput`). The tracker
-/// waits for the gradients of both, and holds that of the first, of the width of hidden states, until that of the residual is there: at the
-/// end of the block's backward (`torch/autograd/graph.py`, `register_multi_grad_hook`). Followed without hooks on modules, the step holds
-/// as much as the engine says.
+/// BERT's modules for the output of a half take two tensors, the half's output and the residual
+/// (`BertSelfOutput`, `BertOutput`). The tracker waits for the gradients of both, and holds that of
+/// the first, of the width of hidden states, until that of the residual is there: at the end of the
+/// block's backward (`torch/autograd/graph.py`, `register_multi_grad_hook`). Followed without hooks
+/// on modules, the step holds as much as the engine says.
 pub fn held_by_hooks(job: &Job) -> Option<u64> {
     let run = job.training()?;
     let model = job.model();
@@ -41,7 +43,8 @@ pub fn held_by_hooks(job: &Job) -> Option<u64> {
         return None;
     }
     let bits = if run.precision == TrainingPrecision::Fp32 { 32 } else { 16 };
-    // Where `gelu` is written out the peak lies in its backward, while the gradient of what the second half's module is given is held.
+    // Where `gelu` is written out the peak lies in its backward, while the gradient of what the
+    // second half's module is given is held.
     let written = model.family.modules().encoder.writes_gelu;
     let width = if written { model.intermediate_size } else { model.hidden_size };
     let held = job.micro_batch_size() * run.seq_length * width * bits / 8;
@@ -61,9 +64,10 @@ pub fn held_by_hooks(job: &Job) -> Option<u64> {
         .max()
 }
 
-/// The surplus of the last block, which nothing behind it has left a gradient to: while the first matrix of its second half gets
-/// its gradients, that of the second one's input is still held. The engine's peak has that input beside it, which is gone by then. `None`
-/// where casts, a run again or scores make other moments the highest.
+/// The surplus of the last block, which nothing behind it has left a gradient to: while the first
+/// matrix of its second half gets its gradients, that of the second one's input is still held. The
+/// engine's peak has that input beside it, which is gone by then. `None` where casts, a run again
+/// or scores make other moments the highest.
 fn of_last_block(job: &Job) -> Option<u64> {
     let (run, model) = (job.training()?, job.model());
     let written = run.attention == AttentionKernel::Standard;
@@ -79,10 +83,12 @@ fn of_last_block(job: &Job) -> Option<u64> {
     )
 }
 
-/// The peak where the tracker's hooks hold gradients of a decoder's blocks; `None` of models without an encoder beside the decoder.
+/// The peak where the tracker's hooks hold gradients of a decoder's blocks; `None` of models
+/// without an encoder beside the decoder.
 ///
-/// Every block of the decoder takes hidden states and the encoder's last states. The tracker waits for the gradients of both, and the
-/// latter is there when the whole decoder is through: until then it holds the gradient of each block's input.
+/// Every block of the decoder takes hidden states and the encoder's last states. The tracker waits
+/// for the gradients of both, and the latter is there when the whole decoder is through: until then
+/// it holds the gradient of each block's input.
 pub fn held_beside_source(job: &Job) -> Option<u64> {
     let run = job.training()?;
     let model = job.model();
@@ -141,10 +147,11 @@ const LOOKED_THROUGH: &str = "adamw";
 /// time; `None` where no parameter is split, or where the optimizer does not go through them in a
 /// loop.
 ///
-/// `torch.optim.AdamW` in a loop updates each parameter with `addcdiv_`. To learn the result's shape, `DTensor` runs it once on
-/// stand-ins of its three arguments in their whole size (`torch/distributed/tensor/_sharding_prop.py`,
-/// `_propagate_tensor_meta_non_cached`). They are fake tensors, without memory, but under a tracker every tensor is one. Beside them
-/// there is the denominator of this rank's share, which is real.
+/// `torch.optim.AdamW` in a loop updates each parameter with `addcdiv_`. To learn the result's
+/// shape, `DTensor` runs it once on stand-ins of its three arguments in their whole size
+/// (`torch/distributed/tensor/_sharding_prop.py`, `_propagate_tensor_meta_non_cached`). They are
+/// fake tensors, without memory, but under a tracker every tensor is one. Beside them there is the
+/// denominator of this rank's share, which is real.
 pub fn stand_ins(job: &Job) -> Option<u64> {
     let run = job.training()?;
     if run.optimizer.key() != LOOKED_THROUGH
@@ -159,8 +166,8 @@ pub fn stand_ins(job: &Job) -> Option<u64> {
     Some(before.start.into_iter().map(|bytes| bytes.0).sum::<u64>() + counted)
 }
 
-/// Elements of the largest parameter that is split over ranks, and of one rank's share of it. PyTorch's plan of tensor parallelism
-/// leaves embeddings and head whole.
+/// Elements of the largest parameter that is split over ranks, and of one rank's share of it.
+/// PyTorch's plan of tensor parallelism leaves embeddings and head whole.
 fn largest_split(job: &Job) -> Option<(u64, u64)> {
     let list = ops::lower(&ops::lowering(job));
     let (t, d) = (job.layout().t(), job.layout().d());

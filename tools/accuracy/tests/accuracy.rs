@@ -1,7 +1,7 @@
 //! The bars of the accuracy of estimates, on the rows under `tests/data`.
 //!
-//! A bar is met and then enforced, or it stands in [`NOT_MET_YET`] with what the engine says today printed. A bar of that list
-//! that is met fails the test until it is taken off.
+//! A bar is met and then enforced, or it stands in [`NOT_MET_YET`] with what the engine says today
+//! printed. A bar of that list that is met fails the test until it is taken off.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use std::fs;
@@ -218,7 +218,8 @@ const BARS: [Bar; 37] = [
         framework("torchtune", 14, Limits { median: 0.0005, p90: 0.005, max: 0.02 })
     }),
     ("Megatron-Core under PyTorch's CUDA allocator", || {
-        // The largest is Megatron-Core's own modules without Apex: PyTorch's AdamW goes through all shares at once.
+        // The largest is Megatron-Core's own modules without Apex: PyTorch's AdamW goes through all
+        // shares at once.
         framework("Megatron-Core", 45, Limits { median: 0.02, p90: 0.025, max: 0.11 })
     }),
     ("Adapters under Megatron-Core under PyTorch's CUDA allocator", || {
@@ -280,7 +281,8 @@ const BARS: [Bar; 37] = [
     }),
 ];
 
-/// Rows of a framework on the pretended GPU: at least so many are expressed, and allocated memory is within the limits.
+/// Rows of a framework on the pretended GPU: at least so many are expressed, and allocated memory
+/// is within the limits.
 fn framework(name: &str, expressed: usize, limits: Limits) -> Result<(), String> {
     let rows: Vec<_> =
         rows("frameworks.jsonl").into_iter().filter(|row| is(row, "framework", name)).collect();
@@ -351,7 +353,8 @@ fn at_or_under_simumax() -> Result<(), String> {
     }
 }
 
-/// The middle row is within 2 % of its peak or 64 MiB, whichever is larger, and every row is expressed.
+/// The middle row is within 2 % of its peak or 64 MiB, whichever is larger, and every row is
+/// expressed.
 fn functional_tests() -> Result<(), String> {
     const MIB_64: f64 = 67_108_864.0;
     let rows = rows("published/training_memory.json");
@@ -391,7 +394,8 @@ fn every_bar_is_met_or_known_not_to_be() {
     );
 }
 
-/// Every figure of serving that a number can be checked against is found, so that none can drop out unseen.
+/// Every figure of serving that a number can be checked against is found, so that none can drop out
+/// unseen.
 #[test]
 fn every_figure_of_serving_is_compared() {
     let rows = rows("inference_memory.json");
@@ -531,7 +535,8 @@ fn every_row_of_the_field_is_counted_with_its_software() {
     assert_eq!(rows.iter().filter(labels).count(), 3);
 }
 
-/// axolotl put in kernels for adapters only where nothing is dropped when its figures were published, so files that drop are compared.
+/// axolotl put in kernels for adapters only where nothing is dropped when its figures were
+/// published, so files that drop are compared.
 #[test]
 fn files_of_axolotl_are_read_as_they_ran() {
     let rows: Vec<_> =
@@ -542,7 +547,8 @@ fn files_of_axolotl_are_read_as_they_ran() {
     within(&compared, "reserved", Limits { median: 0.08, p90: 0.3, max: 0.3 }).expect("within");
 }
 
-/// torchtitan's table of 2024 was taken with compiled blocks and a loss that was not, three of its rows in float8.
+/// torchtitan's table of 2024 was taken with compiled blocks and a loss that was not, three of its
+/// rows in float8.
 #[test]
 fn the_published_table_of_torchtitan_is_met() {
     let rows: Vec<_> = rows("questions.jsonl")

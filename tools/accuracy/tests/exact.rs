@@ -1,4 +1,5 @@
-//! Rows of PyTorch's memory tracker, to the byte: the bars of the tables would let a rule slip that moves one row by a few bytes.
+//! Rows of PyTorch's memory tracker, to the byte: the bars of the tables would let a rule slip that
+//! moves one row by a few bytes.
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use std::collections::BTreeSet;
@@ -19,10 +20,12 @@ const FILES: [&str; 4] = [
 /// Further rows, one file per family.
 const FOLDER: &str = "tests/data/measured";
 
-/// A figure that is not the measured one: the file's name, the row, the figure, and ours less the measured one in bytes.
+/// A figure that is not the measured one: the file's name, the row, the figure, and ours less the
+/// measured one in bytes.
 type Off = (&'static str, &'static str, &'static str, i128);
 
-/// The figures that are off. A row leaves the list when it is exact; one that was exact enters it only with a reason.
+/// The figures that are off. A row leaves the list when it is exact; one that was exact enters it
+/// only with a reason.
 const OFF: [Off; 14] = [
     // The reason is not known.
     ("deberta_v2", "547b20b58e", "peak", -15_350),
@@ -40,7 +43,8 @@ const OFF: [Off; 14] = [
     ("parallel", "db81e22220", "peak", 1128),
     // The reason is not known.
     ("stablelm", "713359053e", "peak", -176),
-    // A checkpoint within a checkpoint: a few hidden states are given back at moments that differ from run to run.
+    // A checkpoint within a checkpoint: a few hidden states are given back at moments that differ
+    // from run to run.
     ("zamba", "9db6944ba1", "peak", 10_752),
     ("zamba2", "7d774dd3c9", "peak", -115_200),
     ("zamba2", "e6cc7edbe6", "peak", -49_920),
@@ -70,7 +74,8 @@ fn report() -> Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-/// The figures of a row that are not the measured ones, with the difference; a row without figures is off, too.
+/// The figures of a row that are not the measured ones, with the difference; a row without figures
+/// is off, too.
 fn off(row: &Value) -> Vec<(String, Option<i128>)> {
     let Some(figures) = row["figures"].as_object() else {
         return vec![(row["unsupported"].to_string(), None)];

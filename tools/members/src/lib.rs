@@ -1,7 +1,8 @@
 //! A list whose members are the files of a folder.
 //!
-//! Families, optimizers and the other lists of the design keep one member in one file. This macro declares those files as modules and
-//! collects the constant that each exports, so that adding a member adds a file and touches no other one.
+//! Families, optimizers and the other lists of the design keep one member in one file. This macro
+//! declares those files as modules and collects the constant that each exports, so that adding a
+//! member adds a file and touches no other one.
 
 use std::path::Path;
 use std::{env, fs};
@@ -10,12 +11,15 @@ use proc_macro::TokenStream;
 
 /// Declares every file of a folder as a module and makes a table of the constant that each exports.
 ///
-/// `members::of_folder!("src/optimizers", OPTIMIZER: OptimizerSpec);` in `src/optimizers/mod.rs` declares `mod adamw;` and so on in the
-/// order of their names, and `pub(crate) static MEMBERS: [&OptimizerSpec; N]`, which refers to `adamw::OPTIMIZER` and so on. The folder is
-/// relative to the package; `mod.rs` and folders inside it are left out. Where a file is added, a build script must ask cargo to build
-/// again (`cargo::rerun-if-changed=src/optimizers`), as the compiler looks at known files only.
+/// `members::of_folder!("src/optimizers", OPTIMIZER: OptimizerSpec);` in `src/optimizers/mod.rs`
+/// declares `mod adamw;` and so on in the order of their names, and `pub(crate) static MEMBERS:
+/// [&OptimizerSpec; N]`, which refers to `adamw::OPTIMIZER` and so on. The folder is relative to
+/// the package; `mod.rs` and folders inside it are left out. Where a file is added, a build script
+/// must ask cargo to build again (`cargo::rerun-if-changed=src/optimizers`), as the compiler looks
+/// at known files only.
 ///
-/// The compiler reports a folder that cannot be read, an argument of another form, and a file without that constant.
+/// The compiler reports a folder that cannot be read, an argument of another form, and a file
+/// without that constant.
 #[proc_macro]
 pub fn of_folder(arguments: TokenStream) -> TokenStream {
     let text = arguments.to_string();

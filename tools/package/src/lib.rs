@@ -1,14 +1,17 @@
-//! The engine for other programs, as WebAssembly: notebooks, pages about models and checks before a run ask it what the page is asked.
+//! The engine for other programs, as WebAssembly: notebooks, pages about models and checks before a
+//! run ask it what the page is asked.
 //!
-//! `cargo xtask build --package` makes `dist-package/` of it, which `npm pack` packs: for browsers, bundlers and Node, with types.
+//! `cargo xtask build --package` makes `dist-package/` of it, which `npm pack` packs: for browsers,
+//! bundlers and Node, with types.
 
 use headroom::launch::{Format, Pasted, write};
 use headroom::scenario::Scenario;
 use headroom::view::anything::{self, answer, understood};
 use serde_json::{Value, json};
 
-/// The answer to a text, as JSON: a link, a command or file of another tool, or a `config.json`. `onto` is a link that says which accelerator
-/// and model count where the text names none; it may be empty.
+/// The answer to a text, as JSON: a link, a command or file of another tool, or a `config.json`.
+/// `onto` is a link that says which accelerator and model count where the text names none; it may
+/// be empty.
 ///
 /// # Errors
 /// Sentences with a way out, one a line.
@@ -64,7 +67,8 @@ mod face {
         Error::new(sentence).into()
     }
 
-    /// The answer to a link, a command or file of another tool, or a `config.json`. Throws an `Error` with one sentence a line.
+    /// The answer to a link, a command or file of another tool, or a `config.json`. Throws an
+    /// `Error` with one sentence a line.
     #[wasm_bindgen(unchecked_return_type = "Answer")]
     pub fn estimate(text: &str, onto: Option<String>) -> Result<JsValue, JsValue> {
         super::estimate_as_json(text, &onto.unwrap_or_default())

@@ -14,20 +14,22 @@ use crate::units::Bytes;
 /// The most sequences at once that a frame tells.
 pub(super) const MOST: u64 = 1 << 14;
 
-/// A size with any number of sequences at once: the first argument is one, and each step is one more.
+/// A size with any number of sequences at once: the first argument is one, and each step is one
+/// more.
 pub(super) type Line = Law<2>;
 
 /// Moments of backward: bytes saved in forward, and bytes alive for a while.
 pub(super) type Tops = Highest<2, [Line; 2]>;
 
-/// Parts of a rank's operations, weighed once for all layouts that agree in what a part depends on, and by whether selective
-/// recomputation drops something.
+/// Parts of a rank's operations, weighed once for all layouts that agree in what a part depends on,
+/// and by whether selective recomputation drops something.
 pub(super) type Parts = Memo<(PartKey, bool), Piece>;
 
 /// Bytes that one rank's operations save and need with any number of sequences at once.
 ///
-/// Every size is a product in which the micro-batch stands once or not at all, so that two numbers of sequences tell all others. Where
-/// tokens are padded to experts' capacity or weighed by a load this is not so, and a frame holds one number of sequences alone.
+/// Every size is a product in which the micro-batch stands once or not at all, so that two numbers
+/// of sequences tell all others. Where tokens are padded to experts' capacity or weighed by a load
+/// this is not so, and a frame holds one number of sequences alone.
 pub(super) struct Frame {
     pub sizes: Sizes<Line>,
     pub scores: Line,
@@ -38,7 +40,8 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// The operations with one and two sequences and with the most, or with as many as the job has alone.
+    /// The operations with one and two sequences and with the most, or with as many as the job has
+    /// alone.
     pub fn of(
         (job, run): (&Job, &TrainingRun),
         single: bool,

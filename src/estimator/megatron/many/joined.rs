@@ -36,7 +36,8 @@ pub(super) struct Sort {
     messages: u64,
 }
 
-/// Memory that a stage may need in backward, beside states, gathered weights and gradients, with any number of sequences.
+/// Memory that a stage may need in backward, beside states, gathered weights and gradients, with
+/// any number of sequences.
 #[derive(Default)]
 pub(super) struct Needs {
     /// In the head, and in blocks: all that may be highest there.
@@ -71,8 +72,8 @@ struct Moment {
 }
 
 impl Moment {
-    /// The higher of the head's and the blocks', of equal ones the earlier; what is no higher than the optimizer's step, which comes
-    /// before all, is none.
+    /// The higher of the head's and the blocks', of equal ones the earlier; what is no higher than
+    /// the optimizer's step, which comes before all, is none.
     fn higher(moments: [Option<Self>; 2]) -> Option<Self> {
         let rank = |moment: &Self| (sum(&moment.bytes), Reverse(moment.order));
         let highest = moments
@@ -124,7 +125,8 @@ pub(super) fn staged(job: &Job, run: &TrainingRun, sorts: &mut Memo<Sort, ()>) -
 }
 
 impl Needs {
-    /// Joins what a frame needs with what is in flight at the places that a stage's schedule comes to.
+    /// Joins what a frame needs with what is in flight at the places that a stage's schedule comes
+    /// to.
     pub fn join(&mut self, frame: &Frame, staged: &Staged) {
         let Self { moments: [head, blocks], alone, in_flight } = self;
         head.clear();
@@ -221,7 +223,8 @@ impl Needed {
     }
 }
 
-/// Bytes by kind of the stage that holds most, and the first kind with which any takes more than there is.
+/// Bytes by kind of the stage that holds most, and the first kind with which any takes more than
+/// there is.
 pub(super) fn most<'a>(
     (job, run): (&Job, &TrainingRun),
     stages: impl Iterator<Item = (&'a Staged, &'a Weights, &'a Needed, &'a States)>,
@@ -253,8 +256,8 @@ pub(super) fn most<'a>(
     (best.map_or_else(Kinds::default, |best| best.1), over)
 }
 
-/// A lower bound for all larger micro-batches: states, buffers and one micro-batch alone, of which more sequences, or fewer micro-batches
-/// of them, never make less.
+/// A lower bound for all larger micro-batches: states, buffers and one micro-batch alone, of which
+/// more sequences, or fewer micro-batches of them, never make less.
 pub(super) fn floor(needed: &[Needed], states: &[States]) -> Bytes {
     needed
         .iter()

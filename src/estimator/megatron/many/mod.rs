@@ -1,9 +1,10 @@
 //! Memory of many layouts of one job under Megatron-LM.
 //!
-//! A rank's bytes are a sum of parts that depend on few of a layout's numbers each: what one block saves on the tensor, context and
-//! expert degrees, and by a law on the micro-batch; what is in flight on the pipeline; states on what shares them out. Every part is made
-//! by the same functions as one estimate's, once for all layouts that agree in what it depends on, and kept. A property test holds that
-//! the sums are those of [`peak`](super::peak).
+//! A rank's bytes are a sum of parts that depend on few of a layout's numbers each: what one block
+//! saves on the tensor, context and expert degrees, and by a law on the micro-batch; what is in
+//! flight on the pipeline; states on what shares them out. Every part is made by the same functions
+//! as one estimate's, once for all layouts that agree in what it depends on, and kept. A property
+//! test holds that the sums are those of [`peak`](super::peak).
 
 mod frame;
 mod joined;
@@ -31,11 +32,13 @@ type Kinds = [Bytes; 7];
 pub(in crate::estimator) struct Many {
     /// The layers of the job's model, which no layout changes; made when the first is asked about.
     layers: Option<OpList>,
-    /// By layout, number of sequences if the frame is of one alone, and whether selective recomputation drops something.
+    /// By layout, number of sequences if the frame is of one alone, and whether selective
+    /// recomputation drops something.
     frames: Memo<(ParallelLayout, u64, bool), Frame>,
     parts: Parts,
     pipelines: Memo<(ParallelLayout, u64, Recompute), Pipeline>,
-    /// Sorts of stages, and layouts by [`of_states`]: their places are short keys for weights and states.
+    /// Sorts of stages, and layouts by [`of_states`]: their places are short keys for weights and
+    /// states.
     sorts: Memo<Sort, ()>,
     sharers: Memo<ParallelLayout, ()>,
     /// By [`of_weights`]: one rank's modules; their sizes are not those of the job's activations.
@@ -54,7 +57,8 @@ pub(in crate::estimator) struct Many {
 /// The stages of a pipeline that can hold most.
 struct Pipeline {
     stages: Vec<Staged>,
-    /// The place of the first pipeline with stages of the same sorts: those with more or fewer micro-batches have the same.
+    /// The place of the first pipeline with stages of the same sorts: those with more or fewer
+    /// micro-batches have the same.
     alike: usize,
 }
 
@@ -98,8 +102,8 @@ impl Stated {
 }
 
 impl Many {
-    /// Bytes by kind at the peak of the stage that holds most, without overheads outside the model, and the first kind with which
-    /// any stage takes more than there is.
+    /// Bytes by kind at the peak of the stage that holds most, without overheads outside the model,
+    /// and the first kind with which any stage takes more than there is.
     pub fn memory(&mut self, job: &Job, run: &TrainingRun) -> (Kinds, Option<MemoryKind>) {
         let common = self.common(job, run);
         let (frame, pipeline) =
@@ -136,8 +140,8 @@ impl Many {
         )
     }
 
-    /// If weights, gradients and optimizer states alone are too much for any stage: the first kind with which they are, and by how
-    /// much. The micro-batch does not matter.
+    /// If weights, gradients and optimizer states alone are too much for any stage: the first kind
+    /// with which they are, and by how much. The micro-batch does not matter.
     pub fn too_many_states(&mut self, job: &Job, run: &TrainingRun) -> Option<(MemoryKind, Bytes)> {
         let common = self.common(job, run);
         let pipeline = self.pipeline(job, run, common.pipeline);

@@ -1,5 +1,6 @@
-//! Low-rank adapters beside Transformer Engine's layers (`LoraParallelLinear.forward` of ms-swift 4.0): dropout, both matrices, the scaled
-//! sum; backward comes to the adapter before it comes to the layer.
+//! Low-rank adapters beside Transformer Engine's layers (`LoraParallelLinear.forward` of ms-swift
+//! 4.0): dropout, both matrices, the scaled sum; backward comes to the adapter before it comes to
+//! the layer.
 
 use super::engine::Matrix;
 use super::{Order, Taken};
@@ -65,7 +66,8 @@ pub(super) struct Passage {
 pub(super) enum Between {
     /// Beside a column-parallel layer: gathered for `B` under sequence parallelism.
     Gathered,
-    /// Beside a row-parallel layer: summed behind `A`, of which ranks keep parts under sequence parallelism.
+    /// Beside a row-parallel layer: summed behind `A`, of which ranks keep parts under sequence
+    /// parallelism.
     Scattered,
     /// Beside experts.
     Routed,
@@ -74,7 +76,8 @@ pub(super) enum Between {
 /// Tensors that an adapter keeps for backward.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Adapter {
-    /// The input after dropout and the mask, or the input as it is where nothing is dropped and nobody else keeps it.
+    /// The input after dropout and the mask, or the input as it is where nothing is dropped and
+    /// nobody else keeps it.
     input: [Taken; 2],
     narrow: Taken,
 }
@@ -147,7 +150,8 @@ impl Order<'_> {
         (sum, Adapter { input: [dropped, mask], narrow })
     }
 
-    /// Backward of an adapter, from the gradient of the layer's output, which stays: the gradient of the input.
+    /// Backward of an adapter, from the gradient of the layer's output, which stays: the gradient
+    /// of the input.
     ///
     /// `input` is the layer's input, where the adapter alone keeps it.
     pub(super) fn adapter_back(

@@ -5,7 +5,8 @@ use super::{Batch, Gradient, Head, Lasting, Order, Taken};
 use crate::config::LossFusion;
 
 impl Order<'_> {
-    /// A micro-batch from the data loader: token ids, their positions, labels and which of them count.
+    /// A micro-batch from the data loader: token ids, their positions, labels and which of them
+    /// count.
     pub(super) fn batch(&mut self) -> Batch {
         let Sizes { ids, each, .. } = self.sizes;
         self.player.enter("Data loader");
@@ -14,7 +15,8 @@ impl Order<'_> {
         Batch { tokens, positions, labels, counts: self.player.take("which labels count", each) }
     }
 
-    /// Looks up the embedding (`VocabParallelEmbedding`): the residual stream, and what backward needs of the ids.
+    /// Looks up the embedding (`VocabParallelEmbedding`): the residual stream, and what backward
+    /// needs of the ids.
     pub(super) fn embed(&mut self) -> (Taken, [Taken; 2]) {
         let Sizes { hidden, whole, split, ids, mask, .. } = self.sizes;
         self.player.enter("Embedding");
@@ -122,7 +124,8 @@ impl Order<'_> {
         let own = player.take("labels on this rank", ids);
         let values = player.take("logits of the labels and sums", each.saturating_mul(2));
         if fusion == LossFusion::Native {
-            // The compiled function writes into its argument and returns what it wrote, from a copy.
+            // The compiled function writes into its argument and returns what it wrote, from a
+            // copy.
             player.brief("exponentials of the logits", logits.saturating_mul(2));
         }
         let loss = player.take("loss of each token", each);

@@ -1,13 +1,15 @@
-//! A block of Transformer Engine's modules (`transformer_impl` `transformer_engine`): norms inside the column-parallel layers, products with
-//! a workspace that stays, weight gradients added to the main gradients by the product, a fused rotation.
+//! A block of Transformer Engine's modules (`transformer_impl` `transformer_engine`): norms inside
+//! the column-parallel layers, products with a workspace that stays, weight gradients added to the
+//! main gradients by the product, a fused rotation.
 
 use super::super::schedule::Kind;
 use super::adapters::{Between, Passage};
 use super::sizes::Sizes;
 use super::{Adapter, Block, Feed, Forward, Gradient, Mixed, Order, Taken};
 
-/// Parts in which the gradient of a norm's scale is added up in fp32, in bytes for each byte of the scale: 16 rows of threads on each of
-/// 132 multiprocessors, each with 4 bytes for 2 (`rmsnorm_bwd`, whose kernel asks for them).
+/// Parts in which the gradient of a norm's scale is added up in fp32, in bytes for each byte of the
+/// scale: 16 rows of threads on each of 132 multiprocessors, each with 4 bytes for 2
+/// (`rmsnorm_bwd`, whose kernel asks for them).
 pub(super) const PARTS_OF_SCALE: u64 = 16 * 132 * 2;
 
 /// A norm and the column-parallel product behind it (`LayerNormLinear`).
@@ -245,7 +247,8 @@ impl Order<'_> {
         self.weight_gradient(self.weights.head)
     }
 
-    /// The gradient of a weight of Transformer Engine's products, where they do not add it to the main gradient.
+    /// The gradient of a weight of Transformer Engine's products, where they do not add it to the
+    /// main gradient.
     fn engine_weight_gradient(&mut self, matrix: Matrix, bytes: u64) -> Taken {
         if self.run.megatron.gradient_accumulation_fusion || self.is_frozen() {
             return Taken::NOTHING;
@@ -254,7 +257,8 @@ impl Order<'_> {
         self.player.take("gradient of the weight", bytes)
     }
 
-    /// Backward of a row-parallel layer (`Linear`) and its adapter: the gradient of its input, which is freed.
+    /// Backward of a row-parallel layer (`Linear`) and its adapter: the gradient of its input,
+    /// which is freed.
     fn row_back(
         &mut self,
         matrix: Matrix,

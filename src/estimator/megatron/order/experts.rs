@@ -1,5 +1,5 @@
-//! A mixture of experts (`transformer/moe`): router in fp32, tokens permuted, sent and sorted by fused kernels, grouped products of
-//! Transformer Engine. Every expert gets equally many tokens.
+//! A mixture of experts (`transformer/moe`): router in fp32, tokens permuted, sent and sorted by
+//! fused kernels, grouped products of Transformer Engine. Every expert gets equally many tokens.
 
 use super::adapters::{Between, Passage};
 use super::engine::Matrix;
@@ -170,7 +170,8 @@ impl Order<'_> {
         Dispatched { permuted, received, of_rows, order, input, sorted }
     }
 
-    /// Both grouped products, the activation function between them, and adapters beside: what experts make, and what of it is kept.
+    /// Both grouped products, the activation function between them, and adapters beside: what
+    /// experts make, and what of it is kept.
     fn multiplied(&mut self, keeps: bool) -> (Taken, [Taken; 2], [Adapter; 2]) {
         let Routing { routed, up, activated, .. } = self.routing;
         for place in &mut self.lasting.grouped {
@@ -200,7 +201,8 @@ impl Order<'_> {
         ]
     }
 
-    /// The router: scores of every expert, and the chosen ones (`topk_routing_with_score_function`).
+    /// The router: scores of every expert, and the chosen ones
+    /// (`topk_routing_with_score_function`).
     fn route(&mut self, keeps: bool) -> (Taken, Taken) {
         let Routing { wide, weight, scores, chosen, .. } = self.routing;
         let player = &mut self.player;
@@ -250,7 +252,8 @@ impl Order<'_> {
         }
     }
 
-    /// Holds the gradient of a recomputed block's input, and the input, until the block routes again.
+    /// Holds the gradient of a recomputed block's input, and the input, until the block routes
+    /// again.
     pub(super) fn keep_leaves(&mut self, place: usize, leaves: [Taken; 2]) {
         while self.lasting.leaves.len() <= place {
             self.lasting.leaves.push([Taken::NOTHING; 2]);
@@ -322,7 +325,8 @@ impl Order<'_> {
         self.norm_back(of_normed, experts.residual, experts.statistics, gradient);
     }
 
-    /// The gradient of what a layer and its adapter read: the layer's is added to the adapter's, which came first.
+    /// The gradient of what a layer and its adapter read: the layer's is added to the adapter's,
+    /// which came first.
     fn added(&mut self, of_adapter: Taken, of_layer: Taken) -> Taken {
         if of_adapter == Taken::NOTHING {
             return of_layer;

@@ -1,5 +1,6 @@
-//! A block of Megatron-Core's own modules (`transformer_impl` `local`): norms, linear layers (`tensor_parallel/layers.py`), attention in
-//! a flash kernel, fused activation function, fused bias, dropout and residual sum.
+//! A block of Megatron-Core's own modules (`transformer_impl` `local`): norms, linear layers
+//! (`tensor_parallel/layers.py`), attention in a flash kernel, fused activation function, fused
+//! bias, dropout and residual sum.
 
 use super::engine::PARTS_OF_SCALE;
 use super::rotary::{rotate, rotate_back};
@@ -364,7 +365,8 @@ impl Order<'_> {
         self.player.take_if(self.sizes.split, "gathered gradient", self.sizes.whole)
     }
 
-    /// cuDNN's attention is given values apart; for flash attention they stay a view of the joint projection, which is kept whole.
+    /// cuDNN's attention is given values apart; for flash attention they stay a view of the joint
+    /// projection, which is kept whole.
     pub(super) fn values_apart(&mut self, joint: Taken) -> Taken {
         if !(self.run.megatron.fused_attention && self.sizes.rotates) {
             return joint;

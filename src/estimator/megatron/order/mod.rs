@@ -1,9 +1,12 @@
-//! The order in which one rank under Megatron-LM takes and frees memory, tensor by tensor, for PyTorch's allocator.
+//! The order in which one rank under Megatron-LM takes and frees memory, tensor by tensor, for
+//! PyTorch's allocator.
 //!
-//! The order was read off Megatron-Core 0.16.1 (`megatron/core`) and Transformer Engine 2.20.2 module by module: what each makes in
-//! forward and keeps, what its backward makes and lets go, in which order. Tensors below about 100 kB that live for a moment are left out.
-//! Assumptions: every micro-batch is alike; experts get equally many tokens, which fused kernels permute, and the router computes in fp32;
-//! messages between stages are waited for; rotation is fused with Transformer Engine and not fused without.
+//! The order was read off Megatron-Core 0.16.1 (`megatron/core`) and Transformer Engine 2.20.2
+//! module by module: what each makes in forward and keeps, what its backward makes and lets go, in
+//! which order. Tensors below about 100 kB that live for a moment are left out. Assumptions: every
+//! micro-batch is alike; experts get equally many tokens, which fused kernels permute, and the
+//! router computes in fp32; messages between stages are waited for; rotation is fused with
+//! Transformer Engine and not fused without.
 
 mod adapters;
 mod ends;
@@ -33,16 +36,18 @@ use player::{Player, Taken};
 use sizes::Sizes;
 use weights::Weights;
 
-/// Workspace of one product of cuBLAS on compute capability 9, which PyTorch 2.15 takes for the call (`CublasHandlePool.cpp`).
+/// Workspace of one product of cuBLAS on compute capability 9, which PyTorch 2.15 takes for the
+/// call (`CublasHandlePool.cpp`).
 const CUBLAS: u64 = 32 << 20;
 
 /// Passes through blocks in a step, up to which it is replayed: of `GPipe` every micro-batch is.
 const MOST_BLOCKS: u64 = 20_000;
 
-/// Everything that a rank of that stage takes and frees in so many steps, from the first parameter on; `None` where the order of a part
-/// of the job is not known.
+/// Everything that a rank of that stage takes and frees in so many steps, from the first parameter
+/// on; `None` where the order of a part of the job is not known.
 ///
-/// `rank` counts the ranks of the stage from 0: those of one stage hold equally large parts of the optimizer's states, cut differently.
+/// `rank` counts the ranks of the stage from 0: those of one stage hold equally large parts of the
+/// optimizer's states, cut differently.
 pub(in crate::estimator) fn events(
     job: &Job,
     run: &TrainingRun,
@@ -83,7 +88,8 @@ fn is_known(job: &Job, run: &TrainingRun) -> bool {
         && options.bias_activation_fusion
         && options.wgrad_deferral_limit == 0
         && !options.create_attention_mask;
-    // Transformer Engine's norms are part of the products behind them, where recomputing norms recomputes none.
+    // Transformer Engine's norms are part of the products behind them, where recomputing norms
+    // recomputes none.
     let recomputed = run.recompute != Recompute::Selective
         || !options.recompute_modules.layernorm
         || options.transformer_engine;
@@ -92,7 +98,8 @@ fn is_known(job: &Job, run: &TrainingRun) -> bool {
         layout.pipeline_schedule,
         PipelineSchedule::GPipe | PipelineSchedule::OneForwardOneBackward
     ) && job.pipeline().chunks_on_rank() == 1;
-    // Scales, factors, and states of some parameters only are laid out by none of Megatron-Core's optimizers.
+    // Scales, factors, and states of some parameters only are laid out by none of Megatron-Core's
+    // optimizers.
     let states =
         !run.optimizer.spec().has_vectors() && !run.optimizer.spec().tells_parameters_apart();
     block
@@ -105,8 +112,8 @@ fn is_known(job: &Job, run: &TrainingRun) -> bool {
         && is_known_tuning(run)
 }
 
-/// True if the order of what learns is known: everything, or adapters in Transformer Engine's layers, beside which core attention alone is
-/// recomputed by itself.
+/// True if the order of what learns is known: everything, or adapters in Transformer Engine's
+/// layers, beside which core attention alone is recomputed by itself.
 fn is_known_tuning(run: &TrainingRun) -> bool {
     let options = &run.megatron;
     let recomputed = run.recompute != Recompute::Selective
@@ -166,8 +173,8 @@ struct Lasting {
     stand_ins: Vec<Matrix>,
     /// For every block, the tensors that its dispatcher routed last.
     routed: Vec<[Taken; 3]>,
-    /// Of every block, the gradient of its input and the input: the probabilities that the dispatcher holds lead to them when they were
-    /// recomputed.
+    /// Of every block, the gradient of its input and the input: the probabilities that the
+    /// dispatcher holds lead to them when they were recomputed.
     leaves: Vec<[Taken; 2]>,
     grouped: [Option<Taken>; WORKSPACES],
 }

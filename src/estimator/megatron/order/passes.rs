@@ -33,7 +33,8 @@ impl Order<'_> {
         let mut flights: VecDeque<Flight> = VecDeque::new();
         let each = passes.iter().flat_map(|pass| (0..pass.times).map(|_| pass.work));
         let works: Vec<Work> = each.collect();
-        // The loop's variables hold the last gradients that were sent and received until they are set anew.
+        // The loop's variables hold the last gradients that were sent and received until they are
+        // set anew.
         let (mut received, mut sent) = (Taken::NOTHING, Taken::NOTHING);
         for (place, work) in works.iter().enumerate() {
             match work {
@@ -108,7 +109,8 @@ impl Order<'_> {
             }
         }
         self.angles();
-        // A frozen embedding's output is a leaf of the graph that wants a gradient (`requires_grad_`).
+        // A frozen embedding's output is a leaf of the graph that wants a gradient
+        // (`requires_grad_`).
         let embedded = if self.stage.embeds() && self.is_frozen() { input } else { Taken::NOTHING };
         let places = self.stage.chunks.first().cloned().unwrap_or_default();
         let mut kept = Vec::with_capacity(places.len());
@@ -192,7 +194,8 @@ impl Order<'_> {
         of_input
     }
 
-    /// Runs a group of blocks again from their input, then backward through them: the gradient of that input.
+    /// Runs a group of blocks again from their input, then backward through them: the gradient of
+    /// that input.
     fn recomputed(&mut self, input: Taken, places: Range<usize>, gradient: Gradient) -> Gradient {
         let (first, mut blocks) = (places.start, Vec::with_capacity(places.len()));
         let mut output = input;

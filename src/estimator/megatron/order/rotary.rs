@@ -1,4 +1,5 @@
-//! Rotation of queries or keys without a fused kernel (`_apply_rotary_pos_emb_bshd` in `models/common/embeddings/rope_utils.py`).
+//! Rotation of queries or keys without a fused kernel (`_apply_rotary_pos_emb_bshd` in
+//! `models/common/embeddings/rope_utils.py`).
 
 use super::sizes::Sizes;
 use super::{Player, Taken};

@@ -7,7 +7,8 @@ const HALF: u64 = 2;
 const SINGLE: u64 = 4;
 const TOKEN: u64 = 8;
 
-/// Bytes of one micro-batch's tensors on a rank. Tokens are those that attention and feed-forward see, unless named local.
+/// Bytes of one micro-batch's tensors on a rank. Tokens are those that attention and feed-forward
+/// see, unless named local.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
     /// The residual stream: local tokens, and all.

@@ -94,7 +94,8 @@ fn left(job: &Job, run: &TrainingRun, stage: u64, steps: u32) -> u64 {
     taken.values().map(|(bytes, _)| bytes).sum()
 }
 
-/// After the first step nothing is left over from one to the next, but the message that a stage received last.
+/// After the first step nothing is left over from one to the next, but the message that a stage
+/// received last.
 #[test]
 fn every_tensor_is_freed_once() {
     let kinds: [&Change; 6] = [
@@ -135,7 +136,8 @@ fn every_tensor_is_freed_once() {
     }
 }
 
-/// Adapters, with dropout or without, leave nothing behind either, in a mixture of experts as in a dense model.
+/// Adapters, with dropout or without, leave nothing behind either, in a mixture of experts as in a
+/// dense model.
 #[test]
 fn every_tensor_of_an_adapter_is_freed_once() {
     let moe = Moe {
@@ -181,8 +183,9 @@ fn every_tensor_of_an_adapter_is_freed_once() {
     }
 }
 
-/// A row of `tests/data/cuda/frameworks.jsonl` (`59b1f83914`): Qwen3 4B on 2 tensor and 4 data ranks, Megatron-Core's own modules,
-/// feed-forward layers recomputed, PyTorch's optimizer and attention.
+/// A row of `tests/data/cuda/frameworks.jsonl` (`59b1f83914`): Qwen3 4B on 2 tensor and 4 data
+/// ranks, Megatron-Core's own modules, feed-forward layers recomputed, PyTorch's optimizer and
+/// attention.
 #[test]
 fn a_rank_takes_and_reserves_what_megatron_does() {
     let model = ModelConfig {

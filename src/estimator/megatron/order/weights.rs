@@ -8,17 +8,21 @@ use crate::ops::{Role, Tensor};
 use crate::optimizers::{StateFormat, StepAct, StepTemporaries, UpdatedParameter};
 use crate::units::Elements;
 
-/// Elements to whose multiple a parameter begins in a buffer that ranks share (`_pad_start_of_param_if_needed`).
+/// Elements to whose multiple a parameter begins in a buffer that ranks share
+/// (`_pad_start_of_param_if_needed`).
 const PARAMETER_ALIGNMENT: u64 = 64;
 
-/// Elements to whose multiple a bucket ends, beside the number of ranks that share it (`_pad_end_of_bucket_if_needed`).
+/// Elements to whose multiple a bucket ends, beside the number of ranks that share it
+/// (`_pad_end_of_bucket_if_needed`).
 const BUCKET_ALIGNMENT: u64 = 128;
 
-/// Elements of a bucket: at least so many, and so many for each rank that shares it (`DistributedDataParallel.__init__`).
+/// Elements of a bucket: at least so many, and so many for each rank that shares it
+/// (`DistributedDataParallel.__init__`).
 const BUCKET: u64 = 40_000_000;
 const BUCKET_OF_RANK: u64 = 1_000_000;
 
-/// Bytes that Transformer Engine asks for beyond a workspace, to align it (`get_cublas_workspace` in `module/base.py`).
+/// Bytes that Transformer Engine asks for beyond a workspace, to align it (`get_cublas_workspace`
+/// in `module/base.py`).
 const WORKSPACE_ALIGNMENT: u64 = 1024;
 
 /// A parameter of this rank.
@@ -35,7 +39,8 @@ pub(super) struct Parameter {
     pub is_of_adapter: bool,
 }
 
-/// Parameters that are sent together: where they begin and end in their buffer, and where each begins.
+/// Parameters that are sent together: where they begin and end in their buffer, and where each
+/// begins.
 #[derive(Debug, Default)]
 struct Bucket {
     begin: u64,
@@ -102,7 +107,8 @@ struct Share {
 }
 
 impl Order<'_> {
-    /// Takes parameters, the buffers of the data-parallel wrapper, and the optimizer's fp32 parameters.
+    /// Takes parameters, the buffers of the data-parallel wrapper, and the optimizer's fp32
+    /// parameters.
     pub(super) fn build(&mut self) {
         let recipe = self.run.recipe();
         self.player.enter("Parameters");
@@ -270,8 +276,9 @@ impl Order<'_> {
         self.buckets(parameters, is_expert).last().map_or(0, |bucket| bucket.end)
     }
 
-    /// The buckets of a buffer, from the last parameter of the model to the first: so many elements each where gradients are sent while
-    /// backward runs, but on later stages; a tied embedding has one of its own (`_ParamAndGradBuffer.__init__`).
+    /// The buckets of a buffer, from the last parameter of the model to the first: so many elements
+    /// each where gradients are sent while backward runs, but on later stages; a tied embedding has
+    /// one of its own (`_ParamAndGradBuffer.__init__`).
     fn buckets(
         &self,
         parameters: impl DoubleEndedIterator<Item = Parameter>,
@@ -315,8 +322,9 @@ impl Order<'_> {
         ranks.saturating_mul(BUCKET_ALIGNMENT / common.unwrap_or(1))
     }
 
-    /// The place of this rank among those with the same parameters: ranks are counted along tensor, context, then data-parallel ones,
-    /// those of experts along expert tensor and expert ranks (`RankGenerator`, order `tp-cp-ep-dp-pp`).
+    /// The place of this rank among those with the same parameters: ranks are counted along tensor,
+    /// context, then data-parallel ones, those of experts along expert tensor and expert ranks
+    /// (`RankGenerator`, order `tp-cp-ep-dp-pp`).
     const fn place_among_copies(&self, is_expert: bool) -> u64 {
         let layout = self.job.layout();
         let inner = if is_expert {
@@ -330,7 +338,8 @@ impl Order<'_> {
         }
     }
 
-    /// The parts of parameters that this rank updates, in the order of their buffers; whole parameters where ranks share nothing.
+    /// The parts of parameters that this rank updates, in the order of their buffers; whole
+    /// parameters where ranks share nothing.
     fn shares(&self, parameters: &[Parameter]) -> Vec<Share> {
         if !self.job.layout().sharding.shards_optimizer() {
             return parameters
@@ -386,7 +395,8 @@ fn push(tensor: &Tensor, all: &mut Vec<Parameter>) {
     }));
 }
 
-/// The place of a parameter in a block's modules: attention's output projection is made before the joint one (`Attention.__init__`).
+/// The place of a parameter in a block's modules: attention's output projection is made before the
+/// joint one (`Attention.__init__`).
 fn module_place(op: &str, tensor: &str) -> u8 {
     let is_norm = tensor.starts_with("norm");
     match op {

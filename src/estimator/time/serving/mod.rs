@@ -25,7 +25,8 @@ pub enum Bound {
 pub struct ServingTime {
     /// One chunk of a prompt through all layers.
     pub prefill_chunk: Seconds,
-    /// A whole prompt, chunk after chunk: the time to the first token of a request that does not wait.
+    /// A whole prompt, chunk after chunk: the time to the first token of a request that does not
+    /// wait.
     pub first_token: Seconds,
     /// Tokens of that prompt.
     pub prompt: u64,
@@ -37,7 +38,8 @@ pub struct ServingTime {
     pub messages: [Messages; 2],
     /// The part that holds such a step up.
     pub bound: Bound,
-    /// Sequences from which on a step computes longer than it reads weights; `None` where weights are read in no time.
+    /// Sequences from which on a step computes longer than it reads weights; `None` where weights
+    /// are read in no time.
     pub turns_at: Option<u64>,
     /// Price of a million such tokens in the user's currency.
     pub price_per_million: f64,

@@ -1,4 +1,5 @@
-//! The pace of one instance: seconds of a step that holds so many sequences and so much of a prompt.
+//! The pace of one instance: seconds of a step that holds so many sequences and so much of a
+//! prompt.
 
 use super::super::machine::Links;
 use super::super::timing::other_lengths;
@@ -17,7 +18,8 @@ use crate::units::{Seconds, ceil_u64, to_f64};
 pub struct Pace {
     work: StepWork,
     cache: Cache,
-    /// Sums over the tensor ranks of one domain, and how many times as fast their links are as the measured ones.
+    /// Sums over the tensor ranks of one domain, and how many times as fast their links are as the
+    /// measured ones.
     sum: Option<(Sum, f64)>,
     links: Links,
     steps: &'static Steps,
@@ -62,7 +64,8 @@ impl Cache {
     }
 }
 
-/// Layers that look back on a window, and all others; layers without attention count with these, as their FLOPs and bytes are none.
+/// Layers that look back on a window, and all others; layers without attention count with these, as
+/// their FLOPs and bytes are none.
 fn windows(model: &ModelConfig) -> (f64, f64, f64) {
     let layers = model.num_hidden_layers;
     let sliding = (0..layers).filter(|layer| model.sliding_layers.contains(*layer)).count();
@@ -138,7 +141,8 @@ impl Pace {
         self.steps
     }
 
-    /// Pairs of a query and a key that tokens from `from` to `to` of one sequence look at, over all layers.
+    /// Pairs of a query and a key that tokens from `from` to `to` of one sequence look at, over all
+    /// layers.
     pub(super) fn pairs(&self, from: f64, to: f64) -> f64 {
         let model = self.job.model();
         let (all, sliding, window) = windows(model);
@@ -174,12 +178,13 @@ impl Pace {
             + self.messages(tokens).total()
     }
 
-    /// Messages of a step with so many tokens: sums over tensor ranks behind attention and behind feed-forward, and a hop from each
-    /// stage to the next.
+    /// Messages of a step with so many tokens: sums over tensor ranks behind attention and behind
+    /// feed-forward, and a hop from each stage to the next.
     ///
-    /// Where tokens travel to whole experts, the sum behind attention leaves each rank its part of the tokens. From there a copy for
-    /// every expert of a token goes to that expert's rank and comes back, in the format of activations; then all ranks get all tokens
-    /// again. Assumes that every expert is asked as often as any other.
+    /// Where tokens travel to whole experts, the sum behind attention leaves each rank its part of
+    /// the tokens. From there a copy for every expert of a token goes to that expert's rank and
+    /// comes back, in the format of activations; then all ranks get all tokens again. Assumes that
+    /// every expert is asked as often as any other.
     pub(super) fn messages(&self, tokens: f64) -> Messages {
         let (job, model) = (&self.job, self.job.model());
         let Run::Serving(run) = job.run() else { return Messages::default() };
@@ -230,7 +235,8 @@ impl Pace {
         let Run::Serving(run) = self.job.run() else { return Seconds(0.0) };
         let (count, each) = (to_f64(sequences.max(1)), to_f64(tokens));
         let (size, all) = (to_f64(run.prefill_chunk_size.max(1)), count * each);
-        // Attention is counted of all chunks at once: the sum over them is the whole prompt's, and in each it starts anew.
+        // Attention is counted of all chunks at once: the sum over them is the whole prompt's, and
+        // in each it starts anew.
         let chunks = (all / size).ceil().max(1.0);
         let rest = all - (chunks - 1.0) * size;
         let pairs = count * self.pairs(0.0, each);

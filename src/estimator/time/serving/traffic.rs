@@ -1,7 +1,9 @@
-//! Requests that one instance serves, step by step: an exact simulation of a closed loop, or of requests that are all there at the start.
+//! Requests that one instance serves, step by step: an exact simulation of a closed loop, or of
+//! requests that are all there at the start.
 //!
-//! Every step holds one token of each running sequence and as much of waiting prompts as its limit of tokens leaves; between two changes
-//! of what it holds, steps differ by the tokens that are cached alone, so that all of them take as long as the one in the middle.
+//! Every step holds one token of each running sequence and as much of waiting prompts as its limit
+//! of tokens leaves; between two changes of what it holds, steps differ by the tokens that are
+//! cached alone, so that all of them take as long as the one in the middle.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -15,13 +17,15 @@ use crate::units::{Seconds, to_f64};
 pub struct Traffic {
     /// Requests in all.
     pub requests: u64,
-    /// Requests that are in flight at once, each followed by the next; `None`: all arrive at the start.
+    /// Requests that are in flight at once, each followed by the next; `None`: all arrive at the
+    /// start.
     pub at_once: Option<u64>,
     /// Fewest and most tokens of a prompt, all as likely.
     pub prompt: [u64; 2],
     /// Fewest and most tokens of an answer.
     pub output: [u64; 2],
-    /// Tokens that find room in the cache; a request starts when it finds room with its whole answer. `None`: all do.
+    /// Tokens that find room in the cache; a request starts when it finds room with its whole
+    /// answer. `None`: all do.
     pub room: Option<u64>,
     /// The lengths are drawn from this number on.
     pub seed: u64,
@@ -53,7 +57,8 @@ struct Request {
     arrival: f64,
     /// When it is ready to be scheduled.
     queued: f64,
-    /// Steps of the engine before which it is not: one that is prepared while another runs holds what was there when that began.
+    /// Steps of the engine before which it is not: one that is prepared while another runs holds
+    /// what was there when that began.
     after: u64,
     prompt: u64,
     output: u64,
@@ -61,7 +66,8 @@ struct Request {
     read: u64,
 }
 
-/// A sequence that gets a token in every step until its last: the count of steps at which it ends, and its request.
+/// A sequence that gets a token in every step until its last: the count of steps at which it ends,
+/// and its request.
 type Running = Reverse<(u64, u64, u64)>;
 
 /// The next of a sequence of numbers that look drawn by chance (splitmix64, Steele et al. 2014).

@@ -7,17 +7,22 @@ use crate::hardware::kernels::{Kernels, MOST_VECTORS, Multiplied, OnCard, Ramp, 
 use crate::ops::{self, Op};
 use crate::units::{DType, Flops, WeightFormat, to_f64};
 
-/// Start of a kernel that only streams a few numbers, in a captured graph, seconds: a norm on an H200 (`tests/data/rates/h200.jsonl`).
+/// Start of a kernel that only streams a few numbers, in a captured graph, seconds: a norm on an
+/// H200 (`tests/data/rates/h200.jsonl`).
 const SMALL_KERNEL: f64 = 1.9e-6;
-/// Numbers that norms and sums around the two halves of a layer read and write of each number of the stream, four times both, and that
-/// rotation and activation do of each number inside a half, once both.
+/// Numbers that norms and sums around the two halves of a layer read and write of each number of
+/// the stream, four times both, and that rotation and activation do of each number inside a half,
+/// once both.
 const STREAMED: [f64; 2] = [8.0, 2.0];
 
-/// Rows of a tile: matrix units take 64 at once (PTX ISA, `wgmma.mma_async`), and libraries' smallest tiles have as many.
+/// Rows of a tile: matrix units take 64 at once (PTX ISA, `wgmma.mma_async`), and libraries'
+/// smallest tiles have as many.
 const LEAST_ROWS: f64 = 64.0;
-/// Rows of a tile where weights of fewer bits are widened on their way (Marlin, Frantar et al. 2024: tiles of 16 rows).
+/// Rows of a tile where weights of fewer bits are widened on their way (Marlin, Frantar et al.
+/// 2024: tiles of 16 rows).
 const LEAST_ROWS_WIDENED: f64 = 16.0;
-/// Bytes of a score that attention without a fused kernel writes and reads: product, softmax, product, four bytes each.
+/// Bytes of a score that attention without a fused kernel writes and reads: product, softmax,
+/// product, four bytes each.
 const SCORE: f64 = 16.0;
 
 /// Products with weights, alike in so many layers.
@@ -40,8 +45,8 @@ struct Product {
 }
 
 impl Product {
-    /// Stored bytes that a step with so many tokens reads: of experts those that at least one token takes, if each takes its experts
-    /// evenly and apart from the others.
+    /// Stored bytes that a step with so many tokens reads: of experts those that at least one token
+    /// takes, if each takes its experts evenly and apart from the others.
     fn read(&self, tokens: f64) -> f64 {
         self.share.map_or(self.bytes, |share| self.bytes * (1.0 - (1.0 - share).powf(tokens)))
     }
@@ -94,7 +99,8 @@ pub(super) struct StepWork {
     decode: OnCard,
     /// Attention over a prompt, and the peak that it is a share of.
     prefill: (Ramp, f64),
-    /// Seconds in which the scores of one query and one key in one layer go through memory; 0 where the kernel is fused.
+    /// Seconds in which the scores of one query and one key in one layer go through memory; 0 where
+    /// the kernel is fused.
     scores: f64,
     /// FLOPs of one query and one key in one layer.
     pub pair: f64,
@@ -229,7 +235,8 @@ impl Rates {
         })
     }
 
-    /// Seconds in which ggml widens so many bytes of weights in blocks for a step of many tokens: it reads them and writes 16 bits each.
+    /// Seconds in which ggml widens so many bytes of weights in blocks for a step of many tokens:
+    /// it reads them and writes 16 bits each.
     fn widening(&self, one: &Multiplies, steps: &Steps, (bytes, weights): (f64, f64)) -> f64 {
         let widens = one.narrow
             && steps.ggml.is_some_and(|ggml| ggml.widens && self.tiles(one, ggml).is_none());
@@ -240,8 +247,8 @@ impl Rates {
         }
     }
 
-    /// Seconds of a kernel that streams a few numbers, and the numbers that such kernels stream of each number of the stream between
-    /// layers and inside their halves.
+    /// Seconds of a kernel that streams a few numbers, and the numbers that such kernels stream of
+    /// each number of the stream between layers and inside their halves.
     fn small(&self, run: &ServingRun, steps: &Steps) -> (f64, [f64; 2]) {
         let Some(ggml) = steps.ggml else { return (SMALL_KERNEL, STREAMED) };
         let [wide, blocks] = self.kernels.ggml.streamed;
@@ -325,7 +332,8 @@ impl StepWork {
         })
     }
 
-    /// Seconds of the products of a step with so many tokens, of which so many sequences get a further one, and of all that only streams.
+    /// Seconds of the products of a step with so many tokens, of which so many sequences get a
+    /// further one, and of all that only streams.
     pub fn products(&self, tokens: f64, sequences: f64) -> f64 {
         let blocks: f64 = self.blocks.iter().map(|one| one.seconds(tokens)).sum();
         let head: f64 = if sequences > 0.0 {
@@ -349,7 +357,8 @@ impl StepWork {
         (read + head, multiplied + last)
     }
 
-    /// Seconds of one query of each sequence against so many cached bytes of all layers, and so many pairs of query and key.
+    /// Seconds of one query of each sequence against so many cached bytes of all layers, and so
+    /// many pairs of query and key.
     pub fn cached(&self, bytes: f64, pairs: f64) -> f64 {
         // A state is read and written by one kernel of its layer, too.
         let layers = self.attends.max(1.0);

@@ -1,9 +1,12 @@
-//! How DeepSpeed's stages 1 and 2 reduce gradients, tensor by tensor (`deepspeed/runtime/zero/stage_1_and_2.py`, 0.19).
+//! How DeepSpeed's stages 1 and 2 reduce gradients, tensor by tensor
+//! (`deepspeed/runtime/zero/stage_1_and_2.py`, 0.19).
 //!
-//! The first gradient of a backward takes the bucket (`setup_buckets`). Stage 2 copies each gradient into it as it comes, stage 1 does so
-//! when backward is through, in the order of the parameters; with `overlap_comm` stage 1 reduces as stage 2 does. A full bucket is cut by
-//! the ranks that own its parts, and where there are several the parts are joined once more for the all-reduce (`allreduce_bucket`). What
-//! the rank owns is copied into a tensor of its own, as whole parameters (`copy_grads_in_partition`).
+//! The first gradient of a backward takes the bucket (`setup_buckets`). Stage 2 copies each
+//! gradient into it as it comes, stage 1 does so when backward is through, in the order of the
+//! parameters; with `overlap_comm` stage 1 reduces as stage 2 does. A full bucket is cut by the
+//! ranks that own its parts, and where there are several the parts are joined once more for the
+//! all-reduce (`allreduce_bucket`). What the rank owns is copied into a tensor of its own, as whole
+//! parameters (`copy_grads_in_partition`).
 
 use std::cell::{Cell, RefCell};
 
@@ -64,7 +67,8 @@ struct Filling<'t> {
 }
 
 impl<'t> Bucket<'t> {
-    /// The bucket of a training of which every tensor is played; `None` where no library's bucket is filled so.
+    /// The bucket of a training of which every tensor is played; `None` where no library's bucket
+    /// is filled so.
     pub fn of(tape: &'t Tape, plan: &Plan<'_>) -> Option<Self> {
         let (buckets, size, _) = plan.buckets;
         if !plan.singly || !(buckets == Buckets::WhileReducing || plan.is_coordinated()) {
@@ -189,7 +193,8 @@ impl<'t> Bucket<'t> {
     fn joined(&self, waiting: &[Place]) -> Vec<u64> {
         if self.stands {
             let all = waiting.iter().map(|place| place.kept.saturating_mul(self.ranks)).sum();
-            // One gradient that can be cut evenly is reduced where it is (`reduce_scatter_coalesced`).
+            // One gradient that can be cut evenly is reduced where it is
+            // (`reduce_scatter_coalesced`).
             let is_one = waiting.len() == 1
                 && waiting.iter().all(|place| place.elements.is_multiple_of(self.ranks));
             return if waiting.is_empty() || is_one || !self.joins {
@@ -223,7 +228,8 @@ impl<'t> Bucket<'t> {
         messages
     }
 
-    /// Elements of what is in the bucket, cut by the ranks that own it; what follows on each other for one rank is one piece.
+    /// Elements of what is in the bucket, cut by the ranks that own it; what follows on each other
+    /// for one rank is one piece.
     fn slices(&self, waiting: &[Place]) -> Vec<u64> {
         let mut slices: Vec<(u64, u64)> = Vec::new();
         for place in waiting {
@@ -336,8 +342,8 @@ fn places(tape: &Tape) -> Vec<Place> {
     learned.map(place).collect()
 }
 
-/// Elements of a rank's part of a vector of so many: all parts are even, so that they begin at four bytes
-/// (`nccl_start_alignment_factor`).
+/// Elements of a rank's part of a vector of so many: all parts are even, so that they begin at four
+/// bytes (`nccl_start_alignment_factor`).
 pub(in crate::estimator::timeline) fn part(all: u64, ranks: u64) -> u64 {
     let ranks = ranks.max(1);
     all.div_ceil(2 * ranks).saturating_mul(2)

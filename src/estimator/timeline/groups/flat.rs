@@ -1,4 +1,5 @@
-//! Flat parameters: PyTorch's FSDP1 (`torch/distributed/fsdp/_flat_param.py` and `_runtime_utils.py`, 2.15).
+//! Flat parameters: PyTorch's FSDP1 (`torch/distributed/fsdp/_flat_param.py` and
+//! `_runtime_utils.py`, 2.15).
 
 use super::{GATHERING, GRADIENT_REDUCTION, Groups, REDUCING};
 use crate::estimator::states::GATHERED_WEIGHTS;
@@ -9,7 +10,8 @@ use crate::ops::tape::{Kind, Var};
 const CASTING: u8 = 3;
 
 impl<'t> Groups<'t> {
-    /// Gathers a flat parameter, which its weights are views of (`_unshard`). The cast part goes once it is gathered.
+    /// Gathers a flat parameter, which its weights are views of (`_unshard`). The cast part goes
+    /// once it is gathered.
     pub(super) fn gather_flat(&self, tag: u16) {
         let part = (self.compute != self.kept).then(|| {
             self.take(
@@ -48,10 +50,12 @@ impl<'t> Groups<'t> {
         self.alive.borrow_mut().added_up.push((tag, whole));
     }
 
-    /// Joins the gradients of the views, lets the flat parameter go, and reduces (`_post_backward_hook`).
+    /// Joins the gradients of the views, lets the flat parameter go, and reduces
+    /// (`_post_backward_hook`).
     ///
-    /// The views come from one `split`, whose backward makes one tensor of their gradients. It is cast where the reduction has another
-    /// format; the sum of a rank's part is cast back to the format of the part, and added to what is there.
+    /// The views come from one `split`, whose backward makes one tensor of their gradients. It is
+    /// cast where the reduction has another format; the sum of a rank's part is cast back to the
+    /// format of the part, and added to what is there.
     pub(super) fn reduce_flat(&self, tag: u16) {
         let joined = self.take(
             "flat gradient",

@@ -1,4 +1,5 @@
-//! A head whose loss has a backward of its own, chunk by chunk (torchtitan 0.3.0, `ChunkedLossWrapper`), under FSDP2.
+//! A head whose loss has a backward of its own, chunk by chunk (torchtitan 0.3.0,
+//! `ChunkedLossWrapper`), under FSDP2.
 
 use super::Groups;
 use crate::sharding::GatheredInto;

@@ -1,8 +1,10 @@
-//! The buckets of `DistributedDataParallel`, one by one (`torch/nn/parallel/distributed.py`, `torch/csrc/distributed/c10d/reducer.cpp`, 2.15).
+//! The buckets of `DistributedDataParallel`, one by one (`torch/nn/parallel/distributed.py`,
+//! `torch/csrc/distributed/c10d/reducer.cpp`, 2.15).
 //!
-//! When the model is wrapped, all gradients are in one bucket. Before the second step the reducer knows in which order gradients come,
-//! and makes buckets anew in that order. With `find_unused_parameters` the order may change from step to step: the first buckets, in the
-//! order of the parameters, stay.
+//! When the model is wrapped, all gradients are in one bucket. Before the second step the reducer
+//! knows in which order gradients come, and makes buckets anew in that order. With
+//! `find_unused_parameters` the order may change from step to step: the first buckets, in the order
+//! of the parameters, stay.
 
 use std::cell::RefCell;
 
@@ -72,7 +74,8 @@ impl<'t> Reducer<'t> {
         self.take(&self.assigned(&self.order.borrow(), [FIRST, self.cap]));
     }
 
-    /// Bytes and format of each bucket; one that is full takes no more (`compute_bucket_assignment_by_size`).
+    /// Bytes and format of each bucket; one that is full takes no more
+    /// (`compute_bucket_assignment_by_size`).
     fn assigned(&self, order: &[Param], [first, cap]: [u64; 2]) -> Vec<(u64, DType)> {
         let state = self.tape.state();
         let mut buckets: Vec<(u64, DType)> = Vec::new();

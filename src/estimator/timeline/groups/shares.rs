@@ -125,7 +125,8 @@ impl Groups<'_> {
         }
     }
 
-    /// Gradients exist from the micro-batch before: shares of them, or whole ones that add up unreduced.
+    /// Gradients exist from the micro-batch before: shares of them, or whole ones that add up
+    /// unreduced.
     pub fn gradients_exist(&self, whole: bool) {
         if whole && self.into() == Some(GatheredInto::FlatTensor) {
             return (0..self.end_of_tags()).for_each(|tag| self.add_up_flat(tag));
@@ -152,7 +153,8 @@ impl Groups<'_> {
         if self.is_one { 1 } else { self.head.saturating_add(u16::from(self.apart)) }
     }
 
-    /// Lets go of the shares of gradients, as `zero_grad(set_to_none=True)` does, unless they have a place of their own.
+    /// Lets go of the shares of gradients, as `zero_grad(set_to_none=True)` does, unless they have
+    /// a place of their own.
     pub fn zero_gradients(&self) {
         if let Some(bucket) = &self.bucket {
             bucket.let_go();

@@ -12,8 +12,8 @@ use crate::units::DType;
 
 /// The buckets of `DistributedDataParallel`, in the format of the parameters that learn.
 ///
-/// The reducer sorts parameters into buckets of 1 MiB, then 25 MiB each (`torch/nn/parallel/distributed.py`); their sum is one value
-/// per parameter that learns.
+/// The reducer sorts parameters into buckets of 1 MiB, then 25 MiB each
+/// (`torch/nn/parallel/distributed.py`); their sum is one value per parameter that learns.
 pub(super) fn buckets_of_all<'t>(tape: &'t Tape, plan: &Plan<'_>) -> Var<'t> {
     let bits = |parameter: &Parameter| {
         parameter
@@ -38,8 +38,9 @@ pub(super) fn largest(tape: &Tape) -> u64 {
     learned.map(|parameter| parameter.kept).max().unwrap_or(0)
 }
 
-/// The first rank's rest of parameters beyond its part of the long vector: gradients of the parameter that the part ends in are
-/// kept whole (`copy_grads_in_partition` in deepspeed/runtime/zero/stage_1_and_2.py). The vector begins with the embedding.
+/// The first rank's rest of parameters beyond its part of the long vector: gradients of the
+/// parameter that the part ends in are kept whole (`copy_grads_in_partition` in
+/// deepspeed/runtime/zero/stage_1_and_2.py). The vector begins with the embedding.
 pub(in crate::estimator::timeline) fn cut(tape: &Tape, plan: &Plan<'_>) -> u64 {
     let state = tape.state();
     let learned = || state.parameters.iter().filter(|parameter| !parameter.idle);
@@ -70,7 +71,8 @@ pub(in crate::estimator::timeline) fn cut(tape: &Tape, plan: &Plan<'_>) -> u64 {
     0
 }
 
-/// Elements of a group in the format in which it is gathered: what a rank keeps, and the padded whole.
+/// Elements of a group in the format in which it is gathered: what a rank keeps, and the padded
+/// whole.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::estimator::timeline) struct Size {
     pub kept: u64,
@@ -79,7 +81,8 @@ pub(in crate::estimator::timeline) struct Size {
     pub learned: [u64; 2],
 }
 
-/// The group of a layer that is not the head: of a vision tower every block is one behind those of the text, and the rest is the root's.
+/// The group of a layer that is not the head: of a vision tower every block is one behind those of
+/// the text, and the rest is the root's.
 pub(in crate::estimator::timeline) const fn of_layer(layer: u16, head: u16) -> u16 {
     match layer.checked_sub(BESIDE) {
         None => layer,

@@ -135,7 +135,8 @@ fn old_segments_are_collected_above_the_threshold() {
     let young = allocator.take(30 * MIB); // cut from the old segment, which becomes young when it is free again
     allocator.give(young);
     allocator.give(kept[0]);
-    // Held: 60 + 2 + 70 + 80 + 90 = 302 of 400 MiB allowed, 200 is the threshold; the next request finds no block.
+    // Held: 60 + 2 + 70 + 80 + 90 = 302 of 400 MiB allowed, 200 is the threshold; the next request
+    // finds no block.
     allocator.take(91 * MIB);
     assert!(allocator.reserved() < 302 * MIB + 92 * MIB);
     assert_eq!(allocator.readings().retries, 0);

@@ -1,4 +1,5 @@
-//! Each rule alone, and sequences at random. `tests/traces.rs` and `tests/pytorch.rs` compare with the real allocator.
+//! Each rule alone, and sequences at random. `tests/traces.rs` and `tests/pytorch.rs` compare with
+//! the real allocator.
 
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects, reason = "a test may fail")]
 

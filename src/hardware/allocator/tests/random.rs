@@ -36,7 +36,8 @@ const CONFS: [&str; 8] = [
     "large_segment_size_mb:40,roundup_power2_divisions:16",
 ];
 
-/// Blocks tile their segments; no two free blocks touch; the readings are sums over the blocks; the gap is complete.
+/// Blocks tile their segments; no two free blocks touch; the readings are sums over the blocks; the
+/// gap is complete.
 fn assert_sound(allocator: &Allocator, conf: &str) {
     let readings = allocator.readings();
     let segments = allocator.segments();

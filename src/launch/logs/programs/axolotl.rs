@@ -1,5 +1,6 @@
-//! axolotl's lines (`axolotl/utils/bench.py`): figures of PyTorch beside the loss, and memory after a step, which first is what tensors take,
-//! then with what PyTorch keeps, then with the rest of what the driver counts. Until 2023 the last stood alone, in MB.
+//! axolotl's lines (`axolotl/utils/bench.py`): figures of PyTorch beside the loss, and memory after
+//! a step, which first is what tensors take, then with what PyTorch keeps, then with the rest of
+//! what the driver counts. Until 2023 the last stood alone, in MB.
 
 use crate::launch::logs::{Figure, LineSpec, LogSpec};
 

@@ -1,5 +1,5 @@
-//! DeepSpeed's `see_memory_usage` (`deepspeed/runtime/utils.py`): MA and CA are what tensors take and what PyTorch keeps, in units of 2³⁰
-//! bytes. `Max_CA` is rounded to whole units and left out.
+//! DeepSpeed's `see_memory_usage` (`deepspeed/runtime/utils.py`): MA and CA are what tensors take
+//! and what PyTorch keeps, in units of 2³⁰ bytes. `Max_CA` is rounded to whole units and left out.
 
 use crate::launch::logs::{Figure, LineSpec, LogSpec};
 

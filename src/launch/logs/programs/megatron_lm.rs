@@ -1,5 +1,6 @@
-//! Megatron-LM's lines: `report_memory` of `megatron/training/utils.py`, which the first rank of every model-parallel group prints once,
-//! `report_theoretical_memory`, and the time of an iteration. What it calls MB is 2²⁰ bytes.
+//! Megatron-LM's lines: `report_memory` of `megatron/training/utils.py`, which the first rank of
+//! every model-parallel group prints once, `report_theoretical_memory`, and the time of an
+//! iteration. What it calls MB is 2²⁰ bytes.
 
 use crate::launch::logs::{Figure, LineSpec, LogSpec};
 

@@ -1,5 +1,6 @@
-//! torchtitan's lines (`torchtitan/components/metrics.py`): memory is what PyTorch reserved at most, in units of 2³⁰ bytes, and `tps` counts
-//! the tokens of one GPU that is no copy along tensor, pipeline or context parallelism.
+//! torchtitan's lines (`torchtitan/components/metrics.py`): memory is what PyTorch reserved at
+//! most, in units of 2³⁰ bytes, and `tps` counts the tokens of one GPU that is no copy along
+//! tensor, pipeline or context parallelism.
 
 use crate::launch::logs::{Figure, LineSpec, LogSpec};
 

@@ -1,6 +1,7 @@
-//! The figures at the end of a run of transformers' Trainer (`trainer_utils.py`). With `--skip_memory_metrics 0` it says by how much each stage
-//! grew and by how much more it peaked (`TrainerMemoryTracker`): together these are the peak. `metrics_format` prints units of 2²⁰ bytes, the
-//! files hold bytes.
+//! The figures at the end of a run of transformers' Trainer (`trainer_utils.py`). With
+//! `--skip_memory_metrics 0` it says by how much each stage grew and by how much more it peaked
+//! (`TrainerMemoryTracker`): together these are the peak. `metrics_format` prints units of 2²⁰
+//! bytes, the files hold bytes.
 
 use crate::launch::logs::{Figure, LineSpec, LogSpec};
 

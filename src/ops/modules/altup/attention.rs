@@ -1,5 +1,6 @@
-//! Attention of blocks with several streams: queries and keys are normed and rotated before heads and tokens change places, values are
-//! normed without a scale, and some blocks read the keys and values of an earlier one.
+//! Attention of blocks with several streams: queries and keys are normed and rotated before heads
+//! and tokens change places, values are normed without a scale, and some blocks read the keys and
+//! values of an earlier one.
 
 use super::super::attention_core::Core;
 use super::super::norm::Norm;

@@ -1,5 +1,5 @@
-//! Both ends of a model of several streams: the table of every layer's own embedding, and what makes streams of hidden states and
-//! hidden states of streams.
+//! Both ends of a model of several streams: the table of every layer's own embedding, and what
+//! makes streams of hidden states and hidden states of streams.
 
 use std::rc::Rc;
 
@@ -79,7 +79,8 @@ impl Streams {
         &self.shared
     }
 
-    /// Factors that the modules register: of the embedding; where there are several streams, of its projection and of their sum too.
+    /// Factors that the modules register: of the embedding; where there are several streams, of its
+    /// projection and of their sum too.
     pub fn buffers<'t>(&self, tape: &'t Tape) -> impl Iterator<Item = Var<'t>> + use<'t> {
         let (scalar, format) = (self.scalar, self.format);
         let names =
@@ -88,7 +89,8 @@ impl Streams {
         names.into_iter().take(registered).map(move |name| tape.constant(name, scalar, format))
     }
 
-    /// A factor in the format that a tensor is in: a copy, where the one that is registered is in another.
+    /// A factor in the format that a tensor is in: a copy, where the one that is registered is in
+    /// another.
     fn scaled<'t>(&self, x: Var<'t>, name: &'static str) -> Var<'t> {
         if self.format == x.dtype() {
             return x.apply(SCALE);
@@ -150,8 +152,8 @@ impl Streams {
         stream.clone().apply(POWER).reduce(self.forms[2]).apply(POWER)
     }
 
-    /// All streams as one tensor, and each of them, which the model's `forward` holds until they are joined; to its end it holds the last
-    /// projection.
+    /// All streams as one tensor, and each of them, which the model's `forward` holds until they
+    /// are joined; to its end it holds the last projection.
     pub fn spread<'t>(&self, hidden: Var<'t>, held: &mut Vec<Var<'t>>) -> (Var<'t>, Vec<Var<'t>>) {
         if self.one {
             return (hidden, Vec::new());

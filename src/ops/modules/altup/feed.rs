@@ -1,4 +1,5 @@
-//! The feed-forward layer of blocks with several streams, of which some keep the largest activations alone.
+//! The feed-forward layer of blocks with several streams, of which some keep the largest
+//! activations alone.
 
 use super::super::mlp::Activation;
 use super::super::{Build, FP32, Linear, Part, Tables};

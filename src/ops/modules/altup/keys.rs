@@ -1,4 +1,5 @@
-//! Keys and values that later blocks read: the last block of each sort that makes its own leaves them for the rest.
+//! Keys and values that later blocks read: the last block of each sort that makes its own leaves
+//! them for the rest.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -7,8 +8,8 @@ use std::rc::Rc;
 use crate::config::ModelConfig;
 use crate::ops::tape::{Kept, Tape, Var};
 
-/// The keys and values that a layer has left. Those of a forward that ran again bring its graph with them, which no backward goes
-/// through: what led to them stays saved.
+/// The keys and values that a layer has left. Those of a forward that ran again bring its graph
+/// with them, which no backward goes through: what led to them stays saved.
 #[derive(Debug)]
 struct Left {
     keys: [Kept; 2],
@@ -62,7 +63,8 @@ impl OfLayer {
         Self { is_sparse, leaves_keys, slides, shared }
     }
 
-    /// Leaves keys and values for later layers, if there are such; `led_here` is what was recorded on the way to them.
+    /// Leaves keys and values for later layers, if there are such; `led_here` is what was recorded
+    /// on the way to them.
     pub fn keep(&self, key: &Var<'_>, value: &Var<'_>, led_here: [Range<usize>; 2]) {
         if !self.leaves_keys {
             return;

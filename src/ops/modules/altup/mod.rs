@@ -1,8 +1,9 @@
-//! Blocks of several residual streams (Alternating Updates, Baykal et al. 2023; transformers 5.23, `Gemma3nTextDecoderLayer`).
+//! Blocks of several residual streams (Alternating Updates, Baykal et al. 2023; transformers 5.23,
+//! `Gemma3nTextDecoderLayer`).
 //!
-//! Every block predicts all streams from all, runs attention and feed-forward on one of them, and corrects all by what came out. Beside
-//! attention stands a residual layer of low rank (LAuReL, Menghani et al. 2024), and behind the correction an input that each block has
-//! of its own.
+//! Every block predicts all streams from all, runs attention and feed-forward on one of them, and
+//! corrects all by what came out. Beside attention stands a residual layer of low rank (LAuReL,
+//! Menghani et al. 2024), and behind the correction an input that each block has of its own.
 
 mod attention;
 mod ends;

@@ -1,5 +1,6 @@
-//! Blocks of one stream with an input of their own (transformers 5.23, `Gemma4TextDecoderLayer`): norms before and behind attention and
-//! feed-forward layer, then what the layer's own embedding adds, then a factor.
+//! Blocks of one stream with an input of their own (transformers 5.23, `Gemma4TextDecoderLayer`):
+//! norms before and behind attention and feed-forward layer, then what the layer's own embedding
+//! adds, then a factor.
 
 use super::super::mlp::Mlp;
 use super::super::moe::{Experts, top_k};
@@ -12,7 +13,8 @@ use crate::ops::tape::{Form, Param, SCALE, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 
-/// Experts beside the dense layer, with a router that norms and scales its input, and norms around either.
+/// Experts beside the dense layer, with a router that norms and scales its input, and norms around
+/// either.
 #[derive(Clone, Copy, Debug)]
 struct Beside {
     norm: Norm,

@@ -1,5 +1,5 @@
-//! Attention of many heads to one key that is the value too, beside compressed ones; its output is turned back and projected in groups of
-//! heads (`DeepseekV4Attention`).
+//! Attention of many heads to one key that is the value too, beside compressed ones; its output is
+//! turned back and projected in groups of heads (`DeepseekV4Attention`).
 
 use super::super::attention_core::Core;
 use super::super::norm::Norm;
@@ -43,7 +43,8 @@ struct Forms {
     mask: Form,
     /// `[s, d / 2]` of sines that turn back.
     sines: Form,
-    /// `[b, s, g, c]`, `[g, b · s, c]`, `[g, r, c]`, `[g, b · s, r]`, `[b, s, g, r]` and `[b, s, g · r]`.
+    /// `[b, s, g, c]`, `[g, b · s, c]`, `[g, r, c]`, `[g, b · s, r]`, `[b, s, g, r]` and `[b, s, g
+    /// · r]`.
     groups: [Form; 2],
     weight: Form,
     made: [Form; 3],

@@ -1,5 +1,5 @@
-//! The indexer that chooses compressed keys for each query (`DeepseekV4Indexer`). No gradient comes back to it, although its graph stands
-//! until it returns.
+//! The indexer that chooses compressed keys for each query (`DeepseekV4Indexer`). No gradient comes
+//! back to it, although its graph stands until it returns.
 //!
 //! | symbol | field |
 //! |---|---|
@@ -39,7 +39,8 @@ pub(super) struct Chooser {
 
 #[derive(Clone, Copy, Debug)]
 struct Forms {
-    /// `[b, s, 2 · d]` and `[b, w, r, 2 · d]` of what is compressed; `[b, w, 2 · r, d]`, `[b, w, d]`, `[b, 1, w, d]`, `[b, w, 1]`.
+    /// `[b, s, 2 · d]` and `[b, w, r, 2 · d]` of what is compressed; `[b, w, 2 · r, d]`, `[b, w,
+    /// d]`, `[b, 1, w, d]`, `[b, w, 1]`.
     columns: Form,
     windows: Form,
     both: Form,

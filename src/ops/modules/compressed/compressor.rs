@@ -1,5 +1,5 @@
-//! Keys of several tokens in one, by a softmax over gates of these tokens: of a window alone, or of it and the one before
-//! (`DeepseekV4HCACompressor`, `DeepseekV4CSACompressor`).
+//! Keys of several tokens in one, by a softmax over gates of these tokens: of a window alone, or of
+//! it and the one before (`DeepseekV4HCACompressor`, `DeepseekV4CSACompressor`).
 
 use super::super::norm::Norm;
 use super::super::{Build, FP32, Linear};
@@ -167,7 +167,8 @@ impl Compressor {
         compressor
     }
 
-    /// Compressed keys, and what each query sees of them as it is added to the scores; without a complete window, nothing.
+    /// Compressed keys, and what each query sees of them as it is added to the scores; without a
+    /// complete window, nothing.
     pub fn run<'t>(
         &self,
         (x, narrow): (&Var<'t>, &Var<'t>),

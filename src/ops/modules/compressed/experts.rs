@@ -1,4 +1,5 @@
-//! Experts whose weights are roots of softplus scores; of the first layers a table of tokens says which (`DeepseekV4SparseMoeBlock`).
+//! Experts whose weights are roots of softplus scores; of the first layers a table of tokens says
+//! which (`DeepseekV4SparseMoeBlock`).
 
 use super::super::mlp::Mlp;
 use super::super::wrapped::Wrapped;

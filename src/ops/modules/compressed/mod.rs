@@ -1,5 +1,5 @@
-//! A block of several residual streams with attention to compressed keys (transformers 5.23, `models/deepseek_v4`): both halves read one
-//! mix of the streams, and are spread over all of them.
+//! A block of several residual streams with attention to compressed keys (transformers 5.23,
+//! `models/deepseek_v4`): both halves read one mix of the streams, and are spread over all of them.
 //!
 //! | symbol | field |
 //! |---|---|

@@ -1,5 +1,6 @@
-//! Residual streams whose weights a small product makes of all of them: what collapses them to the input of a half of a block, spreads its
-//! output, and mixes them with each other by a matrix whose rows and columns sum to 1 (`DeepseekV4HyperConnection`, `DeepseekV4HyperHead`).
+//! Residual streams whose weights a small product makes of all of them: what collapses them to the
+//! input of a half of a block, spreads its output, and mixes them with each other by a matrix whose
+//! rows and columns sum to 1 (`DeepseekV4HyperConnection`, `DeepseekV4HyperHead`).
 
 use super::super::{Build, FP32};
 use crate::config::Compressed;
@@ -57,7 +58,8 @@ fn columns(build: &Build<'_>, sizes: &Compressed) -> Dim {
     Dim("hc_mult · hidden_size", sizes.hc_mult.saturating_mul(build.with.h().1))
 }
 
-/// `x` times the inverse root of its mean square, in its own format (`DeepseekV4UnweightedRMSNorm`).
+/// `x` times the inverse root of its mean square, in its own format
+/// (`DeepseekV4UnweightedRMSNorm`).
 pub(super) fn unscaled<'t>(x: &Var<'t>, rows: Form) -> Var<'t> {
     let square = x.clone().cast_as(FP32, "norm input in fp32").apply(POWER).reduce(rows);
     let factor = square.plus().apply(RSQRT).named("norm statistics").cast(x.dtype());
@@ -90,7 +92,8 @@ pub(super) struct Mixing {
     /// How often rows and columns are made to sum to 1.
     turns: u64,
     forms: Forms,
-    /// `[b, s, (2 + n) · n]`, `[b, s, n · n]` and `[b, s, n, n]`; `[n]`, `[n · n]` and `[n, n]` of biases; a number.
+    /// `[b, s, (2 + n) · n]`, `[b, s, n · n]` and `[b, s, n, n]`; `[n]`, `[n · n]` and `[n, n]` of
+    /// biases; a number.
     all: Form,
     pairs: [Form; 2],
     of_base: [Form; 3],
@@ -164,7 +167,8 @@ impl Mixing {
         mixed.named("mix of streams")
     }
 
-    /// The streams behind a half of a block: its output by their weights, and what they become of each other.
+    /// The streams behind a half of a block: its output by their weights, and what they become of
+    /// each other.
     pub fn spread<'t>(
         &self,
         weights: &Weights<'t>,
@@ -208,7 +212,8 @@ impl Streams {
         }
     }
 
-    /// Embedded tokens, once for each stream: of so many streams and tokens as a model with these sizes has.
+    /// Embedded tokens, once for each stream: of so many streams and tokens as a model with these
+    /// sizes has.
     pub fn spread<'t>(build: [Dim; 4], hidden: &Var<'t>) -> Var<'t> {
         let tape = hidden.tape();
         tape.at("Streams", sources::PYTORCH_AUTOGRAD);

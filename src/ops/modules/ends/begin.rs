@@ -127,7 +127,8 @@ impl Ends {
         Embedded::new(hidden, [whole, sliding], (held, streams), ids)
     }
 
-    /// Embedded tokens, scaled where the model does so, and the format of the embedding; of a later stage what it receives.
+    /// Embedded tokens, scaled where the model does so, and the format of the embedding; of a later
+    /// stage what it receives.
     pub(super) fn embedded_tokens<'t>(
         &self,
         tape: &'t Tape,

@@ -23,7 +23,8 @@ pub(super) enum Beside {
     Dropped { of_sequences: Form },
     /// How far keys lie from queries: a table that all blocks share, of one number a head.
     Distances { table: Param, places: Form, one: Form, each: Form },
-    /// The biases as every block reads them, without copies: of each pair of tokens, and of each head.
+    /// The biases as every block reads them, without copies: of each pair of tokens, and of each
+    /// head.
     Biases { table: Param, pairs: [Form; 2], heads: Form },
 }
 

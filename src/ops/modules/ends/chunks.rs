@@ -1,5 +1,5 @@
-//! Head, loss and their backward part by part of each sequence, before the backward of the rest begins (torchtitan 0.3.0,
-//! `ChunkedLossWrapper` in `components/loss.py`).
+//! Head, loss and their backward part by part of each sequence, before the backward of the rest
+//! begins (torchtitan 0.3.0, `ChunkedLossWrapper` in `components/loss.py`).
 
 use super::Ends;
 use crate::ops::modules::{FP32, Linear};
@@ -15,7 +15,8 @@ pub(crate) trait AroundLoss {
     fn gathers_head(&self) {}
     /// The head's weights are given back (`reshard`).
     fn gives_head_back(&self) {}
-    /// The format in which whole gradients of the head add up, where they do so before they are reduced.
+    /// The format in which whole gradients of the head add up, where they do so before they are
+    /// reduced.
     fn adds_up_in(&self) -> Option<DType> {
         None
     }
@@ -31,9 +32,10 @@ impl AroundLoss for () {}
 impl Ends {
     /// The loss in chunks. What it leaves for backward is the gradient of the head's input.
     ///
-    /// The model returns the normed hidden states; FSDP gives the weights of norm and head back then and gathers them anew for all chunks
-    /// (`_force_complete_incomplete_states`, `unshard`). Gradients of the head add up whole, and are reduced with those of the last
-    /// chunk; that of the norm, a few kB, is counted with them.
+    /// The model returns the normed hidden states; FSDP gives the weights of norm and head back
+    /// then and gathers them anew for all chunks (`_force_complete_incomplete_states`, `unshard`).
+    /// Gradients of the head add up whole, and are reduced with those of the last chunk; that of
+    /// the norm, a few kB, is counted with them.
     pub(super) fn by_chunks<'t>(
         &self,
         tape: &'t Tape,
@@ -69,8 +71,9 @@ impl Ends {
         tape.prepared_beside([hidden, &weight], gradient, (self.shapes.scalar, chunk, head.form))
     }
 
-    /// Forward and backward of each chunk; the logits of one stay until those of the next are made. The answer is the sum of the head's
-    /// gradients, where they add up whole, and the last chunk's logits.
+    /// Forward and backward of each chunk; the logits of one stay until those of the next are made.
+    /// The answer is the sum of the head's gradients, where they add up whole, and the last chunk's
+    /// logits.
     fn chunk_by_chunk<'t>(
         &self,
         tape: &'t Tape,
@@ -109,7 +112,8 @@ impl Ends {
     }
 }
 
-/// The sum of whole gradients in that format (`to_accumulated_grad_if_needed`): each is cast and added.
+/// The sum of whole gradients in that format (`to_accumulated_grad_if_needed`): each is cast and
+/// added.
 fn added<'t>(
     tape: &'t Tape,
     before: Option<Var<'t>>,

@@ -1,4 +1,5 @@
-//! Parts that both ends declare first: the table of tokens, positions, an encoder beside the decoder.
+//! Parts that both ends declare first: the table of tokens, positions, an encoder beside the
+//! decoder.
 
 use super::encoder::{self, OfEncoder};
 use super::own_width;
@@ -39,7 +40,8 @@ pub(super) fn is_turned(model: &ModelConfig) -> bool {
     rotary || model.family.modules().linear_biases == LinearBiases::BesidePositions
 }
 
-/// How many masks there are, whether the one is that of a window, and whether layers with and without one have tables of their own.
+/// How many masks there are, whether the one is that of a window, and whether layers with and
+/// without one have tables of their own.
 pub(super) fn of_windows(model: &ModelConfig) -> (u8, [bool; 2]) {
     let modules = model.family.modules();
     let some = model.sliding_layers != LayerSet::None;
@@ -96,7 +98,8 @@ impl Embeddings {
     }
 }
 
-/// True if a frozen embedding's output wants a gradient, so that checkpointed blocks have one to hand on.
+/// True if a frozen embedding's output wants a gradient, so that checkpointed blocks have one to
+/// hand on.
 pub(super) fn wants_gradient(build: &Build<'_>) -> bool {
     let with = build.with;
     with.tuning.freezes_embedding()

@@ -1,5 +1,6 @@
-//! Both ends of an encoder as BERT has them (transformers 5.23, `models/bert/modeling_bert.py`): token types beside positions, a dense
-//! layer before the output head, and a loss over the tokens that are masked.
+//! Both ends of an encoder as BERT has them (transformers 5.23, `models/bert/modeling_bert.py`):
+//! token types beside positions, a dense layer before the output head, and a loss over the tokens
+//! that are masked.
 
 use super::Ends;
 use super::beside::Beside;
@@ -140,7 +141,8 @@ fn widening(build: &Build<'_>) -> Option<Linear> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TokenTypes {
     table: Param,
-    /// Shapes of the types, which all sequences share unless each has positions of its own, and of what they are embedded to.
+    /// Shapes of the types, which all sequences share unless each has positions of its own, and of
+    /// what they are embedded to.
     types: [Form; 2],
 }
 
@@ -243,7 +245,8 @@ impl Ends {
         }
     }
 
-    /// The pooler's output for the first tokens, where there is one. No gradient comes back from it.
+    /// The pooler's output for the first tokens, where there is one. No gradient comes back from
+    /// it.
     pub(super) fn pooled<'t>(&self, tape: &'t Tape, hidden: &Var<'t>) -> Option<Var<'t>> {
         let cast = self.own.pooler?.map(|parameter| tape.weight(parameter));
         let format = tape.multiplies_in(hidden.dtype());
@@ -251,7 +254,8 @@ impl Ends {
         Some(tape.constant("pooled output", tape.form(self.forms.pooled), format))
     }
 
-    /// The format of masks: that of the embedding module's output, of which the dense layer into the model's width is a part in some.
+    /// The format of masks: that of the embedding module's output, of which the dense layer into
+    /// the model's width is a part in some.
     pub(super) fn format_of_masks(&self, embedded: DType, hidden: &Var<'_>) -> DType {
         if self.own.encodes && !self.modules.encoder.always_widens {
             hidden.dtype()
@@ -262,7 +266,8 @@ impl Ends {
 
     /// The mask that an encoder adds to scores of layers that see everything, and of sliding ones.
     ///
-    /// Of ones that the tracker's tensors do not hold, transformers makes a mask; of real ones it sees that none is needed.
+    /// Of ones that the tracker's tensors do not hold, transformers makes a mask; of real ones it
+    /// sees that none is needed.
     pub(super) fn mask_of_tokens<'t>(&self, tape: &'t Tape, dtype: DType) -> [Option<Var<'t>>; 2] {
         let made = |name| tape.constant(name, tape.form(self.forms.mask), dtype);
         match self.modules.encoder.mask {
@@ -300,7 +305,8 @@ impl Ends {
         }
     }
 
-    /// `CrossEntropyLoss` over all tokens: in the format of logits, or in fp32 under autocast, and without a shift. The labels are given.
+    /// `CrossEntropyLoss` over all tokens: in the format of logits, or in fp32 under autocast, and
+    /// without a shift. The labels are given.
     pub(super) fn of_all_tokens<'t>(
         &self,
         tape: &'t Tape,

@@ -8,7 +8,8 @@ use crate::ops::tape::Form;
 use crate::ops::tensor::Dim;
 use crate::stacks::RotationKernel;
 
-/// Shapes of tables and labels; of those that few models need the dimensions, from which they are made where they are needed.
+/// Shapes of tables and labels; of those that few models need the dimensions, from which they are
+/// made where they are needed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Forms {
     pub positions: Form,
@@ -17,7 +18,8 @@ pub(super) struct Forms {
     /// Of a buffer of all positions there are, and of what is part of something else.
     pub all_positions: [Dim; 1],
     pub nothing: [Dim; 1],
-    /// `[s, d]`, `[s, d / 2]` and `[d / 2]` of rotary tables; of each sequence, where it has its own.
+    /// `[s, d]`, `[s, d / 2]` and `[d / 2]` of rotary tables; of each sequence, where it has its
+    /// own.
     pub rotary: [Form; 3],
     /// `[3, b, s, d / 2]`, where tables are put together from those of three grids.
     pub grids: Option<Form>,
@@ -75,7 +77,8 @@ impl Forms {
             .unwrap_or(tokens);
         let tables = model.family.modules().rotary_tables;
         let by_halves = tables == RotaryTables::Halves;
-        // Layers that see the whole text have tables as wide as their heads, where these are rotated to their end.
+        // Layers that see the whole text have tables as wide as their heads, where these are
+        // rotated to their end.
         let whole = model
             .hybrid
             .as_ref()

@@ -1,5 +1,5 @@
-//! Frames of sound in place of tokens (transformers 5.23, `models/whisper/modeling_whisper.py`): two convolutions over three frames each, of
-//! which the second makes half as many.
+//! Frames of sound in place of tokens (transformers 5.23, `models/whisper/modeling_whisper.py`):
+//! two convolutions over three frames each, of which the second makes half as many.
 
 use super::Ends;
 use crate::config::EmbeddedParts;

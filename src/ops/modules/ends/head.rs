@@ -1,5 +1,6 @@
-//! The output head, and what learns beside adapters (`modules_to_save`; peft 0.21, `utils/other.py::ModulesToSaveWrapper`): a copy of
-//! embedding or head learns and runs, and the original stays where it is.
+//! The output head, and what learns beside adapters (`modules_to_save`; peft 0.21,
+//! `utils/other.py::ModulesToSaveWrapper`): a copy of embedding or head learns and runs, and the
+//! original stays where it is.
 
 use super::super::{Build, Linear, Split};
 use super::{encoder, own_width};

@@ -93,7 +93,8 @@ impl Ends {
         }
         let wide = logits.clone().cast_as(FP32, "logits in fp32");
         let padded = tape.constant("padded labels", self.forms.padded, DType::Int64);
-        // Dropping the first label of a single sequence leaves a view of the padded ones; of several, a copy.
+        // Dropping the first label of a single sequence leaves a view of the padded ones; of
+        // several, a copy.
         let labels = if self.batched {
             tape.constant("labels", self.shapes.tokens, DType::Int64)
         } else {
@@ -128,9 +129,10 @@ impl Ends {
         loss
     }
 
-    /// Liger's fused linear cross-entropy (0.8.5, `fused_linear_cross_entropy_forward`): gradients of both operands are made in forward,
-    /// chunk by chunk, over the logits of each. Where autocast casts, every product casts its operands anew. Without gradients the
-    /// place of the input's gradient is made all the same, that of the weight's is not.
+    /// Liger's fused linear cross-entropy (0.8.5, `fused_linear_cross_entropy_forward`): gradients
+    /// of both operands are made in forward, chunk by chunk, over the logits of each. Where
+    /// autocast casts, every product casts its operands anew. Without gradients the place of the
+    /// input's gradient is made all the same, that of the weight's is not.
     pub(super) fn in_even_chunks<'t>(
         &self,
         tape: &'t Tape,

@@ -1,5 +1,6 @@
-//! Ends of encoders, of decoders with an encoder beside them, and of models for other tasks than text: steps that few models take. They
-//! are reached through one table, which is a part of [`crate::ops::modules::rare`].
+//! Ends of encoders, of decoders with an encoder beside them, and of models for other tasks than
+//! text: steps that few models take. They are reached through one table, which is a part of
+//! [`crate::ops::modules::rare`].
 
 use super::encoder::{OfEncoder, Transform};
 use super::frames::Frames;

@@ -1,5 +1,6 @@
-//! Losses whose logits are made part by part of each sequence, or by tiles (torchtune 0.6, `TransformerDecoder.chunked_output` and
-//! `CEWithChunkedOutputLoss`): all logits are there before the first loss is computed, and one part at a time is in fp32.
+//! Losses whose logits are made part by part of each sequence, or by tiles (torchtune 0.6,
+//! `TransformerDecoder.chunked_output` and `CEWithChunkedOutputLoss`): all logits are there before
+//! the first loss is computed, and one part at a time is in fp32.
 
 use super::Ends;
 use crate::ops::modules::{Build, FP32, Linear};
@@ -8,7 +9,8 @@ use crate::ops::tensor::Dim;
 use crate::stacks::LossKernel;
 use crate::units::DType;
 
-/// Rows and columns that one lock of Cut Cross-Entropy's kernels stands for (`cce_backward_kernel`).
+/// Rows and columns that one lock of Cut Cross-Entropy's kernels stands for
+/// (`cce_backward_kernel`).
 const LOCKED: u64 = 128;
 const COLUMNS_OF_A_LOCK: u64 = 64;
 
@@ -79,8 +81,9 @@ impl Ends {
         total.apply(SCALE).named("loss")
     }
 
-    /// Cut Cross-Entropy as axolotl has it (`axolotl-ai-cloud/ml-cross-entropy`, `transformers/utils.py`, `cce.py`): labels are shifted
-    /// and the tokens that have one are listed; then one kernel reads head input and weight where they are. Whatever scales logits
+    /// Cut Cross-Entropy as axolotl has it (`axolotl-ai-cloud/ml-cross-entropy`,
+    /// `transformers/utils.py`, `cce.py`): labels are shifted and the tokens that have one are
+    /// listed; then one kernel reads head input and weight where they are. Whatever scales logits
     /// scales the head's input; their soft cap is the kernel's own.
     pub(super) fn cut<'t>(&self, tape: &'t Tape, hidden: Var<'t>, head: &Linear) -> Var<'t> {
         let (logits, labels, states) = self.forms.shifted;
@@ -118,8 +121,8 @@ impl Ends {
         tape.cut([&hidden, &weight], (cut, self.shapes.scalar), &valids).apply(SCALE).named("loss")
     }
 
-    /// TRL 1.16 (`add_fused_lm_head` in `trainer/utils.py`): the hidden states that have a label are gathered, and log-probabilities made of
-    /// them by tiles.
+    /// TRL 1.16 (`add_fused_lm_head` in `trainer/utils.py`): the hidden states that have a label
+    /// are gathered, and log-probabilities made of them by tiles.
     pub(super) fn in_tiles<'t>(
         &self,
         tape: &'t Tape,

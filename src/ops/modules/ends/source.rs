@@ -1,4 +1,5 @@
-//! Both ends of an encoder beside a decoder: its embedding in front, and its last states, which the decoder's blocks read.
+//! Both ends of an encoder beside a decoder: its embedding in front, and its last states, which the
+//! decoder's blocks read.
 
 use std::cell::Cell;
 
@@ -77,7 +78,8 @@ impl Ends {
         Some(ids)
     }
 
-    /// All that the model's `forward` has when the first block begins, which is the encoder's where there is one.
+    /// All that the model's `forward` has when the first block begins, which is the encoder's where
+    /// there is one.
     pub fn embed<'t>(
         &self,
         tape: &'t Tape,

@@ -17,8 +17,9 @@ impl Ends {
         ids
     }
 
-    /// Before a mask is made, positions are searched for a place where they do not go up by one: there another text would begin
-    /// (`find_packed_sequence_indices` in transformers' `masking_utils.py`). Where a mask is given nothing is searched.
+    /// Before a mask is made, positions are searched for a place where they do not go up by one:
+    /// there another text would begin (`find_packed_sequence_indices` in transformers'
+    /// `masking_utils.py`). Where a mask is given nothing is searched.
     pub(super) fn looks_for_packed_texts(&self, tape: &Tape) {
         if !tape.is_cuda() || self.prompt.is_some() || self.prefix.is_some() {
             return;
@@ -53,7 +54,8 @@ impl Ends {
         if tape.is_cuda() {
             return self.mask_of_one_text(tape, dtype, slides);
         }
-        // The tracker's tensors hold no values, so that transformers takes every sequence for several texts.
+        // The tracker's tensors hold no values, so that transformers takes every sequence for
+        // several texts.
         let form = tape.form(self.forms.mask);
         let flags = |name| tape.constant(name, form, DType::Mask);
         let same = flags("same sequence");
@@ -102,7 +104,8 @@ impl Ends {
         tables
     }
 
-    /// Tables of three grids of positions, of which the others' columns are written into the first's (`Qwen3_5TextRotaryEmbedding`).
+    /// Tables of three grids of positions, of which the others' columns are written into the
+    /// first's (`Qwen3_5TextRotaryEmbedding`).
     fn rotary_of_grids<'t>(&self, tape: &'t Tape, dtype: DType, grids: Form) -> (Var<'t>, Var<'t>) {
         let _angles = tape.constant("angles", grids, FP32);
         let cos = tape.constant("cosines", grids, FP32).apply(SCALE);
@@ -130,7 +133,8 @@ impl Ends {
             return Some(places);
         }
         let (table, ids) = (self.positions?, ids?);
-        // The mask of all tokens stays, where positions are not counted from it, too; rows are moved by two.
+        // The mask of all tokens stays, where positions are not counted from it, too; rows are
+        // moved by two.
         let mask = || tape.constant("tokens that are no padding", self.shapes.tokens, FP32);
         let moved = |form| tape.constant("rows of positions", form, DType::Int64);
         let embedded = self.forms.embedded.unwrap_or(self.shapes.hidden);
@@ -153,8 +157,8 @@ impl Ends {
         Some(places.named("embedded positions"))
     }
 
-    /// The mask of sequences that are one text each: who sees whom is the same in all of them (`sdpa_mask` and `eager_mask` in
-    /// transformers' `masking_utils.py`).
+    /// The mask of sequences that are one text each: who sees whom is the same in all of them
+    /// (`sdpa_mask` and `eager_mask` in transformers' `masking_utils.py`).
     fn mask_of_one_text<'t>(&self, tape: &'t Tape, dtype: DType, slides: bool) -> Var<'t> {
         let numbers = |form| tape.constant("numbers of a mask", form, DType::Int64);
         let flags = |form| tape.constant("visible", form, DType::Mask);

@@ -1,4 +1,5 @@
-//! Heads of classes that predict no text, and their losses (transformers 5.23, `modeling_layers.py`, `models/bert/modeling_bert.py`).
+//! Heads of classes that predict no text, and their losses (transformers 5.23,
+//! `modeling_layers.py`, `models/bert/modeling_bert.py`).
 
 use super::encoder::Transform;
 use crate::config::{BeforeClasses, DenseFunction, HiddenAct, Task, TaskKind};
@@ -71,8 +72,8 @@ impl OfTask {
         }
     }
 
-    /// The loss; labels are given, as tokens are. Of states alone nobody says one: no training of them is modelled, and what they are is
-    /// all that is asked.
+    /// The loss; labels are given, as tokens are. Of states alone nobody says one: no training of
+    /// them is modelled, and what they are is all that is asked.
     pub fn run<'t>(&self, tape: &'t Tape, hidden: Var<'t>, ids: &Var<'t>) -> Var<'t> {
         let Some(classes) = &self.classes else { return hidden.reduce(self.scalar) };
         let input = if self.kind == TaskKind::Sequence && self.encodes {

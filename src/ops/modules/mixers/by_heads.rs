@@ -1,5 +1,5 @@
-//! A state space for every channel, by heads that have projections and a scan of their own (`ZambaMambaMixer` in
-//! `models/zamba/modeling_zamba.py`).
+//! A state space for every channel, by heads that have projections and a scan of their own
+//! (`ZambaMambaMixer` in `models/zamba/modeling_zamba.py`).
 
 use super::super::state::{Sizes, source};
 use super::super::{Build, FP32, Linear};
@@ -16,7 +16,8 @@ pub(in super::super) struct ByHeads {
     input: Linear,
     convolution: (Param, Option<Param>),
     decay: Param,
-    /// Steps, inputs and readouts by one matrix of each head, and steps from their narrow space by another.
+    /// Steps, inputs and readouts by one matrix of each head, and steps from their narrow space by
+    /// another.
     narrow: Weight,
     wide: Weight,
     /// Of steps, and the skipped values' scale.
@@ -111,7 +112,8 @@ impl Weight {
         }
     }
 
-    /// The product with columns of every token; the weight is copied for each sequence where there are several heads as well.
+    /// The product with columns of every token; the weight is copied for each sequence where there
+    /// are several heads as well.
     fn run<'t>(self, x: &Var<'t>, [batch, heads]: [bool; 2], copied: bool) -> Var<'t> {
         let mut weight = x.tape().read(self.matrix).for_product();
         let mut x = x.clone().for_product();

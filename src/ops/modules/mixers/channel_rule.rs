@@ -1,6 +1,7 @@
-//! The delta rule with a decay for every channel, in chunks of tokens (`chunk_kimi_delta_attention` in
-//! `models/kimi_linear/modeling_kimi_linear.py`): within a chunk each pair of tokens has a decay for each channel, and a triangular system
-//! is solved row by row; from chunk to chunk there is a state.
+//! The delta rule with a decay for every channel, in chunks of tokens (`chunk_kimi_delta_attention`
+//! in `models/kimi_linear/modeling_kimi_linear.py`): within a chunk each pair of tokens has a decay
+//! for each channel, and a triangular system is solved row by row; from chunk to chunk there is a
+//! state.
 
 use super::super::state::Sizes;
 use super::super::{Build, FP32};
@@ -11,10 +12,12 @@ use crate::units::DType;
 /// Tokens of a chunk.
 const CHUNK: u64 = 64;
 
-/// Passes from chunk to chunk that are played one by one; those of a longer text stand for several chunks each, as the delta rule's do.
+/// Passes from chunk to chunk that are played one by one; those of a longer text stand for several
+/// chunks each, as the delta rule's do.
 const MOST_PASSES: u64 = 16;
 
-/// Rows of a triangular system that are played together: what they keep is as much as they keep one by one.
+/// Rows of a triangular system that are played together: what they keep is as much as they keep one
+/// by one.
 const ROWS: u64 = 7;
 
 /// Queries, keys, values and decays `[b, s, n, d]`, and strengths `[b, s, n]`.
@@ -190,7 +193,8 @@ impl ChannelRule {
         x.clone().divided_by(&length)
     }
 
-    /// The inverse of each chunk's system, row by row and in place: every row keeps itself, and what it reads of those before it.
+    /// The inverse of each chunk's system, row by row and in place: every row keeps itself, and
+    /// what it reads of those before it.
     fn solved<'t>(&self, tape: &'t Tape, mut system: Var<'t>) -> Var<'t> {
         let mut first = 1;
         while first < CHUNK {
@@ -209,7 +213,8 @@ impl ChannelRule {
         system.clone().add(one)
     }
 
-    /// From chunk to chunk: what the state holds of a chunk's values is taken off, then queries read it, then it takes up what is new.
+    /// From chunk to chunk: what the state holds of a chunk's values is taken off, then queries
+    /// read it, then it takes up what is new.
     fn scan<'t>(
         &self,
         tape: &'t Tape,
@@ -251,7 +256,8 @@ impl ChannelRule {
         core
     }
 
-    /// The state behind the last chunk, which nobody reads, and what its graph keeps until it is let go.
+    /// The state behind the last chunk, which nobody reads, and what its graph keeps until it is
+    /// let go.
     fn last_state(&self, tape: &Tape) {
         let pass = &self.last_pass;
         let _decays = tape.constant("exponential", pass.end, FP32);

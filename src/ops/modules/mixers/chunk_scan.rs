@@ -1,5 +1,6 @@
-//! State spaces in chunks of tokens (`mamba2_chunk_scan` in `models/mamba2/modeling_mamba2.py`, the same in every family with Mamba 2's
-//! layers): products within a chunk, one product from chunk to chunk.
+//! State spaces in chunks of tokens (`mamba2_chunk_scan` in `models/mamba2/modeling_mamba2.py`, the
+//! same in every family with Mamba 2's layers): products within a chunk, one product from chunk to
+//! chunk.
 
 use super::super::state::Sizes;
 use super::super::{Build, FP32};
@@ -8,7 +9,8 @@ use crate::ops::tape::{EXP, Form, Order, Param, RUNNING_SUM, SOFTPLUS, Tape, Var
 use crate::ops::tensor::Dim;
 use crate::units::DType;
 
-/// A scan's operands: values `[b, s, h, p]`, steps `[b, s, h]`, decays `[h]`, inputs and readouts `[b, s, g, n]`.
+/// A scan's operands: values `[b, s, h, p]`, steps `[b, s, h]`, decays `[h]`, inputs and readouts
+/// `[b, s, g, n]`.
 pub(super) type Operands<'a, 't> = [&'a Var<'t>; 5];
 
 /// Shapes of values, or of inputs, of so many columns a head.
@@ -44,7 +46,8 @@ pub(super) struct ChunkScan {
     pairs: [Form; 2],
     /// `[bh, c + 1, c + 1]`, and a mask of it.
     pairs_of_chunks: [Form; 2],
-    /// `[bch, n, p]`, `[b, 1, h, pn]`, `[b, c, h, pn]`, and the last with one more chunk, also by heads.
+    /// `[bch, n, p]`, `[b, 1, h, pn]`, `[b, c, h, pn]`, and the last with one more chunk, also by
+    /// heads.
     states: [Form; 5],
     /// Several sequences, chunks, heads.
     batch: bool,
@@ -140,7 +143,8 @@ impl ChunkScan {
             true,
         );
         let mask = scores.clone().mul(within.clone()).named("scores of a chunk");
-        // Values lie by heads and columns, as the convolution left them, and padding keeps that order.
+        // Values lie by heads and columns, as the convolution left them, and padding keeps that
+        // order.
         let copies_values = self.copies_chunks();
         let diagonal = mask.clone().matrices(
             matrix(&values, self.values.matrices, copies_values),

@@ -1,5 +1,6 @@
-//! Linear attention by the gated delta rule (`Qwen3NextGatedDeltaNet` in `models/qwen3_next/modeling_qwen3_next.py`,
-//! `Qwen3_5GatedDeltaNet` in `models/qwen3_5/modeling_qwen3_5.py`, `OlmoHybridGatedDeltaNet` in
+//! Linear attention by the gated delta rule (`Qwen3NextGatedDeltaNet` in
+//! `models/qwen3_next/modeling_qwen3_next.py`, `Qwen3_5GatedDeltaNet` in
+//! `models/qwen3_5/modeling_qwen3_5.py`, `OlmoHybridGatedDeltaNet` in
 //! `models/olmo_hybrid/modeling_olmo_hybrid.py`).
 
 use super::super::state::{Sizes, source};
@@ -19,7 +20,8 @@ enum Inputs {
     Apart([Linear; 4]),
     /// Queries, keys, values, decay, strength and gate by one matrix each.
     OneEach([Linear; 3], [Linear; 3]),
-    /// All but strength and decay by one matrix, whose columns lie by heads of keys, and these by another.
+    /// All but strength and decay by one matrix, whose columns lie by heads of keys, and these by
+    /// another.
     ByKeyHead([Linear; 2]),
 }
 
@@ -40,7 +42,8 @@ pub(in super::super) struct Delta {
 /// Shapes on the way to the rule and from it.
 #[derive(Clone, Copy, Debug)]
 struct Forms {
-    /// `[b, s, columns]` of queries, keys and values together, the other way round, and that with padding.
+    /// `[b, s, columns]` of queries, keys and values together, the other way round, and that with
+    /// padding.
     mixed: Form,
     turned: Form,
     padded: Form,
@@ -199,7 +202,8 @@ pub(super) fn convolved<'t>(x: &Var<'t>, weight: (Param, Option<Param>), padded:
         .named("convolved columns")
 }
 
-/// Hidden states, projected; `parts` keep their names until the convolution is done, `held` to the end.
+/// Hidden states, projected; `parts` keep their names until the convolution is done, `held` to the
+/// end.
 struct Projected<'t> {
     mixed: Var<'t>,
     gate: Option<Var<'t>>,

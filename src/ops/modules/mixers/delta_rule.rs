@@ -1,5 +1,6 @@
-//! The gated delta rule in chunks of tokens (`torch_chunk_gated_delta_rule` in `models/qwen3_next/modeling_qwen3_next.py`, the same in
-//! `qwen3_5` and `olmo_hybrid`): within a chunk a triangular system, from chunk to chunk a state.
+//! The gated delta rule in chunks of tokens (`torch_chunk_gated_delta_rule` in
+//! `models/qwen3_next/modeling_qwen3_next.py`, the same in `qwen3_5` and `olmo_hybrid`): within a
+//! chunk a triangular system, from chunk to chunk a state.
 
 use super::super::state::Sizes;
 use super::super::{Build, FP32};
@@ -10,8 +11,9 @@ use crate::units::DType;
 /// Tokens of a chunk.
 const CHUNK: u64 = 64;
 
-/// Passes from chunk to chunk that are played one by one. A longer text has several chunks in a pass: what a pass keeps is as much as they
-/// keep together, and what it works with is a little more than one of them does at a time.
+/// Passes from chunk to chunk that are played one by one. A longer text has several chunks in a
+/// pass: what a pass keeps is as much as they keep together, and what it works with is a little
+/// more than one of them does at a time.
 const MOST_PASSES: u64 = 16;
 
 /// Queries, keys, values, decays and strengths `[b, s, heads(, width)]`.
@@ -227,8 +229,8 @@ impl DeltaRule {
         x.clone().mul(length.clone())
     }
 
-    /// Keys, decayed from their token to the end of the chunk, and each chunk's whole decay. No gradient comes back to them through a
-    /// single chunk, so that none of its graph is left.
+    /// Keys, decayed from their token to the end of the chunk, and each chunk's whole decay. No
+    /// gradient comes back to them through a single chunk, so that none of its graph is left.
     fn decayed_to_the_end<'t>(
         &self,
         tape: &'t Tape,
@@ -269,7 +271,8 @@ impl DeltaRule {
         matches!(format, DType::Fp32) && !self.pads
     }
 
-    /// From chunk to chunk: what the state holds of a chunk's values is taken off, then queries read it, then it takes up what is new.
+    /// From chunk to chunk: what the state holds of a chunk's values is taken off, then queries
+    /// read it, then it takes up what is new.
     fn scan<'t>(
         &self,
         tape: &'t Tape,

@@ -1,4 +1,5 @@
-//! An RMS norm of a state's heads that a gate scales (`Qwen3NextRMSNormGated` in `models/qwen3_next/modeling_qwen3_next.py`).
+//! An RMS norm of a state's heads that a gate scales (`Qwen3NextRMSNormGated` in
+//! `models/qwen3_next/modeling_qwen3_next.py`).
 
 use super::super::{Build, FP32};
 use crate::ops::tape::{Form, POWER, Param, RSQRT, SILU, Var};

@@ -1,4 +1,5 @@
-//! Linear attention with a decay for every channel (`KimiLinearDeltaAttention` in `models/kimi_linear/modeling_kimi_linear.py`).
+//! Linear attention with a decay for every channel (`KimiLinearDeltaAttention` in
+//! `models/kimi_linear/modeling_kimi_linear.py`).
 
 use super::super::state::{Sizes, source};
 use super::super::{Build, FP32, Linear};
@@ -34,7 +35,8 @@ pub(in super::super) struct Kimi {
 /// Shapes on the way to the rule and from it.
 #[derive(Clone, Copy, Debug)]
 struct Forms {
-    /// `[b, s, columns]` of queries, keys and values together, the other way round, and that with padding.
+    /// `[b, s, columns]` of queries, keys and values together, the other way round, and that with
+    /// padding.
     mixed: Form,
     turned: Form,
     padded: Form,

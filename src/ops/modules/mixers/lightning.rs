@@ -1,5 +1,5 @@
-//! Lightning attention (`MiniMaxLightningAttention` in `models/minimax/modeling_minimax.py`): blocks of tokens, attention without a
-//! softmax within each, and a state from block to block.
+//! Lightning attention (`MiniMaxLightningAttention` in `models/minimax/modeling_minimax.py`):
+//! blocks of tokens, attention without a softmax within each, and a state from block to block.
 
 use super::super::norm::Norm;
 use super::super::state::{Sizes, source};
@@ -231,7 +231,8 @@ impl Lightning {
         decay
     }
 
-    /// A product of all heads' matrices; operands that are no parts of a whole are kept for each block of a turn.
+    /// A product of all heads' matrices; operands that are no parts of a whole are kept for each
+    /// block of a turn.
     fn product<'t>(
         &self,
         (a, a_is_own): (&Var<'t>, bool),

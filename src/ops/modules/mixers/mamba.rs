@@ -1,5 +1,6 @@
-//! A state space for every channel (`MambaMixer` in `models/mamba/modeling_mamba.py`, `FalconMambaMixer` in
-//! `models/falcon_mamba/modeling_falcon_mamba.py`, `JambaMambaMixer` in `models/jamba/modeling_jamba.py`).
+//! A state space for every channel (`MambaMixer` in `models/mamba/modeling_mamba.py`,
+//! `FalconMambaMixer` in `models/falcon_mamba/modeling_falcon_mamba.py`, `JambaMambaMixer` in
+//! `models/jamba/modeling_jamba.py`).
 
 use super::super::adapter::unread_linear;
 use super::super::norm::Norm;

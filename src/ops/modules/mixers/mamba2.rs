@@ -1,4 +1,5 @@
-//! A state space for every head (`Mamba2Mixer` in `models/mamba2/modeling_mamba2.py`, and its like in other families).
+//! A state space for every head (`Mamba2Mixer` in `models/mamba2/modeling_mamba2.py`, and its like
+//! in other families).
 
 use super::super::state::{Sizes, source};
 use super::super::{Build, FP32, Linear};

@@ -1,6 +1,8 @@
-//! Matrices of heads in chunks of tokens (`mlstm_chunkwise_native_autograd` in `models/xlstm/modeling_xlstm.py`): states are taken from chunk
-//! to chunk and written into one tensor, then each chunk is computed at once. A text that is no whole number of chunks is taken for the
-//! next one: the library refuses it in training, and takes its last tokens one by one in its mode for inference.
+//! Matrices of heads in chunks of tokens (`mlstm_chunkwise_native_autograd` in
+//! `models/xlstm/modeling_xlstm.py`): states are taken from chunk to chunk and written into one
+//! tensor, then each chunk is computed at once. A text that is no whole number of chunks is taken
+//! for the next one: the library refuses it in training, and takes its last tokens one by one in
+//! its mode for inference.
 
 use super::super::Build;
 use super::super::state::Sizes;
@@ -10,7 +12,8 @@ use crate::ops::tape::{EXP, Form, LOG_SIGMOID, RUNNING_SUM, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::units::DType;
 
-/// Queries and keys `[b, n, s, r]`, values `[b, n, s, p]`, gates of the input and of what is forgotten `[b, n, s]`.
+/// Queries and keys `[b, n, s, r]`, values `[b, n, s, p]`, gates of the input and of what is
+/// forgotten `[b, n, s]`.
 pub(super) type Operands<'a, 't> = [&'a Var<'t>; 5];
 
 /// Shapes of what is taken from chunk to chunk: matrices, sums of keys, and largest exponents.

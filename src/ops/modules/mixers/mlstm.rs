@@ -1,4 +1,5 @@
-//! A matrix of every head with gates in the exponent (`xLSTMLayer` in `models/xlstm/modeling_xlstm.py`).
+//! A matrix of every head with gates in the exponent (`xLSTMLayer` in
+//! `models/xlstm/modeling_xlstm.py`).
 
 use super::super::state::{Sizes, source};
 use super::super::{Build, FP32, Linear};

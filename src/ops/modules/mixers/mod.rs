@@ -1,4 +1,5 @@
-//! States as transformers 5.23 trains them, where no kernel of another package takes its functions' place.
+//! States as transformers 5.23 trains them, where no kernel of another package takes its functions'
+//! place.
 
 mod by_heads;
 mod channel_rule;
@@ -41,7 +42,8 @@ pub(crate) trait StateLayer: fmt::Debug {
     /// True if it runs, instead of being counted alone.
     fn is_run(&self) -> bool;
 
-    /// Its contribution, unless its products are only counted; what the block holds to its end beside goes to `held`.
+    /// Its contribution, unless its products are only counted; what the block holds to its end
+    /// beside goes to `held`.
     fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, held: &mut Vec<Var<'t>>) -> Option<Var<'t>>;
 }
 

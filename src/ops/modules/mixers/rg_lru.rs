@@ -1,5 +1,6 @@
-//! A gated linear recurrence of every channel (`RecurrentGemmaRecurrentBlock` in `models/recurrent_gemma/modeling_recurrent_gemma.py`):
-//! its gates are matrices of each head, and its outputs are written token by token into one tensor.
+//! A gated linear recurrence of every channel (`RecurrentGemmaRecurrentBlock` in
+//! `models/recurrent_gemma/modeling_recurrent_gemma.py`): its gates are matrices of each head, and
+//! its outputs are written token by token into one tensor.
 
 use super::super::mlp::Activation;
 use super::super::state::{Sizes, source};
@@ -119,7 +120,8 @@ impl RgLru {
         let values = values.view(self.forms.rows);
         let output = self.recurrence(tape, &values);
         if tape.recorded() > 0 {
-            // The module's last state holds the graph that made it, where backward never comes, until the module runs again.
+            // The module's last state holds the graph that made it, where backward never comes,
+            // until the module runs again.
             tape.hold_recorded(0..first);
             tape.hold_recorded(behind..tape.recorded());
         }

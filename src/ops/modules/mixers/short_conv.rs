@@ -7,7 +7,8 @@ use crate::ops::tape::{Form, Param, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources::Source;
 
-/// Three projections in one matrix, of which two are multiplied before the convolution and one behind it.
+/// Three projections in one matrix, of which two are multiplied before the convolution and one
+/// behind it.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct ShortConv {
     weight: Param,

@@ -1,5 +1,6 @@
-//! Weighted sums of every channel (`RwkvSelfAttention` and `rwkv_linear_attention_cpu` in `models/rwkv/modeling_rwkv.py`): numerator,
-//! denominator and the largest exponent go from token to token, and outputs are written one by one into one tensor.
+//! Weighted sums of every channel (`RwkvSelfAttention` and `rwkv_linear_attention_cpu` in
+//! `models/rwkv/modeling_rwkv.py`): numerator, denominator and the largest exponent go from token
+//! to token, and outputs are written one by one into one tensor.
 
 use super::super::state::{Sizes, source};
 use super::super::{Build, FP32, Linear};
@@ -8,7 +9,8 @@ use crate::config::Mixer;
 use crate::ops::tape::{EXP, Form, Param, SCALE, SIGMOID, Tape, Var};
 use crate::sources::Source;
 
-/// Tensors of one number for each channel that a token's arithmetic saves: its larger exponent's operands, factors, sums and states.
+/// Tensors of one number for each channel that a token's arithmetic saves: its larger exponent's
+/// operands, factors, sums and states.
 const SAVED: u64 = 11;
 
 /// A mix of each token with the one before, by a number for each channel.

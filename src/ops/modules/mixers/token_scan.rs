@@ -1,5 +1,5 @@
-//! A state for every channel, taken from token to token (`mamba_selective_scan` in `models/mamba/modeling_mamba.py`, the same in every
-//! family with Mamba's layers).
+//! A state for every channel, taken from token to token (`mamba_selective_scan` in
+//! `models/mamba/modeling_mamba.py`, the same in every family with Mamba's layers).
 
 use super::super::{Build, FP32};
 use super::turns::{more, turns};
@@ -8,7 +8,8 @@ use crate::ops::tape::{EXP, Form, SILU, SOFTPLUS, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::units::DType;
 
-/// A scan's operands: values `[b, d, s]`, steps of the same shape, decays `[d, n]`, inputs and readouts `[b, s, n]`, gates.
+/// A scan's operands: values `[b, d, s]`, steps of the same shape, decays `[d, n]`, inputs and
+/// readouts `[b, s, n]`, gates.
 pub(super) type Operands<'a, 't> = [&'a Var<'t>; 6];
 
 /// The scan over one layer's tokens.
@@ -46,7 +47,8 @@ impl TokenScan {
         Self { tokens: s.1, forms }
     }
 
-    /// The scan's gated output `[b, d, s]`, with the steps' bias and the scale of values that are skipped, both in fp32.
+    /// The scan's gated output `[b, d, s]`, with the steps' bias and the scale of values that are
+    /// skipped, both in fp32.
     pub fn run<'t>(
         &self,
         tape: &'t Tape,
@@ -97,7 +99,8 @@ impl TokenScan {
         let scanned = scanned.add(values.clone().mul(skip.clone()));
         scanned.clone().mul(gate.clone().apply(SILU)).named("gated values")
     }
-    /// Tensors that the products of all but one of a turn's tokens keep: states and readouts in their format, where they were cast.
+    /// Tensors that the products of all but one of a turn's tokens keep: states and readouts in
+    /// their format, where they were cast.
     fn keeps_more(
         &self,
         tape: &Tape,

@@ -3,9 +3,10 @@
 use crate::ops::tape::{Form, Tape};
 use crate::ops::tensor::Dim;
 
-/// Turns of a loop that are played. In a longer text some stand for several tokens each: such a turn works with the tensors of one token,
-/// and keeps those of all. The first is one token, as it begins with a state that wants no gradient, and so are the last, where forward
-/// and backward have the most memory.
+/// Turns of a loop that are played. In a longer text some stand for several tokens each: such a
+/// turn works with the tensors of one token, and keeps those of all. The first is one token, as it
+/// begins with a state that wants no gradient, and so are the last, where forward and backward have
+/// the most memory.
 const MOST_TURNS: u64 = 12;
 
 /// Turns at the end that are one token each.

@@ -9,7 +9,8 @@ use crate::ops::tensor::Dim;
 /// Parts of the row that attend to themselves alone, in groups of one length.
 #[derive(Debug)]
 pub(super) struct Chunks {
-    /// How many patches the parts of each group have, the shape of them, `[1, heads, patches, width]`, and the core that runs them.
+    /// How many patches the parts of each group have, the shape of them, `[1, heads, patches,
+    /// width]`, and the core that runs them.
     groups: Vec<(u64, Form, Core)>,
     /// One number for each part and one more, and one for each.
     pub ends: Form,
@@ -59,8 +60,9 @@ impl Chunks {
     }
 }
 
-/// Groups of parts: how many parts of which length. What a part takes for itself goes before the next, so that the first, whose backward
-/// comes last, stands alone; where attention is written out, the last does too, before which all others are there.
+/// Groups of parts: how many parts of which length. What a part takes for itself goes before the
+/// next, so that the first, whose backward comes last, stands alone; where attention is written
+/// out, the last does too, before which all others are there.
 fn grouped(lengths: &[u64], images: u64, (written, count): (bool, u64)) -> Vec<(u64, u64)> {
     let one = |length: &u64| (1, *length);
     if written && count <= ONE_BY_ONE {

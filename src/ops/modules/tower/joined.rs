@@ -1,4 +1,5 @@
-//! Images of any form whose patches are joined in one row behind the convolution (transformers 5.23, `models/pixtral`).
+//! Images of any form whose patches are joined in one row behind the convolution (transformers
+//! 5.23, `models/pixtral`).
 
 use std::cell::Cell;
 
@@ -30,7 +31,8 @@ pub(super) struct Joined {
     half: Form,
     /// Squares of patches of all images, as a kernel reads them.
     squares: Form,
-    /// Tensors that `forward` holds: the convolution's output, cosines and sines, and the mask or where images end.
+    /// Tensors that `forward` holds: the convolution's output, cosines and sines, and the mask or
+    /// where images end.
     held: Cell<[Option<Kept>; 4]>,
 }
 
@@ -70,7 +72,8 @@ impl Joined {
         tape.constant("sizes of images", self.sizes, DType::Int64)
     }
 
-    /// Cosines and sines of the places of patches in the format of these (`PixtralVisionRotaryEmbedding`), and what tells images apart.
+    /// Cosines and sines of the places of patches in the format of these
+    /// (`PixtralVisionRotaryEmbedding`), and what tells images apart.
     pub fn make_tables(&self, tape: &Tape, patches: &Var<'_>) {
         let made = |name, form| tape.constant(name, form, FP32);
         let places = tape.constant("places of patches", self.places[0], DType::Int64);
@@ -112,7 +115,8 @@ impl Joined {
 }
 
 impl Sight {
-    /// Patches of every image by a convolution, all in one row; the planes are held until the tower is through.
+    /// Patches of every image by a convolution, all in one row; the planes are held until the tower
+    /// is through.
     pub(super) fn joined_patches<'t>(
         &self,
         tape: &'t Tape,
@@ -136,7 +140,8 @@ impl Sight {
         }
     }
 
-    /// Attention of what a norm makes of `x` among the patches of each image, turned by their places, added to it.
+    /// Attention of what a norm makes of `x` among the patches of each image, turned by their
+    /// places, added to it.
     pub(super) fn attend_turned<'t>(
         &self,
         tape: &'t Tape,

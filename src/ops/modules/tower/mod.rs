@@ -1,5 +1,5 @@
-//! A vision tower and its projector: as they lie in memory while no image is in the texts, when no gradient reaches them, and as they run
-//! where images are.
+//! A vision tower and its projector: as they lie in memory while no image is in the texts, when no
+//! gradient reaches them, and as they run where images are.
 
 mod chunks;
 mod fed;
@@ -31,7 +31,8 @@ pub(crate) trait Sees: fmt::Debug {
     /// Inputs that lie there before forward: the pixels, and kinds of tokens.
     fn inputs<'t>(&self, tape: &'t Tape) -> Vec<Var<'t>>;
 
-    /// True if the positions of texts follow from the images in them, so that blocks are handed none that are counted.
+    /// True if the positions of texts follow from the images in them, so that blocks are handed
+    /// none that are counted.
     fn counts_by_images(&self) -> bool;
 
     /// Embedded tokens with those of the images in their places.
@@ -98,7 +99,8 @@ fn parameters(layer: &TowerLayer, sizes: &TowerSizes) -> u32 {
     }
 }
 
-/// Declares the parameters of tower and projector, if the model has them; what is left is how they run, if images are in the texts.
+/// Declares the parameters of tower and projector, if the model has them; what is left is how they
+/// run, if images are in the texts.
 pub(super) fn declare(build: &Build<'_>) -> Option<Box<dyn Sees>> {
     let tower = build.model().tower.as_ref()?;
     let (tape, tuning) = (build.tape, &build.with.tuning);
@@ -128,7 +130,8 @@ pub(super) fn declare(build: &Build<'_>) -> Option<Box<dyn Sees>> {
     sight.map(|sight| -> Box<dyn Sees> { Box::new(sight) })
 }
 
-/// The rows of the token embedding: some models have more than the vocabulary, for marks around images.
+/// The rows of the token embedding: some models have more than the vocabulary, for marks around
+/// images.
 pub(super) fn with_rows(build: &Build<'_>, vocab: Dim) -> Dim {
     let rows = build.model().tower.map_or(0, |tower| tower.sizes.get(TowerSize::TextRows));
     let parts = build.with.vocab().1.checked_div(vocab.1).unwrap_or(1);

@@ -1,4 +1,5 @@
-//! Images whose patches stand in one row, one image after the other (transformers 5.23, `models/qwen2_vl` and its relatives).
+//! Images whose patches stand in one row, one image after the other (transformers 5.23,
+//! `models/qwen2_vl` and its relatives).
 
 use std::cell::Cell;
 
@@ -33,7 +34,8 @@ pub(super) struct Packed {
     windows: Option<(Chunks, u64)>,
     /// The block that runs now.
     pub block: Cell<u64>,
-    /// `[1, 3, patches, hidden]`, and the queries of it: `[1, patches, heads, width]`, and their halves.
+    /// `[1, 3, patches, hidden]`, and the queries of it: `[1, patches, heads, width]`, and their
+    /// halves.
     joint: Form,
     queries: [Form; 2],
     /// `[1, heads, patches, width]`.
@@ -45,21 +47,25 @@ pub(super) struct Packed {
     /// Positions of the text along three axes, and one number for each sequence.
     text: [Form; 2],
     several: bool,
-    /// The tables of the run at hand, which its blocks read: cosines, sines, where images end, and where windows do.
+    /// The tables of the run at hand, which its blocks read: cosines, sines, where images end, and
+    /// where windows do.
     tables: Cell<Option<[Kept; 4]>>,
-    /// Blocks are handed their tables in that format, where weights are gathered in another than they are kept in.
+    /// Blocks are handed their tables in that format, where weights are gathered in another than
+    /// they are kept in.
     given: Option<DType>,
     /// The block's own tables then.
     own: Cell<Option<[Kept; 2]>>,
     /// The places of tokens in the order of windows.
     order: Cell<Option<Kept>>,
-    /// Rows of a table of positions by patch: which, and how much of each; their embeddings, and the sum of these.
+    /// Rows of a table of positions by patch: which, and how much of each; their embeddings, and
+    /// the sum of these.
     taps: [Form; 3],
     /// Which rows, how much of each, and the sum in fp32, which the tower's `forward` holds.
     between: Cell<Option<[Kept; 3]>>,
     /// Their places in the order of the image.
     reversed: Cell<Option<Kept>>,
-    /// How far the text's positions lie behind its tokens, which the model keeps until the next run.
+    /// How far the text's positions lie behind its tokens, which the model keeps until the next
+    /// run.
     moved: Cell<Option<Kept>>,
 }
 
@@ -114,7 +120,8 @@ impl Packed {
         }
     }
 
-    /// Inputs beside pixels: rows and columns of every image, and of every token whether it is of an image.
+    /// Inputs beside pixels: rows and columns of every image, and of every token whether it is of
+    /// an image.
     pub fn inputs<'t>(&self, tape: &'t Tape, tokens: Form) -> [Var<'t>; 2] {
         // The run before has left its own.
         self.moved
@@ -136,7 +143,8 @@ impl Packed {
             .is_ok_and(|block| whole.checked_shr(block).unwrap_or(0) & 1 == 1)
     }
 
-    /// Begins a block, which is handed tables of its own where their format is another; the root's hook casts what it hands on.
+    /// Begins a block, which is handed tables of its own where their format is another; the root's
+    /// hook casts what it hands on.
     pub fn begins(&self, tape: &Tape) {
         let tables = self.tables(tape);
         let (Some(format), [cos, sin, ..]) = (self.given, tables.as_slice()) else { return };
@@ -162,7 +170,8 @@ impl Packed {
         [cos, sin, ends].map(|kept| tape.held(kept)).into()
     }
 
-    /// Cosines and sines of the places of patches (`Qwen2VLVisionRotaryEmbedding`), beside where images and windows end.
+    /// Cosines and sines of the places of patches (`Qwen2VLVisionRotaryEmbedding`), beside where
+    /// images and windows end.
     fn make_tables<'t>(&self, tape: &'t Tape, places: &Var<'t>, [images, windows]: [&Var<'t>; 2]) {
         let [_, angles, joined] = self.places;
         let made = |name, form| tape.constant(name, form, FP32);
@@ -217,7 +226,8 @@ impl Packed {
 }
 
 impl Sight {
-    /// Embedded tokens with those of packed images in their places (`get_image_features` and `forward` of `Qwen2VLModel`).
+    /// Embedded tokens with those of packed images in their places (`get_image_features` and
+    /// `forward` of `Qwen2VLModel`).
     pub(super) fn run_packed<'t>(
         &self,
         tape: &'t Tape,

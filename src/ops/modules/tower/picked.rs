@@ -1,4 +1,5 @@
-//! Images that a model picks out of a batch in which some are empty (transformers 5.23, `models/idefics3`).
+//! Images that a model picks out of a batch in which some are empty (transformers 5.23,
+//! `models/idefics3`).
 
 use std::cell::Cell;
 
@@ -18,7 +19,8 @@ pub(super) struct Picked {
     images: Form,
     /// One for each sequence.
     sequences: Form,
-    /// Which patches see each other, where attention is written out; and that mask, while the tower runs.
+    /// Which patches see each other, where attention is written out; and that mask, while the tower
+    /// runs.
     scores: Option<Form>,
     held: Cell<Option<Kept>>,
 }
@@ -60,8 +62,8 @@ impl Picked {
         tape.constant("mask of pixels", self.pixels, DType::Int64)
     }
 
-    /// The images that are not empty, in the weights' format, with what is held beside them: which these are, how many each sequence
-    /// has, their masks, and those of patches.
+    /// The images that are not empty, in the weights' format, with what is held beside them: which
+    /// these are, how many each sequence has, their masks, and those of patches.
     pub fn pick<'t>(
         &self,
         tape: &'t Tape,

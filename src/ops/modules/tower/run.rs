@@ -1,4 +1,5 @@
-//! The run of a tower and its projector over the images of a micro-batch (transformers 5.23, `models/clip/modeling_clip.py` and others).
+//! The run of a tower and its projector over the images of a micro-batch (transformers 5.23,
+//! `models/clip/modeling_clip.py` and others).
 
 use std::cell::Cell;
 
@@ -50,8 +51,9 @@ pub(in crate::ops::modules) struct Sight {
     read: u64,
     checkpoints: bool,
     learns: bool,
-    /// Frozen patches want a gradient, so that checkpointed blocks have one to hand on (`enable_input_require_grads`, which transformers'
-    /// checkpointing calls for every model in a model).
+    /// Frozen patches want a gradient, so that checkpointed blocks have one to hand on
+    /// (`enable_input_require_grads`, which transformers' checkpointing calls for every model in a
+    /// model).
     pub(super) wanting: bool,
     /// Frozen sums of patches and positions do.
     pub(super) wanting_sums: bool,
@@ -176,7 +178,8 @@ impl Sees for Sight {
 }
 
 impl Sight {
-    /// The run of the images of a training; `None` where there are none, or the run of a part is not described.
+    /// The run of the images of a training; `None` where there are none, or the run of a part is
+    /// not described.
     pub(super) fn new(build: &Build<'_>, tower: &Tower, parts: Vec<Laid>) -> Option<Self> {
         let (with, tape, sizes) = (build.with, build.tape, &tower.sizes);
         if with.images.per_sequence == 0 || !with.training {
@@ -277,7 +280,8 @@ impl Sight {
             .map_or_else(|| tape.constant("pixels", self.pixels, FP32), |kept| tape.held(kept))
     }
 
-    /// The pixels that the tower is given, and what the model holds of them until the projector has run.
+    /// The pixels that the tower is given, and what the model holds of them until the projector has
+    /// run.
     fn prepared<'t>(&self, tape: &'t Tape) -> (Var<'t>, Vec<Var<'t>>) {
         let pixels = self.pixels(tape);
         let format = self.parts.first().map_or(FP32, |part| tape.read(part.from).dtype());
@@ -297,7 +301,8 @@ impl Sight {
         (pixels, Vec::new())
     }
 
-    /// The tower over all images: what the projector reads, what the tower ends in, and nodes whose outputs nobody reads.
+    /// The tower over all images: what the projector reads, what the tower ends in, and nodes whose
+    /// outputs nobody reads.
     fn look<'t>(
         &self,
         tape: &'t Tape,

@@ -1,4 +1,5 @@
-//! Tiles of an image whose patches are put together again (transformers 5.23, `models/llava_next` and `models/llava_onevision`).
+//! Tiles of an image whose patches are put together again (transformers 5.23, `models/llava_next`
+//! and `models/llava_onevision`).
 
 use super::Laid;
 use crate::config::{Seen, Spread, Tower, TowerSize};
@@ -17,7 +18,8 @@ pub(super) struct SpreadOut {
     of_image: Form,
     whole: Form,
     tiles: Form,
-    /// Numbers by patches, of all tiles, without what was padded, as far as they are shown, and with what ends every row.
+    /// Numbers by patches, of all tiles, without what was padded, as far as they are shown, and
+    /// with what ends every row.
     planes: [Form; 4],
     /// The vector that ends every row.
     ends: Form,
@@ -98,7 +100,8 @@ impl SpreadOut {
         x.clone().parts_of(&forms).iter().map(of_image).collect()
     }
 
-    /// The patches of all tiles in their places, without what was padded, each row with a vector at its end.
+    /// The patches of all tiles in their places, without what was padded, each row with a vector at
+    /// its end.
     fn plane<'t>(&self, end: Var<'t>, image: Var<'t>) -> Var<'t> {
         let [all, cut, shown, ended] = self.planes;
         let mut plane = image.slice(self.tiles).moved(all).named("patches in a plane");

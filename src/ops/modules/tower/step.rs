@@ -55,7 +55,8 @@ impl Sight {
             TowerStep::FeedForward { norm, matrices, scale } => {
                 on(self.feed(tape, part, (norm, matrices, scale), (x, rows)))
             }
-            // A convolution's planes are seen as rows, and sums with them stay in that order; their gradients do not.
+            // A convolution's planes are seen as rows, and sums with them stay in that order; their
+            // gradients do not.
             TowerStep::OfBlock if self.of_planes => on(x.ordered(Order::Swapped)),
             TowerStep::WithoutFirst if self.tower.sizes.get(TowerSize::Cut) > 0 => {
                 let rows = rows.saturating_sub(1);

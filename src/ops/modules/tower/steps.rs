@@ -33,7 +33,8 @@ impl Sight {
         At { x: plane.pooled(self.form(tape, rows, width)), rows, width }
     }
 
-    /// A matrix that reads what memory holds in another order; what it makes has the tower's format.
+    /// A matrix that reads what memory holds in another order; what it makes has the tower's
+    /// format.
     pub(super) fn times<'t>(
         &self,
         tape: &'t Tape,
@@ -169,7 +170,8 @@ impl Sight {
         At { x: x.linear(weight, bias, form), rows: at.rows, width }
     }
 
-    /// Attention of what a norm makes of `x`, scaled by a vector where there is one and added to it; and the probabilities.
+    /// Attention of what a norm makes of `x`, scaled by a vector where there is one and added to
+    /// it; and the probabilities.
     pub(super) fn attend<'t>(
         &self,
         tape: &'t Tape,
@@ -211,7 +213,8 @@ impl Sight {
         (with_scaled(tape, part, scale, (x, out)).named("attention residual"), weights)
     }
 
-    /// Two matrices and a function between, of what a norm makes of `x`, scaled by a vector where there is one and added to it.
+    /// Two matrices and a function between, of what a norm makes of `x`, scaled by a vector where
+    /// there is one and added to it.
     pub(super) fn feed<'t>(
         &self,
         tape: &'t Tape,
@@ -255,7 +258,8 @@ impl Sight {
         if self.wanting_sums { sums.wanting() } else { sums }
     }
 
-    /// Squares of patches side by side, by a copy that changes the places of columns and one that changes those of rows.
+    /// Squares of patches side by side, by a copy that changes the places of columns and one that
+    /// changes those of rows.
     pub(super) fn shuffled<'t>(&self, tape: &Tape, At { x, rows, .. }: At<'t>) -> At<'t> {
         let merge = self.tower.sizes.get(TowerSize::Merge).max(1);
         let (rows, width) = (rows / merge.saturating_mul(merge), TowerSize::Merged);
@@ -264,7 +268,8 @@ impl Sight {
     }
 }
 
-/// The sum of a residual and what a half of a block makes, which a learned vector scales where there is one.
+/// The sum of a residual and what a half of a block makes, which a learned vector scales where
+/// there is one.
 fn with_scaled<'t>(
     tape: &'t Tape,
     part: &Laid,

@@ -1,5 +1,5 @@
-//! Keys of `config.json` files that only some families read, beside those that every shape typed by hand has too. The file's own value,
-//! or the library's default, is the default.
+//! Keys of `config.json` files that only some families read, beside those that every shape typed by
+//! hand has too. The file's own value, or the library's default, is the default.
 
 use super::{LENGTH, SIZE, option};
 
@@ -55,7 +55,8 @@ fields! { $
     UseSlidingWindow("use-sliding-window", "use_sliding_window", "Window in use").flag().of_file(),
     /// Layers before the first one with a window.
     MaxWindowLayers("max-window-layers", "max_window_layers", "Layers without a window").whole(0..=10_000).step(1).of_file(),
-    /// A norm behind attention and one behind feed-forward, beside those before them; few parameters.
+    /// A norm behind attention and one behind feed-forward, beside those before them; few
+    /// parameters.
     UsePostNorm("use-post-norm", "use_post_norm", "Norms behind each half").flag().of_file(),
     /// Rows of a table that says which part of its input a token belongs to; few parameters.
     TypeVocabSize("type-vocab-size", "type_vocab_size", "Token types").whole(1..=10_000).step(1).optional().of_file(),
@@ -87,7 +88,8 @@ fields! { $
     AttnLayerPeriod("attn-layer-period", "attn_layer_period", "Attention in every").whole(1..=10_000).step(1).of_file(),
     /// The first layer with attention, counted from 0.
     AttnLayerOffset("attn-layer-offset", "attn_layer_offset", "First layer with attention").whole(0..=10_000).step(1).of_file(),
-    /// Layers at the end that read the keys and values of an earlier one and keep none of their own.
+    /// Layers at the end that read the keys and values of an earlier one and keep none of their
+    /// own.
     KvSharedLayers("num-kv-shared-layers", "num_kv_shared_layers", "Layers with shared keys").whole(0..=10_000).step(1).of_file(),
     /// Width of a head in the layers that see the whole text; their cache grows in proportion.
     GlobalHeadDim("global-head-dim", "global_head_dim", "Head size without a window").whole(1..=100_000).step(8).of_file(),
@@ -101,7 +103,8 @@ fields! { $
     DoubleWideMlp("use-double-wide-mlp", "use_double_wide_mlp", "Twice as wide with shared keys").flag().of_file(),
     /// The file's experts are used.
     EnableMoe("enable-moe-block", "enable_moe_block", "Experts in use").flag().of_file(),
-    /// Inner width of the dense feed-forward layers, where the feed-forward size is that of experts.
+    /// Inner width of the dense feed-forward layers, where the feed-forward size is that of
+    /// experts.
     DenseWidth("intermediate-size-mlp", "intermediate_size_mlp", "Width of dense layers").whole(1..=SIZE).step(128).of_file(),
     /// Experts that every token goes through, each as wide as a routed one.
     SharedExperts("n-shared-experts", "n_shared_experts", "Shared experts").whole(0..=100_000).step(1).of_file(),
@@ -136,8 +139,8 @@ fields! { $
     ExpertLayerPeriod("expert-layer-period", "expert_layer_period", "Experts in every").whole(1..=10_000).step(1).of_file(),
     /// The first layer with experts, counted from 0.
     ExpertLayerOffset("expert-layer-offset", "expert_layer_offset", "First layer with experts").whole(0..=10_000).step(1).of_file(),
-    /// Each layer's kind of feed-forward part, with runs as numbers: dense, 3 sparse. A list shorter
-    /// than the model repeats.
+    /// Each layer's kind of feed-forward part, with runs as numbers: dense, 3 sparse. A list
+    /// shorter than the model repeats.
     MlpLayerTypes("mlp-layer-types", "mlp_layer_types", "Kinds of feed-forward layers").words(1200).of_file(),
     /// Layers that keep a dense feed-forward layer.
     MlpOnlyLayers("mlp-only-layers", "mlp_only_layers", "Layers without experts").layers().of_file(),
@@ -254,7 +257,8 @@ fields! { $
     GatedNormRank("gated-norm-rank", "gated_norm_rank", "Rank of norms' gates").whole(1..=SIZE).step(1).of_file(),
     /// Residual streams that are mixed before each half of a block.
     HcMult("hc-mult", "hc_mult", "Streams").whole(1..=SIZE).step(1).of_file(),
-    /// How often the weights of streams are made to sum to 1; every time leaves a small tensor for backward.
+    /// How often the weights of streams are made to sum to 1; every time leaves a small tensor for
+    /// backward.
     SinkhornTurns("hc-sinkhorn-iters", "hc_sinkhorn_iters", "Turns of their weights").whole(1..=1000).step(1).of_file(),
     /// The first layers, whose experts are read off a table of tokens.
     HashedLayers("num-hash-layers", "num_hash_layers", "Layers with a table of experts").whole(0..=10_000).step(1).of_file(),
@@ -278,7 +282,8 @@ fields! { $
     OLoraRank("o-lora-rank", "o_lora_rank", "Rank of the output").whole(1..=SIZE).step(1).of_file(),
     /// Norms stand before and behind each half of a block.
     UseSandwichNorm("use-sandwich-norm", "use_sandwich_norm", "Norms behind each half").flag().of_file(),
-    /// Parameters beside embedding, head, norms and feed-forward layers, of kinds of which these are counted alone.
+    /// Parameters beside embedding, head, norms and feed-forward layers, of kinds of which these
+    /// are counted alone.
     FurtherParameters("further-parameters", "further_parameters", "Further parameters").whole(0..=100_000_000_000_000).step(1).of_file(),
     /// Layers whose attention has another shape: how many, then their sizes, with bars between.
     PerLayerConfig("per-layer-config", "per_layer_config", "Layers of another shape").text(80).of_file(),

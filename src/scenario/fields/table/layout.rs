@@ -19,8 +19,8 @@ fields! { $
     /// Gradients are summed over ranks in fp32, in buffers twice as large as 16-bit ones.
     ReduceInFp32("rf", "reduce_dtype", "FSDP reduces in fp32")
         .flag().group(Group::Layout).train().folded().default(FieldDefault::Flag(true)),
-    /// Gradients of a step's micro-batches add up on each GPU, unreduced, and are summed over ranks with
-    /// the last one: fewer messages, whole gradients in memory.
+    /// Gradients of a step's micro-batches add up on each GPU, unreduced, and are summed over ranks
+    /// with the last one: fewer messages, whole gradients in memory.
     ReduceOnce("ns", "no_sync", "FSDP reduces once a step")
         .flag().group(Group::Layout).train().folded().default(FieldDefault::Flag(false)),
     /// GPUs that split every matrix among them; weights and most activations shrink in proportion.

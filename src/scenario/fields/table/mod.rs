@@ -1,4 +1,5 @@
-//! The table of inputs, by subject. Each file is a list of entries, in the order of the form and of links.
+//! The table of inputs, by subject. Each file is a list of entries, in the order of the form and of
+//! links.
 
 use super::entry::{Entry, Explained};
 use super::{Choice, Field, FieldDefault, FieldKind, Group, Value};
@@ -38,7 +39,8 @@ fn optional(size: Option<u64>) -> Value {
     size.map_or(Value::Empty, Value::Integer)
 }
 
-/// The entries of one subject: `Id(key, name, label).takes(range).property(value)…`, each below its help.
+/// The entries of one subject: `Id(key, name, label).takes(range).property(value)…`, each below its
+/// help.
 ///
 /// The macro makes the list `ENTRIES`, and a macro that adds the names of these inputs to
 /// [`FieldId`]. A macro cannot write the `$` of a macro that it makes: the file hands one in.

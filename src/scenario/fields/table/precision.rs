@@ -42,16 +42,17 @@ fields! { $
                 "Temporaries as large as all gradients; PyTorch's default on GPUs."),
             option("fused", "Fused", "One kernel without temporaries."),
         ]).group(Group::Precision).train().folded().default(FieldDefault::Choice("fused")),
-    /// Each parameter is updated as soon as its gradient is there, which then goes: gradients do not
-    /// add up (torchtune).
+    /// Each parameter is updated as soon as its gradient is there, which then goes: gradients do
+    /// not add up (torchtune).
     OptimizerInBackward("oib", "optimizer_in_bwd", "Optimizer steps in backward")
         .flag().group(Group::Precision).train().folded().default(FieldDefault::Flag(false)),
-    /// `zero_grad` lets gradients go behind each step, as PyTorch does where nothing is said; otherwise it
-    /// fills them with zeros, and they take memory through the next forward, too.
+    /// `zero_grad` lets gradients go behind each step, as PyTorch does where nothing is said;
+    /// otherwise it fills them with zeros, and they take memory through the next forward, too.
     ZeroGradToNone("stn", "set_to_none", "Gradients go behind a step")
         .flag().group(Group::Precision).train().folded().default(FieldDefault::Flag(true)),
-    /// Products of fp32 numbers run in TF32, some seven times as fast on an H100 and less accurate. PyTorch does so where it is asked
-    /// to (`torch.set_float32_matmul_precision("high")`, the Trainer's `tf32`); without that, switch it off.
+    /// Products of fp32 numbers run in TF32, some seven times as fast on an H100 and less accurate.
+    /// PyTorch does so where it is asked to (`torch.set_float32_matmul_precision("high")`, the
+    /// Trainer's `tf32`); without that, switch it off.
     AllowTf32("tf", "allow_tf32", "Products of fp32 in TF32")
         .flag().group(Group::Precision).train().folded().default(FieldDefault::Flag(true)),
     /// How the served weights are stored, with the scales and zero points that belong to it.

@@ -28,11 +28,11 @@ fields! { $
     /// The model_type of the config.json that the architecture was read from.
     ModelType("mt", "model_type", "Read from a file of kind")
         .keys(32).default(FieldDefault::Text("")),
-    /// The kind whose keys are read, where a larger model's part for text is of another kind than the
-    /// whole.
+    /// The kind whose keys are read, where a larger model's part for text is of another kind than
+    /// the whole.
     TextModelType("tmt", "text_model_type", "Text part of kind").keys(32).default(FieldDefault::Text("")),
-    /// Every size is said by hand, by this page's own words, rather than by the keys that the model's
-    /// family reads: for shapes that no family has.
+    /// Every size is said by hand, by this page's own words, rather than by the keys that the
+    /// model's family reads: for shapes that no family has.
     Sizes("hand", "sizes_by_hand", "Every size by hand")
         .flag().group(Group::Structure).folded().default(FieldDefault::Flag(false)),
     /// The file's kind is not known: the architecture is put together from the sizes that the file
@@ -44,7 +44,7 @@ fields! { $
     /// Parts of the model that are not counted, each with its number of parameters where that is
     /// known.
     LeftOut("lo", "left_out", "Left out").keys(80).default(FieldDefault::Text("")),
-    /// Flags of the command that the scenario was read from which change memory or time, or may, and
-    /// are not modelled.
+    /// Flags of the command that the scenario was read from which change memory or time, or may,
+    /// and are not modelled.
     FlagsNotCounted("fnc", "flags_not_counted", "Flags not counted").keys(100).default(FieldDefault::Text("")),
 }

@@ -13,8 +13,8 @@ fields! { $
     ConcurrentSequences("seqs", "max_num_seqs", "Requests per replica")
         .whole(1..=1_000_000).step(1).unit("requests").group(Group::Run).serve()
         .default(FieldDefault::Integer(16)),
-    /// Requests that find no room wait, as servers let them: their number is the most at a time, and as
-    /// many run as find room, at least one.
+    /// Requests that find no room wait, as servers let them: their number is the most at a time,
+    /// and as many run as find room, at least one.
     OthersWait("wait", "others_wait", "Others wait")
         .flag().group(Group::Run).serve().folded().default(FieldDefault::Flag(false)),
     /// Tokens of prompts processed at once; temporary activations grow in proportion. 4k means
@@ -62,8 +62,8 @@ fields! { $
     CudaGraphs("cg", "cuda_graphs", "CUDA graphs")
         .number(0.0..=1000.0).unit("GiB").group(Group::Reserve).serve().folded()
         .default(FieldDefault::Decimal(0.0)),
-    /// Low-rank adapters that are on the GPU at once (vLLM): each slot takes memory as an adapter of the
-    /// largest rank beside every linear layer does, whatever is loaded; 0: none.
+    /// Low-rank adapters that are on the GPU at once (vLLM): each slot takes memory as an adapter
+    /// of the largest rank beside every linear layer does, whatever is loaded; 0: none.
     AdapterSlots("als", "max_loras", "Adapter slots")
         .whole(0..=4096).step(1).group(Group::Run).serve().folded().default(FieldDefault::Integer(0)),
     /// The largest rank of an adapter in a slot.

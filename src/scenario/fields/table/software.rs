@@ -35,8 +35,8 @@ fields! { $
             option("torchtitan-chunks", "As torchtitan, in chunks",
                 "Head, loss and their backward for an eighth of each sequence after the other: logits of one eighth at a time. torchtitan under FSDP only."),
         ]).group(Group::Run).train().folded().default(FieldDefault::Choice("stack")),
-    /// Every block and the loss are compiled: elementwise results are never written to memory, and made
-    /// again in backward from those of products. torchtitan and torchtune only.
+    /// Every block and the loss are compiled: elementwise results are never written to memory, and
+    /// made again in backward from those of products. torchtitan and torchtune only.
     Compile("tc", "torch_compile", "Compile blocks and loss")
         .flag().group(Group::Run).train().folded().default(FieldDefault::Flag(false)),
     /// The blocks' linear layers cast their operands to 8 bits as they come, and again in backward

@@ -1,4 +1,5 @@
-//! Keys of `config.json` files of an encoder beside a decoder. The file's own value, or the library's default, is the default.
+//! Keys of `config.json` files of an encoder beside a decoder. The file's own value, or the
+//! library's default, is the default.
 
 use super::{LENGTH, SIZE};
 

@@ -78,12 +78,12 @@ fields! { $
     /// activations grow in proportion: an assumption.
     LoadImbalance("imb", "moe_load_imbalance", "Load of the busiest GPU")
         .number(1.0..=1000.0).unit("×").stack_option().default(FieldDefault::Decimal(1.0)),
-    /// Gradients are reduced in buckets while backward still runs; otherwise in one piece behind it. That changes time, and the
-    /// padding of buffers.
+    /// Gradients are reduced in buckets while backward still runs; otherwise in one piece behind
+    /// it. That changes time, and the padding of buffers.
     OverlapGradReduce("ogr", "overlap_grad_reduce", "Gradients reduced during backward")
         .flag().stack_option().default(FieldDefault::Flag(true)),
-    /// Attention in cuDNN, which writes its output in the order that the next product reads; otherwise in FlashAttention's package,
-    /// whose output is copied.
+    /// Attention in cuDNN, which writes its output in the order that the next product reads;
+    /// otherwise in FlashAttention's package, whose output is copied.
     FusedAttention("fua", "attention_backend", "Attention in cuDNN")
         .flag().stack_option().default(FieldDefault::Flag(true)),
 }

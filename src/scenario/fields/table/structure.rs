@@ -108,8 +108,8 @@ fields! { $
     /// A bias on the router and on each expert; few parameters.
     ExpertBias("exb", "expert_bias", "Bias on experts").flag()
         .structure(|model| Value::Flag(model.moe.as_ref().is_some_and(|moe| moe.bias))),
-    /// Routed experts read and make so many numbers of a token: a matrix brings it there, and another one back. Empty: as
-    /// many as the model has.
+    /// Routed experts read and make so many numbers of a token: a matrix brings it there, and
+    /// another one back. Empty: as many as the model has.
     ExpertLatent("exw", "moe_latent_size", "Width before experts")
         .whole(1..=SIZE).step(128).optional()
         .structure(|model| {

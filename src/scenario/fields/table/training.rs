@@ -27,9 +27,9 @@ fields! { $
             option("full", "Full",
                 "Only the input of each block is saved: the least memory, about a third more time."),
         ]).group(Group::Run).train().default(FieldDefault::Choice("full")),
-    /// Sequences that a GPU holds at once in an evaluation between steps, which Hugging Face's Trainer
-    /// runs without gradients; it writes all their logits, so that it may take more than a step. Empty:
-    /// no evaluation.
+    /// Sequences that a GPU holds at once in an evaluation between steps, which Hugging Face's
+    /// Trainer runs without gradients; it writes all their logits, so that it may take more than a
+    /// step. Empty: no evaluation.
     EvaluationBatch("evb", "per_device_eval_batch_size", "Evaluation batch")
         .whole(1..=SIZE).step(1).unit("sequences").optional().group(Group::Run).train().folded()
         .default(FieldDefault::Empty),

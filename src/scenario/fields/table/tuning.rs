@@ -87,8 +87,8 @@ fields! { $
     /// blocks.
     PrepareKbit("kbt", "prepare_model_for_kbit_training", "Rest of the model in fp32")
         .flag().group(Group::Run).tune().folded().default(FieldDefault::Flag(false)),
-    /// PyTorch casts what matrix products read to bf16 and leaves weights as they are: fp32 adapters
-    /// keep their input in 16 bits (bf16 in Hugging Face's Trainer).
+    /// PyTorch casts what matrix products read to bf16 and leaves weights as they are: fp32
+    /// adapters keep their input in 16 bits (bf16 in Hugging Face's Trainer).
     Autocast("ac", "bf16", "Autocast to bf16")
         .flag().group(Group::Run).tune().folded().default(FieldDefault::Flag(false)),
     /// Optimizer states of large tensors live in pages that move to the host when memory is short.

@@ -1,10 +1,11 @@
-//! Keys of a file's vision part and of the projector behind it. The file's own value, or the library's default, is the default.
+//! Keys of a file's vision part and of the projector behind it. The file's own value, or the
+//! library's default, is the default.
 
 use super::SIZE;
 
 fields! { $
-    /// The kind of file whose vision tower and projector stand before the text. Empty: the text part
-    /// alone.
+    /// The kind of file whose vision tower and projector stand before the text. Empty: the text
+    /// part alone.
     VisionOf("vision-of", "vision_of", "Vision tower of").text(40).of_file(),
     /// The kind of vision tower.
     VisionKind("vision-config.model-type", "vision_config.model_type", "Kind of vision tower").text(40).of_file(),

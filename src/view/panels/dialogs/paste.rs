@@ -1,4 +1,5 @@
-//! Paste a Hugging Face `config.json` or an out-of-memory message, or choose a model's files; the second program reads them.
+//! Paste a Hugging Face `config.json` or an out-of-memory message, or choose a model's files; the
+//! second program reads them.
 
 use crate::view::action::{Action, Settled};
 use crate::view::markup::{Html, html};
@@ -32,7 +33,8 @@ pub struct Found {
     pub link: String,
 }
 
-/// A text area, what was understood of it, and the button that takes it over; nothing while the dialog is closed.
+/// A text area, what was understood of it, and the button that takes it over; nothing while the
+/// dialog is closed.
 pub fn paste(pasted: Option<&Pasted>) -> Html {
     html! { div data-own="in-paste" { @if let Some(pasted) = pasted { (form(pasted)) } } }
 }

@@ -11,7 +11,8 @@ use crate::view::slot;
 
 /// Larger codes than version 10 are hard to read from a projector.
 const LARGEST_QR: i32 = 57;
-/// A whole story needs more: version 33, the first that holds [`LONGEST_QR`] characters. Phones read it from the first rows.
+/// A whole story needs more: version 33, the first that holds [`LONGEST_QR`] characters. Phones
+/// read it from the first rows.
 const LARGEST_STORY: i32 = 149;
 /// The longest link with a story that a code is drawn of, characters.
 const LONGEST_QR: usize = 2000;
@@ -21,7 +22,8 @@ const QUIET: i32 = 4;
 /// The id of what the second program adds.
 pub const PLACE: &str = "take";
 
-/// Link and code, and what else can be taken along; nothing while the dialog is closed. `copied` tells whether copying worked.
+/// Link and code, and what else can be taken along; nothing while the dialog is closed. `copied`
+/// tells whether copying worked.
 pub fn share(link: Option<&str>, copied: Option<bool>) -> Html {
     html! {
         div data-own="in-share" {
@@ -108,8 +110,8 @@ fn asked(asked: &str) -> Code {
     told.split_once(' ').map_or(Code::TooLong, |(size, path)| Code::Drawn(drawn(size, path)))
 }
 
-/// The code's size in modules with its margin and a path of its dark modules; nothing for a link that is too long. Asked is how large it
-/// may become, and the link.
+/// The code's size in modules with its margin and a path of its dark modules; nothing for a link
+/// that is too long. Asked is how large it may become, and the link.
 pub fn answer(asked: &str) -> Option<String> {
     let (largest, link) = asked.split_once(' ')?;
     let plain = || qr(link, QrCodeEcc::Medium, LARGEST_QR);

@@ -1,8 +1,9 @@
 //! Rows of the field: runs that people published, and questions they asked (`tests/data/field`).
 //!
-//! `settings` are free words of the software that ran. A row is compared where it states all that decides memory and every setting is
-//! understood; any other is counted with its reason. Scripts and files are read as anybody's are ([`script`]); rows of tables are rewritten as rows
-//! of a framework on the pretended GPU.
+//! `settings` are free words of the software that ran. A row is compared where it states all that
+//! decides memory and every setting is understood; any other is counted with its reason. Scripts
+//! and files are read as anybody's are ([`script`]); rows of tables are rewritten as rows of a
+//! framework on the pretended GPU.
 
 mod script;
 mod titan;
@@ -93,8 +94,9 @@ fn is_figure(value: &Value) -> bool {
     value.is_number() || value.as_array().is_some_and(|values| values.iter().any(is_figure))
 }
 
-/// The table by chenyaofo: LLaMA-7B under DeepSpeed's stage 3, allocated memory in GB of 10⁹ bytes. It names
-/// PyTorch 2.2 and DeepSpeed 0.14.2 (spring of 2024), when transformers 4 was the newest, so the loss is that of transformers 4.
+/// The table by chenyaofo: LLaMA-7B under DeepSpeed's stage 3, allocated memory in GB of 10⁹ bytes.
+/// It names PyTorch 2.2 and DeepSpeed 0.14.2 (spring of 2024), when transformers 4 was the newest,
+/// so the loss is that of transformers 4.
 fn gist(row: Fields<'_>) -> Found {
     let outcome = || {
         let flag = |key: &str| row.flag(&format!("/settings/{key}"));
@@ -138,7 +140,8 @@ fn gist(row: Fields<'_>) -> Found {
     }
 }
 
-/// Ours beside a figure that a log prints as reserved; a reason where the engine does not replay the allocator.
+/// Ours beside a figure that a log prints as reserved; a reason where the engine does not replay
+/// the allocator.
 fn reserved(ours: &pretend::Pretended, gib: f64) -> Result<Vec<Comparison>, String> {
     let measured = rounded(gib * headroom::units::to_f64(Bytes::GIB));
     let reserved = pretend::reserved_of(ours)

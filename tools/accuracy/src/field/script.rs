@@ -1,8 +1,11 @@
-//! Scripts and files that people published with the memory they saw, read as anybody's would be: `headroom::launch`.
+//! Scripts and files that people published with the memory they saw, read as anybody's would be:
+//! `headroom::launch`.
 //!
-//! A row's `settings` are the flags of a script or the keys of a file, as they stand there. They are put together again as that text; nothing
-//! is set by hand. ms-swift's figures are `max_memory_reserved` of its log, the highest of the whole run, evaluations included; axolotl's
-//! `device_mem_reserved`. Both are rounded, GiB. What is known of single rows stands in `tests/data/field/README.md`.
+//! A row's `settings` are the flags of a script or the keys of a file, as they stand there. They
+//! are put together again as that text; nothing is set by hand. ms-swift's figures are
+//! `max_memory_reserved` of its log, the highest of the whole run, evaluations included; axolotl's
+//! `device_mem_reserved`. Both are rounded, GiB. What is known of single rows stands in
+//! `tests/data/field/README.md`.
 
 use std::fmt::Write as _;
 
@@ -55,8 +58,9 @@ const LENGTHS: &str = "without packing the longest batch decides, and it is not 
 const LABELS: &str =
     "an evaluation writes logits of tokens with labels alone, and how many have one is not known";
 
-/// True if evaluations write the logits of labelled tokens where a step writes none: ms-swift's loss gathers them before Liger's head
-/// (`lce_forward`), and transformers up to 5.10 does not ask it to leave logits out.
+/// True if evaluations write the logits of labelled tokens where a step writes none: ms-swift's
+/// loss gathers them before Liger's head (`lce_forward`), and transformers up to 5.10 does not ask
+/// it to leave logits out.
 fn evaluates_labels(launched: &Launched) -> bool {
     let Ok(job) = launched.scenario.resolve() else { return false };
     let Run::Training(run) = job.run() else { return false };
@@ -64,8 +68,8 @@ fn evaluates_labels(launched: &Launched) -> bool {
     writes && run.stack.modules().loss.makes_chunks()
 }
 
-/// True if sequences are packed, so that each has the stated length. A figure that was taken without some settings of its script says so:
-/// "Not using use_liger_kernel and packing".
+/// True if sequences are packed, so that each has the stated length. A figure that was taken
+/// without some settings of its script says so: "Not using use_liger_kernel and packing".
 fn is_packed(row: Fields<'_>) -> bool {
     ["packing", "sample_packing"].iter().any(|key| {
         let pointer = format!("/settings/{key}");
@@ -113,8 +117,9 @@ fn is_axolotl(row: Fields<'_>) -> bool {
     row.is_absent("/settings/verb")
 }
 
-/// The allocator's settings of axolotl when its figures were published (`set_pytorch_cuda_alloc_conf` in `utils/__init__.py` of 0.13.2 and
-/// 0.15.0, for every PyTorch from 2.2 on). 0.19, as which files are read, leaves the second out from PyTorch 2.9 on.
+/// The allocator's settings of axolotl when its figures were published
+/// (`set_pytorch_cuda_alloc_conf` in `utils/__init__.py` of 0.13.2 and 0.15.0, for every PyTorch
+/// from 2.2 on). 0.19, as which files are read, leaves the second out from PyTorch 2.9 on.
 fn axolotl_settings() -> Result<Settings, String> {
     Settings::from_conf("expandable_segments:True,roundup_power2_divisions:16")
         .map_err(|error| error.to_string())
@@ -149,8 +154,9 @@ fn script(row: Fields<'_>) -> String {
 
 /// The file: JSON is YAML.
 ///
-/// When these figures were published (2025 to March of 2026), axolotl put in its kernels for adapters only where nothing is dropped
-/// (`apply_lora_kernel_patches` of 0.13.2 and 0.15.0); 0.19, as which the file is read, puts them in anyway.
+/// When these figures were published (2025 to March of 2026), axolotl put in its kernels for
+/// adapters only where nothing is dropped (`apply_lora_kernel_patches` of 0.13.2 and 0.15.0); 0.19,
+/// as which the file is read, puts them in anyway.
 fn file(row: Fields<'_>) -> String {
     let keys = settings(row)
         .filter(|(key, _)| !REMARKS.contains(key))

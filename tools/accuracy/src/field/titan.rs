@@ -1,4 +1,5 @@
-//! torchtitan's published tables: the memory that its log prints, which is the most that the allocator had reserved, GiB.
+//! torchtitan's published tables: the memory that its log prints, which is the most that the
+//! allocator had reserved, GiB.
 
 use serde_json::{Value, json};
 
@@ -24,10 +25,11 @@ const READ: [&str; 12] = [
 
 /// Why a layout is not expressed.
 ///
-/// Asynchronous tensor parallelism (`torch/distributed/_symmetric_memory`, PyTorch 2.15) is refused with its degree. Its workspace alone
-/// could be stated: a rank's shard of the largest input that is gathered, or twice its chunk of the largest output that is scattered,
-/// whichever is more (`get_symm_mem_workspace`), outside the allocator, whose figures the tables print. Which gathers the compiler finds
-/// and replaces (`micro_pipeline_tp.py`) follows from its graph.
+/// Asynchronous tensor parallelism (`torch/distributed/_symmetric_memory`, PyTorch 2.15) is refused
+/// with its degree. Its workspace alone could be stated: a rank's shard of the largest input that
+/// is gathered, or twice its chunk of the largest output that is scattered, whichever is more
+/// (`get_symm_mem_workspace`), outside the allocator, whose figures the tables print. Which gathers
+/// the compiler finds and replaces (`micro_pipeline_tp.py`) follows from its graph.
 fn not_expressed(layout: &str) -> String {
     let missing: Vec<_> = [("TP ", "tensor"), ("PP ", "pipeline"), ("CP ", "context")]
         .into_iter()
@@ -55,9 +57,10 @@ pub fn found(row: Fields<'_>) -> Found {
 
 /// The row of the pretended GPU that it amounts to.
 ///
-/// Of 2024 are the modules of torchtitan 0.1 with a loss that is not compiled ("compiling loss function causes CUDA errors, turning off
-/// for now" in `train.py`) and AdamW by `foreach` (`optimizer.fused` was off where nothing was said). Float8 had one scale for a tensor,
-/// which was the only recipe, and weights were gathered in 16 bits where nothing was said.
+/// Of 2024 are the modules of torchtitan 0.1 with a loss that is not compiled ("compiling loss
+/// function causes CUDA errors, turning off for now" in `train.py`) and AdamW by `foreach`
+/// (`optimizer.fused` was off where nothing was said). Float8 had one scale for a tensor, which was
+/// the only recipe, and weights were gathered in 16 bits where nothing was said.
 fn described(row: Fields<'_>) -> Result<Value, String> {
     let text = |key: &str| row.text(&format!("/settings/{key}"));
     let flag = |key: &str| row.flag(&format!("/settings/{key}")).unwrap_or(false);

@@ -1,9 +1,11 @@
 //! Peaks of Megatron-LM on eight B200, as SimuMax measured them.
 //!
-//! Settings that all rows share are in their `source` and in the launch scripts of SimuMax (`simu_tools/megatron_scripts`): bf16,
-//! distributed optimizer, fp32 main gradients, Transformer Engine's fused cross-entropy, no dropout, no biases, `NullTokenizer`
-//! (which adds one id to the vocabulary), and for mixtures of experts the all-to-all dispatcher with grouped products and padding to
-//! capacity 1. The image is of PyTorch 2.10, whose cuBLAS workspace is 32 MiB on compute capability 9.0 only.
+//! Settings that all rows share are in their `source` and in the launch scripts of SimuMax
+//! (`simu_tools/megatron_scripts`): bf16, distributed optimizer, fp32 main gradients, Transformer
+//! Engine's fused cross-entropy, no dropout, no biases, `NullTokenizer` (which adds one id to the
+//! vocabulary), and for mixtures of experts the all-to-all dispatcher with grouped products and
+//! padding to capacity 1. The image is of PyTorch 2.10, whose cuBLAS workspace is 32 MiB on compute
+//! capability 9.0 only.
 
 use headroom::config::{
     Flash, GradientDType, LayerSet, LossFusion, MegatronOptions, Mla, ModelConfig, Moe, Overlap,
@@ -99,7 +101,8 @@ fn model(row: Fields<'_>) -> Result<ModelConfig, String> {
     })
 }
 
-/// `deepseek-v2 shapes, 4 layers`: the published shape cut to so many layers, of which the first is dense.
+/// `deepseek-v2 shapes, 4 layers`: the published shape cut to so many layers, of which the first is
+/// dense.
 fn named_model(name: &str) -> Result<ModelConfig, String> {
     let unknown = || format!("the row has no config, and {name} is not a known shape");
     let (shape, rest) = name.split_once(" shapes, ").ok_or_else(unknown)?;

@@ -1,7 +1,8 @@
 //! Megatron-LM's functional tests: what its last rank logged, with the arguments of the test.
 //!
-//! An argument that is not stated has Megatron-LM's default (`megatron/training/arguments.py`): dropout 0.1, a GPT-2 vocabulary,
-//! layer norms, biases, learned positions, a tied head, and an attention mask from the data loader.
+//! An argument that is not stated has Megatron-LM's default (`megatron/training/arguments.py`):
+//! dropout 0.1, a GPT-2 vocabulary, layer norms, biases, learned positions, a tied head, and an
+//! attention mask from the data loader.
 
 use std::num::NonZeroU64;
 
@@ -317,7 +318,8 @@ fn options(
     })
 }
 
-/// Workspaces by platform. Deterministic runs set `CUBLAS_WORKSPACE_CONFIG=:4096:8`, which is 32 MiB.
+/// Workspaces by platform. Deterministic runs set `CUBLAS_WORKSPACE_CONFIG=:4096:8`, which is 32
+/// MiB.
 fn workspaces(arguments: Arguments<'_>) -> Result<(Bytes, Bytes), String> {
     let deterministic = arguments.has("deterministic-mode");
     match arguments.0.text("/platform")? {

@@ -13,7 +13,8 @@ use super::truth::NO_OVERHEAD;
 
 /// Bytes of one MiB.
 const MIB: u64 = 1 << 20;
-/// PyTorch's cuBLAS workspace before Hopper: `:4096:2:16:8` (`CublasHandlePool.cpp`), in KiB and how many of them.
+/// PyTorch's cuBLAS workspace before Hopper: `:4096:2:16:8` (`CublasHandlePool.cpp`), in KiB and
+/// how many of them.
 const OLD_CUBLAS_WORKSPACE: Bytes = Bytes((2 * 4096 + 8 * 16) << 10);
 
 /// A job without memory outside PyTorch's allocator, which is what these rows state.

@@ -1,7 +1,7 @@
 //! Figures 1 and 7 of Korthikanti et al. 2022, as Calculon digitised them.
 //!
-//! Their states are 18 bytes for each weight of the blocks' matrices, their activations those of the blocks on the first stage; so
-//! embedding, head and loss are left out of ours as well.
+//! Their states are 18 bytes for each weight of the blocks' matrices, their activations those of
+//! the blocks on the first stage; so embedding, head and loss are left out of ours as well.
 
 use headroom::config::{
     AttentionKernel, DataSharding, GradientDType, HiddenAct, MegatronOptions, MlpKind, ModelConfig,

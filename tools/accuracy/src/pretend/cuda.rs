@@ -1,4 +1,5 @@
-//! Rows of kinds `pretend_cuda` and `cuda`: one GPU, a transformers model, the settings of PyTorch alone.
+//! Rows of kinds `pretend_cuda` and `cuda`: one GPU, a transformers model, the settings of PyTorch
+//! alone.
 
 use headroom::config::{Job, LibraryOptions, ParallelLayout, Run, TrainingRun};
 
@@ -8,8 +9,8 @@ use super::{
     Pretended, card, expandable_segments, is_plain_pytorch, keeps_workspaces, model, only_known,
 };
 
-/// The keys of `run`, from `measure_cuda.py`. `steps` says how often the step was repeated. `build` says on which device the model was
-/// made.
+/// The keys of `run`, from `measure_cuda.py`. `steps` says how often the step was repeated. `build`
+/// says on which device the model was made.
 const RUN: [&str; 15] = [
     "seq_length",
     "micro_batch_size",

@@ -10,8 +10,9 @@ use super::{Pretended, data_parallel, is_plain_run, job, model, only_known, plai
 
 /// DeepSpeed's own keys that rows have. Under `zero_optimization` they stand directly in `flags`.
 ///
-/// Without effect on a rank's tensors: `allgather_bucket_size` and `allgather_partitions`, by which stages 1 and 2 gather into the
-/// weights themselves, and `round_robin_gradients`, which changes which parameters a rank owns and not how many.
+/// Without effect on a rank's tensors: `allgather_bucket_size` and `allgather_partitions`, by which
+/// stages 1 and 2 gather into the weights themselves, and `round_robin_gradients`, which changes
+/// which parameters a rank owns and not how many.
 const FLAGS: [&str; 18] = [
     "stage",
     "overlap_comm",
@@ -121,7 +122,8 @@ pub fn zero(row: Fields<'_>, flags: &str, mut run: TrainingRun) -> Result<Preten
     job(row, &run, layout)
 }
 
-/// Elements of the bucket. `auto` is Hugging Face's word for the square of the hidden size (`transformers/integrations/deepspeed.py`).
+/// Elements of the bucket. `auto` is Hugging Face's word for the square of the hidden size
+/// (`transformers/integrations/deepspeed.py`).
 fn bucket(row: Fields<'_>, pointer: &str, run: &TrainingRun) -> Result<u64, String> {
     if row.text(pointer) == Ok("auto") {
         let hidden = model(row)?.hidden_size;

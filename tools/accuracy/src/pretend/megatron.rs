@@ -13,8 +13,8 @@ use serde_json::Value;
 use super::super::row::{Fields, sharding, stack};
 use super::{Pretended, is_plain_run, job, only_known, plain_run};
 
-/// The flags of a row. Without effect on tensors is `overlap_param_gather`, which sends from the buffers that are there; `expandable`
-/// repeats the allocator's setting.
+/// The flags of a row. Without effect on tensors is `overlap_param_gather`, which sends from the
+/// buffers that are there; `expandable` repeats the allocator's setting.
 const FLAGS: [&str; 19] = [
     "spec",
     "expandable",
@@ -55,7 +55,8 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
             GradientDType::AsWeights
         },
         stack: stack("megatron")?,
-        // Without Transformer Engine or Apex, Megatron-Core takes PyTorch's optimizer (`core/optimizer/__init__.py`).
+        // Without Transformer Engine or Apex, Megatron-Core takes PyTorch's optimizer
+        // (`core/optimizer/__init__.py`).
         optimizer_implementation: if transformer_engine {
             OptimizerImplementation::Fused
         } else {
@@ -69,7 +70,8 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
     Ok(Pretended { rank: Some(row.count("/rank")?), ..job(row, &run, layout)? })
 }
 
-/// Adapters as ms-swift puts them beside Megatron-Core's layers; `Float16Module` casts them to the weights' format.
+/// Adapters as ms-swift puts them beside Megatron-Core's layers; `Float16Module` casts them to the
+/// weights' format.
 fn lora(row: Fields<'_>) -> Result<Option<Tuning>, String> {
     if row.is_absent("/flags/lora") {
         return Ok(None);
@@ -173,8 +175,9 @@ fn options(row: Fields<'_>, transformer_engine: bool) -> Result<MegatronOptions,
         },
         gradient_accumulation_fusion: has("gradient_accumulation_fusion", transformer_engine),
         bias_activation_fusion: has("bias_activation_fusion", true),
-        // PyTorch's flash kernel stands between the projections: it reads values where the joint projection has them, as FlashAttention's
-        // package does. (Its output needs no copy, which the order of allocations knows and the ledger does not.)
+        // PyTorch's flash kernel stands between the projections: it reads values where the joint
+        // projection has them, as FlashAttention's package does. (Its output needs no copy, which
+        // the order of allocations knows and the ledger does not.)
         fused_attention: false,
         transformer_engine,
         recompute_method: if is_block {

@@ -1,8 +1,11 @@
-//! Rows of PyTorch's own CUDA allocator: training steps on a GPU that only pretends to compute, and on a real one.
+//! Rows of PyTorch's own CUDA allocator: training steps on a GPU that only pretends to compute, and
+//! on a real one.
 //!
-//! On both, kernels, autograd and the caching allocator are PyTorch's own; see `tests/data/cuda/README.md`. Two figures of a row are compared:
-//! the highest sum of allocated tensors, and what the allocator had reserved from the driver for them. A row that ended out of memory
-//! has no peak: it is compared by whether ours does not find room either. Rows of a real GPU state the median time of a step as well.
+//! On both, kernels, autograd and the caching allocator are PyTorch's own; see
+//! `tests/data/cuda/README.md`. Two figures of a row are compared: the highest sum of allocated
+//! tensors, and what the allocator had reserved from the driver for them. A row that ended out of
+//! memory has no peak: it is compared by whether ours does not find room either. Rows of a real GPU
+//! state the median time of a step as well.
 
 mod cuda;
 mod deepspeed;
@@ -46,7 +49,8 @@ pub struct Pretended {
     pub settings: Option<Settings>,
 }
 
-/// The job on the pretended card, with nothing outside the allocator and the most loaded rank: the allocator's figures are compared alone.
+/// The job on the pretended card, with nothing outside the allocator and the most loaded rank: the
+/// allocator's figures are compared alone.
 pub fn on_the_card(job: &Job) -> Result<Pretended, String> {
     let expandable_segments = job.cluster().overheads.expandable_segments;
     let accelerator =
@@ -61,7 +65,8 @@ pub fn on_the_card(job: &Job) -> Result<Pretended, String> {
     Ok(Pretended { job, expandable_segments, rank: None, settings: None })
 }
 
-/// Bytes that the allocator reserves at most for a row's job; `None` where the engine does not know the order of allocations.
+/// Bytes that the allocator reserves at most for a row's job; `None` where the engine does not know
+/// the order of allocations.
 pub fn reserved_of(row: &Pretended) -> Option<Bytes> {
     replayed(row).ok().map(|memory| memory.reserved)
 }
@@ -75,8 +80,9 @@ fn replayed(row: &Pretended) -> Result<DeviceMemory, NotReplayed> {
     }
 }
 
-/// Bytes of the blocks that tensors sit in at the peak on the measured rank; where the order of allocations is not known, bytes of the
-/// tensors: our ledger without context, communicators and reserves, which [`NO_OVERHEAD`] leaves out.
+/// Bytes of the blocks that tensors sit in at the peak on the measured rank; where the order of
+/// allocations is not known, bytes of the tensors: our ledger without context, communicators and
+/// reserves, which [`NO_OVERHEAD`] leaves out.
 pub fn allocated_of(row: &Pretended) -> Bytes {
     let layout = row.job.layout();
     let stage = row.rank.map(|rank| rank / (layout.world_size() / layout.p().max(1)).max(1));
@@ -201,7 +207,8 @@ fn expandable_segments(row: Fields<'_>) -> Result<bool, String> {
     }
 }
 
-/// The card, with the allocator's setting; `gpu_total_bytes` of the run is another amount of memory, and 0 all that the card has.
+/// The card, with the allocator's setting; `gpu_total_bytes` of the run is another amount of
+/// memory, and 0 all that the card has.
 fn card(row: Fields<'_>) -> Result<Cluster, String> {
     let stated =
         if row.is_absent("/run/gpu_total_bytes") { 0 } else { row.count("/run/gpu_total_bytes")? };
@@ -219,7 +226,8 @@ fn card(row: Fields<'_>) -> Result<Cluster, String> {
 fn is_plain_pytorch(row: Fields<'_>) -> Result<(), String> {
     let kernels = row.0.pointer("/measured/sdpa_kernel").and_then(Value::as_array);
     let chosen = kernels.into_iter().flatten().filter_map(Value::as_str);
-    // FlashAttention knows 16 bits alone: in fp32 the engine, like PyTorch, takes the memory-efficient kernel.
+    // FlashAttention knows 16 bits alone: in fp32 the engine, like PyTorch, takes the
+    // memory-efficient kernel.
     let fused = if row.text("/run/precision") == Ok("fp32") {
         "ScaledDotProductEfficientAttention"
     } else {
@@ -238,7 +246,8 @@ fn keeps_workspaces(row: Fields<'_>) -> bool {
     row.flag("/run/cublas_workspace_cache").unwrap_or(false)
 }
 
-/// Keys of `run` that every framework's rows may have. `steps` says how often the step was repeated.
+/// Keys of `run` that every framework's rows may have. `steps` says how often the step was
+/// repeated.
 const RUN: [&str; 10] = [
     "seq_length",
     "micro_batch_size",
@@ -257,9 +266,11 @@ fn is_plain_run(row: Fields<'_>, further: &[&str]) -> Result<(), String> {
     only_known(row, "/run", &RUN.iter().chain(further).copied().collect::<Vec<_>>())
 }
 
-/// The run of a framework's row as far as all rows say it alike: a transformers model, AdamW, the kernels as they are written.
+/// The run of a framework's row as far as all rows say it alike: a transformers model, AdamW, the
+/// kernels as they are written.
 ///
-/// Precision and optimizer differ by framework. The global batch is that of one rank; [`job`] multiplies it.
+/// Precision and optimizer differ by framework. The global batch is that of one rank; [`job`]
+/// multiplies it.
 fn plain_run(row: Fields<'_>) -> Result<TrainingRun, String> {
     let micro_batch_size = row.count("/run/micro_batch_size")?;
     let steps = row.degree("/run/gradient_accumulation_steps")?.get();
@@ -269,7 +280,8 @@ fn plain_run(row: Fields<'_>) -> Result<TrainingRun, String> {
         micro_batch_size: Some(micro_batch_size),
         optimizer: optimizer("adamw")?,
         stack: stack("eager")?,
-        // The stand-in `truth_fa` keeps what the kernel keeps. Which kernel PyTorch took is checked before.
+        // The stand-in `truth_fa` keeps what the kernel keeps. Which kernel PyTorch took is checked
+        // before.
         attention: match row.text("/run/attention").unwrap_or("sdpa") {
             "sdpa" | "truth_fa" => attention("flash")?,
             other => attention(other)?,
@@ -292,8 +304,9 @@ fn data_parallel(row: Fields<'_>, key: &str) -> Result<ParallelLayout, String> {
     })
 }
 
-/// Sizes that `GPT2Config` of transformers 5.23 has where a file is silent: a row's model was built by that class. A file that somebody
-/// pastes without them is refused, so the library does not know them.
+/// Sizes that `GPT2Config` of transformers 5.23 has where a file is silent: a row's model was built
+/// by that class. A file that somebody pastes without them is refused, so the library does not know
+/// them.
 const GPT2_SIZES: [(&str, u64); 5] = [
     ("n_embd", 768),
     ("n_layer", 12),

@@ -1,4 +1,5 @@
-//! Rows of kind `cuda` say more than those of a pretended GPU: the card they were measured on, its driver, and the time of a step.
+//! Rows of kind `cuda` say more than those of a pretended GPU: the card they were measured on, its
+//! driver, and the time of a step.
 
 use headroom::config::{Cluster, Job};
 use headroom::estimator::time::step;
@@ -19,14 +20,16 @@ pub fn device(row: Fields<'_>) -> Option<String> {
     is_real(row).then(|| "real H100".to_owned())
 }
 
-/// Bytes that the allocator can have: what the driver hands out, less what stood outside the allocator when the row ended.
+/// Bytes that the allocator can have: what the driver hands out, less what stood outside the
+/// allocator when the row ended.
 pub fn room(row: Fields<'_>) -> Result<u64, String> {
     Ok(row.count("/driver/total")?.saturating_sub(row.count("/driver/outside")?))
 }
 
 /// Our time of a step beside the median of those measured; nothing where the row states none.
 ///
-/// The time is that of the job on the card at its published rates. Nothing is set to this card's clock.
+/// The time is that of the job on the card at its published rates. Nothing is set to this card's
+/// clock.
 pub fn step_time(row: Fields<'_>, job: &Job) -> Result<Option<Comparison>, String> {
     if row.is_absent("/measured/step_ms") {
         return Ok(None);

@@ -7,7 +7,8 @@ use super::super::row::Fields;
 use super::super::truth::{implementation, precision};
 use super::{Pretended, data_parallel, is_plain_run, job, only_known, plain_run};
 
-/// Keys of `run` beside those of every framework: gradients may be clipped, which takes one number per parameter and scales in place.
+/// Keys of `run` beside those of every framework: gradients may be clipped, which takes one number
+/// per parameter and scales in place.
 const RUN: [&str; 2] = ["optimizer_implementation", "clip"];
 
 /// The row as a job.
@@ -21,8 +22,9 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
     }
 }
 
-/// `DistributedDataParallel`. `find_unused_parameters` keeps one integer per parameter, and the rank changes nothing. A static graph
-/// (`static_graph`) makes its buckets anew before the second step like any other.
+/// `DistributedDataParallel`. `find_unused_parameters` keeps one integer per parameter, and the
+/// rank changes nothing. A static graph (`static_graph`) makes its buckets anew before the second
+/// step like any other.
 fn ddp(row: Fields<'_>) -> Result<Pretended, String> {
     only_known(
         row,
@@ -60,9 +62,10 @@ fn ddp(row: Fields<'_>) -> Result<Pretended, String> {
 
 /// `FullyShardedDataParallel` around every layer and the model, or around the model alone.
 ///
-/// `limit_all_gathers` lets the host run ahead, which here it never does. Where the model is built, on the CPU or the GPU, changes what
-/// is reserved from the start. One flat parameter of a unit takes what its original parameters do (`use_orig_params`), all ranks have
-/// equal parts, and in forward one unit ahead (`forward_prefetch`) is as much as backward gathers ahead anyway.
+/// `limit_all_gathers` lets the host run ahead, which here it never does. Where the model is built,
+/// on the CPU or the GPU, changes what is reserved from the start. One flat parameter of a unit
+/// takes what its original parameters do (`use_orig_params`), all ranks have equal parts, and in
+/// forward one unit ahead (`forward_prefetch`) is as much as backward gathers ahead anyway.
 fn fsdp1(row: Fields<'_>) -> Result<Pretended, String> {
     only_known(
         row,
@@ -89,7 +92,8 @@ fn fsdp1(row: Fields<'_>) -> Result<Pretended, String> {
         };
     let mut run = with_optimizer(row)?;
     run.library.wraps_blocks = row.flag("/flags/wrap").unwrap_or(true);
-    // `BACKWARD_POST` gathers the next unit when the one at hand has been let go, as where nothing is gathered ahead.
+    // `BACKWARD_POST` gathers the next unit when the one at hand has been let go, as where nothing
+    // is gathered ahead.
     let prefetch = row.0.pointer("/flags/backward_prefetch");
     run.overlap.prefetch_backward =
         prefetch.is_none_or(|prefetch| prefetch.as_str() == Some("BACKWARD_PRE"));

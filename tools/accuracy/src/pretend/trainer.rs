@@ -16,7 +16,8 @@ const COMPILED: &str = "torch.compile is not modelled: which tensors its partiti
 
 /// A Trainer's row as a job.
 ///
-/// `attention_mask` says that a mask in which every token is attended to goes along, and `pin_memory` is about host memory.
+/// `attention_mask` says that a mask in which every token is attended to goes along, and
+/// `pin_memory` is about host memory.
 pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
     is_plain_run(row, &["reentrant"])?;
     only_known(row, "/parallel", &["size"])?;
@@ -211,7 +212,8 @@ pub fn torchtune(row: Fields<'_>) -> Result<Pretended, String> {
     job(row, &run, ParallelLayout::SINGLE)
 }
 
-/// The recipe of a row in float8. Where weights are gathered so, scales that are known before change nothing that lasts.
+/// The recipe of a row in float8. Where weights are gathered so, scales that are known before
+/// change nothing that lasts.
 fn float8(row: Fields<'_>) -> Result<Float8, String> {
     let recipe = match row.text("/flags/float8").unwrap_or("none") {
         "none" => Float8Recipe::None,

@@ -1,7 +1,9 @@
 //! Rows answered without what was measured on their own accelerator, or of their own engine.
 //!
-//! No constant is fitted to a row. What remains to be left out are measurements of single operations: rows of an accelerator that has such are
-//! answered with those of another architecture, as accelerators without any are, and rows of an engine by the rule of one without any.
+//! No constant is fitted to a row. What remains to be left out are measurements of single
+//! operations: rows of an accelerator that has such are answered with those of another
+//! architecture, as accelerators without any are, and rows of an engine by the rule of one without
+//! any.
 
 use headroom::config::{Cluster, Engine};
 use headroom::engines::Steps;
@@ -20,7 +22,8 @@ const KERNELS: &[(&[&str], Kernels)] = &[
     (&["m2-ultra-192"], H100.assumed()),
 ];
 
-/// The accelerator on which it was measured how many bytes one multiprocessor keeps on their way: without that there is no limit.
+/// The accelerator on which it was measured how many bytes one multiprocessor keeps on their way:
+/// without that there is no limit.
 const WITHOUT_LIMIT: &str = "h100-pcie";
 
 /// SGLang's times around a step, which are assumed, with vLLM's rule of putting steps together.

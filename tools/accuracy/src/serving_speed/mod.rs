@@ -1,7 +1,9 @@
-//! Rows of measured serving speed: time to the first token, time of a further one, tokens per second.
+//! Rows of measured serving speed: time to the first token, time of a further one, tokens per
+//! second.
 //!
-//! Every row becomes a job of the public library, or is counted with the reason why it does not. Figures are compared in the row's own
-//! unit, so that an error has the sign of the published number.
+//! Every row becomes a job of the public library, or is counted with the reason why it does not.
+//! Figures are compared in the row's own unit, so that an error has the sign of the published
+//! number.
 
 mod left_out;
 mod outcome;

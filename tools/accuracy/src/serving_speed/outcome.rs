@@ -60,7 +60,8 @@ impl Load {
 /// Our figure beside the row's, and without some constants.
 type Found = (Result<Vec<Comparison>, String>, Vec<(&'static str, Comparison)>);
 
-/// The figure of a row beside ours, and the same with constants left out where the row's settings are all stated.
+/// The figure of a row beside ours, and the same with constants left out where the row's settings
+/// are all stated.
 pub fn outcome(row: Fields<'_>) -> Found {
     let asked = Load::of(row).and_then(|load| Ok((load, job(row, load)?)));
     let (load, job) = match asked {
@@ -80,7 +81,8 @@ pub fn outcome(row: Fields<'_>) -> Found {
     (Ok(vec![own]), without)
 }
 
-/// The figures without measurements on the row's accelerator, and without those of its engine; our own where there are none.
+/// The figures without measurements on the row's accelerator, and without those of its engine; our
+/// own where there are none.
 fn left_out(
     row: Fields<'_>,
     load: Load,
@@ -157,13 +159,15 @@ fn figure(
     }
 }
 
-/// Lengths of a row: where the mean is below what the row calls its length, they are drawn evenly up to that.
+/// Lengths of a row: where the mean is below what the row calls its length, they are drawn evenly
+/// up to that.
 fn lengths(row: Fields<'_>, mean: f64, nominal: &str) -> [u64; 2] {
     let most = row.number(nominal).unwrap_or(mean);
     if most > mean { [rounded(2.0 * mean - most), rounded(most)] } else { [rounded(mean); 2] }
 }
 
-/// A server with so many requests in flight, ten times as many in all, as InferenceX's client sends them.
+/// A server with so many requests in flight, ten times as many in all, as InferenceX's client sends
+/// them.
 fn looped(row: Fields<'_>, pace: &Pace, load: Load, what: &str) -> Result<f64, String> {
     let served = pace.serve(&Traffic {
         requests: load.sequences.saturating_mul(WAVES),
@@ -175,7 +179,8 @@ fn looped(row: Fields<'_>, pace: &Pace, load: Load, what: &str) -> Result<f64, S
     });
     let served = served.ok_or("no serving job")?;
     match what {
-        // The sample does not say whether it holds means. Its times grow with requests as the mean over the first wave does.
+        // The sample does not say whether it holds means. Its times grow with requests as the mean
+        // over the first wave does.
         "ttft_ms" if row.text("/id").is_ok_and(|id| id.starts_with("inferencex/")) => {
             Ok(served.mean_first_token.0 * 1e3)
         }
@@ -212,8 +217,8 @@ fn queued(row: Fields<'_>, pace: &Pace, load: Load) -> Result<ServedTraffic, Str
     served.ok_or_else(|| "no serving job".to_owned())
 }
 
-/// The cache's format. Where a row of TensorRT-LLM does not say it, the checkpoint does (`kv_cache_quant_algo` of NVIDIA's quantised ones
-/// is FP8).
+/// The cache's format. Where a row of TensorRT-LLM does not say it, the checkpoint does
+/// (`kv_cache_quant_algo` of NVIDIA's quantised ones is FP8).
 fn cache(row: Fields<'_>) -> CacheFormat {
     let narrow = row.text("/weights_format").is_ok_and(|format| ["FP8", "NVFP4"].contains(&format));
     match row.text("/kv_format") {
@@ -234,7 +239,8 @@ fn on(id: &str) -> Result<Cluster, String> {
     Ok(cluster)
 }
 
-/// Tokens of a step: a static batch is read as a whole, InferenceX starts TensorRT-LLM with 16,384; else the engine's own.
+/// Tokens of a step: a static batch is read as a whole, InferenceX starts TensorRT-LLM with 16,384;
+/// else the engine's own.
 fn chunk(row: Fields<'_>, load: Load, engine: &Engine) -> u64 {
     let says = |pointer: &str, word: &str| row.text(pointer).is_ok_and(|text| text.contains(word));
     match row.text("/kind") {

@@ -85,7 +85,8 @@ pub fn weights(printed: &str, model: &str, engine: &str) -> Result<WeightFormat,
         "GPTQ-INT4" => Format::Gptq,
         "INT4" => Format::Int4,
         "INT8" | "GPTQ-INT8" | "INT8 (LLM.int8)" => Format::Int8Channel,
-        // ggml's file of gpt-oss holds all but experts in Q8_0: with 16 bits there, 120b would be 62 GiB and not the 59.02 that rows print.
+        // ggml's file of gpt-oss holds all but experts in Q8_0: with 16 bits there, 120b would be
+        // 62 GiB and not the 59.02 that rows print.
         printed if printed.starts_with("MXFP4") && engine == "llamacpp" => Format::Mxfp4Moe,
         printed if printed.starts_with("MXFP4") => Format::Mxfp4,
         printed if printed.starts_with("GGUF Q8_0") => Format::Q8_0,

@@ -24,7 +24,8 @@ const SAME_SHAPE: [(&str, &str); 15] = [
     ("zhipuai/GLM-5", "glm5"),
 ];
 
-/// FasterTransformer's models by their names: width, layers, heads. Its guide gives the vocabulary of GPT-3, 51,200 rows.
+/// FasterTransformer's models by their names: width, layers, heads. Its guide gives the vocabulary
+/// of GPT-3, 51,200 rows.
 const GPTS: [(&str, u64, u64, u64); 7] = [
     ("GPT 350M", 1024, 24, 16),
     ("GPT 1.3B", 2048, 24, 32),

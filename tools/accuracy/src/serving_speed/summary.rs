@@ -84,8 +84,8 @@ fn by<const N: usize>(
     found
 }
 
-/// Errors of rows of high confidence by kind and measured quantity, with what was measured on each row's own accelerator, or of its own
-/// engine, left out.
+/// Errors of rows of high confidence by kind and measured quantity, with what was measured on each
+/// row's own accelerator, or of its own engine, left out.
 fn without(rows: &[Row], left_out: &str) -> BTreeMap<[String; 2], Errors> {
     let mut found: BTreeMap<[String; 2], Errors> = BTreeMap::new();
     for row in rows.iter().filter(|row| group(row, CONFIDENCE) == "high") {
@@ -132,7 +132,8 @@ pub fn json(rows: &[Row], confidence: &str) -> Value {
     Value::Object(of_kind.collect())
 }
 
-/// The table for people: high confidence by kind, measured quantity, engine and accelerator, then the rest by kind.
+/// The table for people: high confidence by kind, measured quantity, engine and accelerator, then
+/// the rest by kind.
 pub fn text(rows: &[Row]) -> String {
     let mut out = String::new();
     // Writing into a String cannot fail.

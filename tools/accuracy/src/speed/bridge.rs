@@ -1,7 +1,8 @@
-//! Megatron-Bridge's performance summary: Megatron-Core on Hopper and Blackwell, in formats below 16 bit.
+//! Megatron-Bridge's performance summary: Megatron-Core on Hopper and Blackwell, in formats below
+//! 16 bit.
 //!
-//! Recomputation and offload are not in the rows; where the recipes beside the table (`scripts/performance/configs`) have none, none
-//! is taken.
+//! Recomputation and offload are not in the rows; where the recipes beside the table
+//! (`scripts/performance/configs`) have none, none is taken.
 
 use std::num::NonZeroU64;
 
@@ -69,7 +70,8 @@ pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         },
         ..TrainingRun::plain()
     };
-    // Trained adapters have no gradients of weights: four FLOPs for each parameter and token instead of six.
+    // Trained adapters have no gradients of weights: four FLOPs for each parameter and token
+    // instead of six.
     let flops_per_token =
         raw.number("Model TFLOP / sec / GPU")? * 1e12 / raw.number("Tokens / sec / GPU")?;
     if model.moe.is_none() && flops_per_token < 5.0 * to_f64(parameters(&model)) {

@@ -30,7 +30,8 @@ pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         "amp_fp8" => ProductFormat::Narrow(Narrow::Fp8),
         _ => ProductFormat::Activations,
     };
-    // Under `PURE` everything is bf16 on its way; under `DEFAULT` weights are gathered in bf16 and gradients reduced in fp32.
+    // Under `PURE` everything is bf16 on its way; under `DEFAULT` weights are gathered in bf16 and
+    // gradients reduced in fp32.
     let pure = row.text("/mp_mode")? == "PURE";
     let run = TrainingRun {
         seq_length: s,
@@ -44,8 +45,8 @@ pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
             Recompute::None
         },
         products,
-        // `attn_impl: triton`, the benchmark's default (`submit_benchmarks.py`); weights come when backward needs them (`BACKWARD_POST`,
-        // Composer's default).
+        // `attn_impl: triton`, the benchmark's default (`submit_benchmarks.py`); weights come when
+        // backward needs them (`BACKWARD_POST`, Composer's default).
         flash: Flash::First,
         overlap: Overlap { prefetch_backward: false, ..Overlap::DEFAULT },
         // llm-foundry's decoupled AdamW goes from parameter to parameter, operator by operator.

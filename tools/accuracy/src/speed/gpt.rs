@@ -1,4 +1,5 @@
-//! GPT on A100s with Megatron-LM of 2021 and 2022: fp16, dropout, scores in memory, full or selective recomputation.
+//! GPT on A100s with Megatron-LM of 2021 and 2022: fp16, dropout, scores in memory, full or
+//! selective recomputation.
 
 use std::num::NonZeroU64;
 
@@ -69,7 +70,8 @@ fn layout(row: Fields<'_>, d: u64, chunks: u64) -> Result<ParallelLayout, String
     })
 }
 
-/// Table 1 of Narayanan et al. 2021. Micro-batch and chunks stand in Megatron-LM's `examples/sc21/run_table_1.sh`, by hidden size.
+/// Table 1 of Narayanan et al. 2021. Micro-batch and chunks stand in Megatron-LM's
+/// `examples/sc21/run_table_1.sh`, by hidden size.
 pub fn sc21(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     let (micro_batch, chunks) = match row.count("/hidden")? {
         2304 | 3072 | 4096 => (16, 1),
@@ -175,7 +177,8 @@ pub fn bloom(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     )?])
 }
 
-/// Table 5 of Korthikanti et al. 2022: full recomputation beside sequence parallelism with selective recomputation.
+/// Table 5 of Korthikanti et al. 2022: full recomputation beside sequence parallelism with
+/// selective recomputation.
 pub fn iteration(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     let shape = Shape::of(row, ["/hidden", "/layers", "/heads", "/vocab", "/seq_len"])?;
     // Chunks as in the paper's table 3: three for 175B and 530B.

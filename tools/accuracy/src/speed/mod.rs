@@ -1,4 +1,5 @@
-//! Rows of measured speed: seconds of a step, tokens per second, FLOP/s, utilisation. All are compared as seconds of a step.
+//! Rows of measured speed: seconds of a step, tokens per second, FLOP/s, utilisation. All are
+//! compared as seconds of a step.
 
 mod bridge;
 mod foundry;
@@ -70,8 +71,8 @@ fn standing(row: Fields<'_>) -> &'static str {
 pub const SELENE: &str = "Selene";
 /// Rows that state all that decides the time.
 pub const COMPLETE: &str = "complete";
-/// Rows whose time changed by up to 1.6 times from release to release at equal settings: dispatcher, fused kernels and recomputed modules
-/// of mixtures of experts are not in them.
+/// Rows whose time changed by up to 1.6 times from release to release at equal settings:
+/// dispatcher, fused kernels and recomputed modules of mixtures of experts are not in them.
 pub const LACKING: &str = "software not stated";
 
 fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
@@ -125,7 +126,8 @@ pub fn compare_on(
 ) -> Result<Comparison, String> {
     let job =
         Job::new(model, Run::Training(run), layout, cluster).map_err(|error| error.to_string())?;
-    // Frameworks place an uneven rest of layers by hand; the engine forbids it, the time of it is known.
+    // Frameworks place an uneven rest of layers by hand; the engine forbids it, the time of it is
+    // known.
     let mut blockers = headroom::estimator::blockers(&job).into_iter();
     if let Some(blocker) =
         blockers.find(|found| !matches!(found, Blocker::Pipeline { .. } | Blocker::Chunks { .. }))
@@ -145,7 +147,8 @@ pub fn times(ours: f64, measured: f64) -> Comparison {
     }
 }
 
-/// A model in the shape of GPT-2 and GPT-3: layer norms, GELU, biases, learned positions, a tied head.
+/// A model in the shape of GPT-2 and GPT-3: layer norms, GELU, biases, learned positions, a tied
+/// head.
 pub fn gpt(
     hidden_size: u64,
     layers: u64,
