@@ -61,7 +61,10 @@ fn words(row: Fields<'_>) -> String {
             );
         }
         Ok("korthikanti") => {
-            return format!("Korthikanti et al. 2022: {}", joined(&[&model(), text("/experiment")]));
+            return format!(
+                "Korthikanti et al. 2022: {}",
+                joined(&[&model(), text("/experiment")])
+            );
         }
         _ => {}
     }
