@@ -5,6 +5,7 @@ mod chunks;
 mod fed;
 mod joined;
 mod packed;
+mod packed_steps;
 mod picked;
 mod run;
 mod spread;
