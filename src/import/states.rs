@@ -69,7 +69,7 @@ pub(super) fn mixer(
             mixer.time_step_rank = unless_auto(file, &rank, hidden.div_ceil(16))?;
         }
         MixerKind::RgLru | MixerKind::Rwkv | MixerKind::Mlstm => {
-            recurrences(file, states, config, &mut mixer)?
+            recurrences(file, states, config, &mut mixer)?;
         }
         MixerKind::KimiWhole => {
             let width = file.size_or(

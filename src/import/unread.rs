@@ -191,7 +191,7 @@ pub(super) fn not_counted(
         }
         match value {
             Value::Object(inner) if !is_apart(key) && !groups.contains(&key) => {
-                found.extend(nested(key, inner, &counted))
+                found.extend(nested(key, inner, &counted));
             }
             _ if counted.may_change(key, value, known) => found.push(key.to_owned()),
             _ => {}

@@ -113,7 +113,7 @@ impl Sizes {
                 ]));
             }
             MixerKind::RgLru => {
-                all.extend(self.heads_of(["state input weight", "state gate weight"]))
+                all.extend(self.heads_of(["state input weight", "state gate weight"]));
             }
             MixerKind::Rwkv => {
                 let names = ["state key weight", "state value weight", "state gate weight"];
