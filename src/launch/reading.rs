@@ -117,7 +117,7 @@ impl<'a> Reading<'a> {
                         self.read(given, field, value);
                     }
                     None => {
-                        self.tell(given, Way::NotModelled, "This value is not modelled.".to_owned())
+                        self.tell(given, Way::NotModelled, "This value is not modelled.".to_owned());
                     }
                 }
             }
@@ -276,10 +276,10 @@ impl<'a> Reading<'a> {
             match given.text().replace('"', "").trim() {
                 "" => {}
                 "expandable_segments:True" => {
-                    self.read(&given, FieldId::ExpandableSegments, Value::Flag(true))
+                    self.read(&given, FieldId::ExpandableSegments, Value::Flag(true));
                 }
                 "expandable_segments:False" => {
-                    self.read(&given, FieldId::ExpandableSegments, Value::Flag(false))
+                    self.read(&given, FieldId::ExpandableSegments, Value::Flag(false));
                 }
                 _ => self.not_modelled(
                     &given,

@@ -178,7 +178,7 @@ pub(super) fn away(job: &Job, run: &TrainingRun, stage: u64) -> Bytes {
     let scope = Scope { job, run, model: &model, stage: schedule::stage(job, run, stage) };
     let (sizes, mut most) = (Weight::of_model(&model, run).sizes, Bytes::ZERO);
     scope.play(|held, _| {
-        most = most.max(sizes.of(&held).saturating_sub(sizes.of(&on_device(job, held))))
+        most = most.max(sizes.of(&held).saturating_sub(sizes.of(&on_device(job, held))));
     });
     most
 }

@@ -352,10 +352,10 @@ fn fsdp(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let Some(given) = reading.stated(&names).cloned() else { return Ok(()) };
     match given.text().to_ascii_uppercase().as_str() {
         "FULL_SHARD" | "TRUE" | "1" => {
-            reading.read(&given, FieldId::ReshardAfterForward, Value::Flag(true))
+            reading.read(&given, FieldId::ReshardAfterForward, Value::Flag(true));
         }
         "SHARD_GRAD_OP" | "FALSE" | "2" => {
-            reading.read(&given, FieldId::ReshardAfterForward, Value::Flag(false))
+            reading.read(&given, FieldId::ReshardAfterForward, Value::Flag(false));
         }
         "NO_SHARD" | "3" => reading.read(&given, FieldId::Sharding, Value::Choice("none")),
         "HYBRID_SHARD" | "4" => {

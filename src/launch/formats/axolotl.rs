@@ -260,7 +260,7 @@ fn attention(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
         "eager" => reading.read(given, FieldId::Attention, Value::Choice("standard")),
         // These names are FlashAttention's kernels on the hub.
         name if name.contains("flash-attn") => {
-            reading.read(given, FieldId::Attention, Value::Choice("flash"))
+            reading.read(given, FieldId::Attention, Value::Choice("flash"));
         }
         _ => reading.not_modelled(given, "Attention by this kernel is not modelled."),
     }
@@ -401,12 +401,12 @@ fn plugins(reading: &mut Reading<'_>) {
     for name in given.list() {
         match name.rsplit('.').next() {
             Some("CutCrossEntropyPlugin") if cuts => {
-                reading.read(&given, FieldId::Loss, Value::Choice("cut"))
+                reading.read(&given, FieldId::Loss, Value::Choice("cut"));
             }
             Some("CutCrossEntropyPlugin" | "SwanLabPlugin" | "LMEvalPlugin" | "GrokfastPlugin") => {
             }
             Some("LigerPlugin") if all_of_liger => {
-                reading.read(&given, FieldId::Stack, Value::Choice("liger"))
+                reading.read(&given, FieldId::Stack, Value::Choice("liger"));
             }
             Some("LigerPlugin") => reading.not_modelled(
                 &given,

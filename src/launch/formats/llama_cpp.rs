@@ -118,7 +118,7 @@ fn types(reading: &mut Reading<'_>, given: &Given, name: &GgufName, has_default:
             }
         }
         (None, Some(other)) => {
-            reading.not_modelled(given, &format!("Weights in {other} are not modelled."))
+            reading.not_modelled(given, &format!("Weights in {other} are not modelled."));
         }
         (None, None) if has_default => {}
         (None, None) => reading
@@ -220,7 +220,7 @@ fn context(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
             );
         }
         (Some(given), Some(tokens)) => {
-            reading.read(&given, FieldId::ContextLength, Value::Integer(tokens))
+            reading.read(&given, FieldId::ContextLength, Value::Integer(tokens));
         }
         _ => {
             serving::longest_context(reading, "ctx-size", &names);

@@ -428,7 +428,7 @@ fn switch(writing: &mut Writing<'_>, name: &str, on: bool, fields: &[FieldId]) {
     match name {
         "bf16" | "fp16" => writing.say("mixed_precision", Some(format!("{name}_mixed")), fields),
         "grad-reduce-in-bf16" => {
-            writing.say("mixed_precision.grad_reduce_in_fp32", Some((!on).to_string()), fields)
+            writing.say("mixed_precision.grad_reduce_in_fp32", Some((!on).to_string()), fields);
         }
         "use-distributed-optimizer" => {
             writing.say("ddp.use_distributed_optimizer", Some(on.to_string()), fields);

@@ -480,11 +480,11 @@ fn float8(reading: &mut Reading<'_>) {
             .map(Given::text);
         match recipe.as_deref() {
             None | Some("" | "tensorwise" | "None") => {
-                reading.read(&given, FieldId::Float8, Value::Choice("tensorwise"))
+                reading.read(&given, FieldId::Float8, Value::Choice("tensorwise"));
             }
             Some("rowwise") => reading.read(&given, FieldId::Float8, Value::Choice("rowwise")),
             Some("rowwise_with_gw_hp") => {
-                reading.read(&given, FieldId::Float8, Value::Choice("rowwise-with-gw-hp"))
+                reading.read(&given, FieldId::Float8, Value::Choice("rowwise-with-gw-hp"));
             }
             Some(_) => reading.not_modelled(&given, "This recipe is not modelled."),
         }
@@ -588,7 +588,7 @@ fn write(writing: &mut Writing<'_>) -> String {
     let precision = word(scenario, FieldId::Precision);
     match precision {
         "bf16-pure" => {
-            writing.say("training.dtype", Some("bfloat16".to_owned()), &[FieldId::Precision])
+            writing.say("training.dtype", Some("bfloat16".to_owned()), &[FieldId::Precision]);
         }
         "fp32" => writing.say(
             "training.mixed_precision_param",

@@ -309,7 +309,7 @@ fn component(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
         .unwrap_or(("full", name));
     match BUILDERS.iter().find(|(builder, _)| *builder == rest) {
         Some((_, repository)) => {
-            reading.model(&Given { value: (*repository).into(), ..given.clone() })
+            reading.model(&Given { value: (*repository).into(), ..given.clone() });
         }
         None => reading.model(given),
     }

@@ -55,7 +55,7 @@ pub fn write(writing: &mut Writing<'_>) -> String {
             writing.say("bf16", Some("true".to_owned()), &[FieldId::Precision, FieldId::Autocast]);
         }
         (_, "fp32", false) => {
-            writing.say("bf16", Some("false".to_owned()), &[FieldId::Precision, FieldId::Autocast])
+            writing.say("bf16", Some("false".to_owned()), &[FieldId::Precision, FieldId::Autocast]);
         }
         _ => {}
     }

@@ -294,9 +294,9 @@ impl State {
     /// nothing is kept that the policy does not name.
     pub(super) fn kernel_reads(&mut self, id: u32) {
         if self.whole_again || (self.open_frame.is_none() && self.recording.is_none()) {
-            self.settle(id)
+            self.settle(id);
         } else {
-            self.need(id)
+            self.need(id);
         }
     }
 

@@ -441,7 +441,7 @@ fn read_side(start: &Scenario, parts: &[(&str, &str)], notices: &mut Vec<String>
         }
         match read_value(*id, value) {
             Ok(value) if field(*id).default.is_of_model() && scenario.reads_keys() => {
-                scenario.state_key(*id, value)
+                scenario.state_key(*id, value);
             }
             Ok(value) => scenario.set(*id, value),
             Err(sentence) => notices.push(format!("{sentence} The link's value is left out.")),
