@@ -4,8 +4,9 @@
 //! defaults), `TransformerConfig`.
 
 use super::{FormatSpec, Role};
+use crate::launch::shared::tables::megatron_quiet;
 use crate::launch::shared::{count, is_on, whole, word};
-use crate::launch::shared::{megatron, megatron_flags, megatron_model, megatron_quiet};
+use crate::launch::shared::{megatron, megatron_flags, megatron_model};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Takes, Text, Writing};
 use crate::scenario::{FieldId, Value};
 
