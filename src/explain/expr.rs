@@ -277,7 +277,9 @@ impl Expr {
                 }
             }
             Self::Sum(all) | Self::Product(all) | Self::Max(all) => {
-                all.iter().for_each(|one| one.visit(found));
+                for one in all {
+                    one.visit(found);
+                }
             }
             Self::Less(a, b) | Self::Quotient(a, b) | Self::Ceil(a, b) | Self::Floor(a, b) => {
                 a.visit(found);

@@ -1,9 +1,7 @@
 //! Explanations of the totals: all bytes, the peak, the margin, and one kind of memory.
 
 use super::expr::Expr;
-use super::{
-    Explainer, Explanation, Largest, Measure, documents, exactly, plain,
-};
+use super::{Explainer, Explanation, Largest, Measure, documents, exactly, plain};
 use crate::estimator::{Certainty, Headroom, LineItem, MemoryKind, Printed};
 use crate::sources;
 use crate::sources::Source;
@@ -49,7 +47,7 @@ pub(super) fn kind_sentence(kind: MemoryKind, lines: usize) -> String {
     }
 }
 
-impl<'a> Explainer<'a> {
+impl Explainer<'_> {
     pub(super) fn total(&self) -> Explanation {
         let estimate = &self.scene.estimate;
         let kinds = MemoryKind::ALL

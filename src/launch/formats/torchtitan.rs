@@ -332,8 +332,8 @@ fn float8(reading: &mut Reading<'_>) {
     }
 }
 
-/// The number of GPUs, the sharding, and the batches.
-fn layout(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
+/// The number of GPUs and the sharding over them; returns how many data-parallel ranks there are.
+fn gpus(reading: &mut Reading<'_>) -> u64 {
     let degree = |reading: &Reading<'_>, name: &str| {
         let given = reading.stated(&[name])?;
         given.text().trim().parse::<i64>().ok()
@@ -376,6 +376,23 @@ fn layout(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
             "",
         );
     }
+    ranks
+}
+
+/// The order of a pipeline's micro-batches.
+fn schedule(reading: &mut Reading<'_>) {
+    if let Some(given) = reading.stated(&["parallelism.pipeline_parallel_schedule"]).cloned() {
+        match given.text().as_str() {
+            "1F1B" => reading.read(&given, FieldId::PipelineSchedule, Value::Choice("1f1b")),
+            "GPipe" => reading.read(&given, FieldId::PipelineSchedule, Value::Choice("gpipe")),
+            _ => reading.not_modelled(&given, "This schedule is not modelled for torchtitan."),
+        }
+    }
+}
+
+/// The number of GPUs, the sharding, and the batches.
+fn layout(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
+    let ranks = gpus(reading);
     let splits = whole(&reading.scenario, FieldId::TensorParallel) > 1;
     let off = reading
         .stated(&["parallelism.enable_sequence_parallel"])
@@ -384,14 +401,8 @@ fn layout(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let local =
         count(reading, &["training.local_batch_size", "training.batch_size"])?.unwrap_or(8).max(1);
     let staged = whole(&reading.scenario, FieldId::PipelineParallel) > 1;
-    if let Some(given) =
-        reading.stated(&["parallelism.pipeline_parallel_schedule"]).cloned().filter(|_| staged)
-    {
-        match given.text().as_str() {
-            "1F1B" => reading.read(&given, FieldId::PipelineSchedule, Value::Choice("1f1b")),
-            "GPipe" => reading.read(&given, FieldId::PipelineSchedule, Value::Choice("gpipe")),
-            _ => reading.not_modelled(&given, "This schedule is not modelled for torchtitan."),
-        }
+    if staged {
+        schedule(reading);
     }
     let piece =
         count(reading, &["parallelism.pipeline_parallel_microbatch_size"])?.unwrap_or(1).max(1);

@@ -42,19 +42,7 @@ pub fn write(writing: &mut Writing<'_>) -> String {
     writing.say(key, Some(micro.to_string()), &[FieldId::MicroBatchSize]);
     let all = whole(scenario, FieldId::GlobalBatchSize);
     writing.say("training.global_batch_size", Some(all.to_string()), &[FieldId::GlobalBatchSize]);
-    let precision = word(scenario, FieldId::Precision);
-    match precision {
-        "bf16-pure" => {
-            writing.say("training.dtype", Some("bfloat16".to_owned()), &[FieldId::Precision]);
-        }
-        "fp32" => writing.say(
-            "training.mixed_precision_param",
-            Some("float32".to_owned()),
-            &[FieldId::Precision],
-        ),
-        "fsdp-mixed" => writing.is_said(&[FieldId::Precision]),
-        _ => {}
-    }
+    formats(writing);
     let mode = word(scenario, FieldId::Recompute).to_owned();
     writing.say("activation_checkpoint.mode", Some(mode.clone()), &[FieldId::Recompute]);
     if mode == "selective" {
@@ -80,13 +68,7 @@ pub fn write(writing: &mut Writing<'_>) -> String {
         writing.is_said(&[FieldId::SequenceParallel]);
     }
     kernels(writing);
-    if let schedule @ ("1f1b" | "gpipe") = word(scenario, FieldId::PipelineSchedule) {
-        let name = if schedule == "gpipe" { "GPipe" } else { "1F1B" };
-        writing.say("parallelism.pipeline_parallel_schedule", Some(name.to_owned()), &[]);
-        if staged || schedule == "1f1b" {
-            writing.is_said(&[FieldId::PipelineSchedule]);
-        }
-    }
+    schedule(writing, staged);
     writing.table();
     writing.is_said(&[FieldId::Gpus]);
     if word(scenario, FieldId::Sharding) == "fsdp" {
@@ -98,8 +80,37 @@ pub fn write(writing: &mut Writing<'_>) -> String {
     )
 }
 
+/// Writes the formats of weights and products.
+fn formats(writing: &mut Writing<'_>) {
+    let scenario = writing.scenario;
+    match word(scenario, FieldId::Precision) {
+        "bf16-pure" => {
+            writing.say("training.dtype", Some("bfloat16".to_owned()), &[FieldId::Precision]);
+        }
+        "fp32" => writing.say(
+            "training.mixed_precision_param",
+            Some("float32".to_owned()),
+            &[FieldId::Precision],
+        ),
+        "fsdp-mixed" => writing.is_said(&[FieldId::Precision]),
+        _ => {}
+    }
+}
+
+/// Writes the order of a pipeline's micro-batches.
+fn schedule(writing: &mut Writing<'_>, staged: bool) {
+    let scenario = writing.scenario;
+    if let schedule @ ("1f1b" | "gpipe") = word(scenario, FieldId::PipelineSchedule) {
+        let name = if schedule == "gpipe" { "GPipe" } else { "1F1B" };
+        writing.say("parallelism.pipeline_parallel_schedule", Some(name.to_owned()), &[]);
+        if staged || schedule == "1f1b" {
+            writing.is_said(&[FieldId::PipelineSchedule]);
+        }
+    }
+}
+
 /// Writes float8, and which parts are compiled.
-pub fn kernels(writing: &mut Writing<'_>) {
+fn kernels(writing: &mut Writing<'_>) {
     let scenario = writing.scenario;
     let recipe = word(scenario, FieldId::Float8).replace('-', "_");
     if recipe != "none" {
@@ -115,7 +126,7 @@ pub fn kernels(writing: &mut Writing<'_>) {
     }
 }
 
-pub fn name_model(writing: &mut Writing<'_>) {
+fn name_model(writing: &mut Writing<'_>) {
     let repository = writing.model();
     let own = catalog::model(&repository).map(|row| row.id);
     let found = MODELS

@@ -223,17 +223,7 @@ impl State {
             return;
         }
         if node.rule == Rule::Leaf {
-            let shared =
-                self.storages.get(at(grad.storage)).is_some_and(|storage| storage.refs > 1);
-            let kept = if shared {
-                self.fresh((grad.form, grad.dtype), grad.order).storage
-            } else {
-                grad.storage
-            };
-            if shared {
-                self.release(grad.storage);
-            }
-            self.leaves.push(kept);
+            self.reach_leaf(grad);
             return;
         }
         grad = self.in_order(&node, grad);
@@ -255,8 +245,33 @@ impl State {
         if !checkpointed {
             self.let_go(&node);
         }
-        for (operand, made) in node.operands.iter().zip(&made) {
-            let Some(grad) = *made else { continue };
+        self.hand_all_on(&node, made);
+        self.compiled = false;
+        for number in 0..self.arrived.len() {
+            if let Some(param) = self.arrived.get(number).copied() {
+                self.arrive(param);
+            }
+        }
+    }
+
+    /// Keeps the gradient of a leaf: a copy where another tensor shares its memory.
+    fn reach_leaf(&mut self, grad: Grad) {
+        let shared = self.storages.get(at(grad.storage)).is_some_and(|storage| storage.refs > 1);
+        let kept = if shared {
+            self.fresh((grad.form, grad.dtype), grad.order).storage
+        } else {
+            grad.storage
+        };
+        if shared {
+            self.release(grad.storage);
+        }
+        self.leaves.push(kept);
+    }
+
+    /// Hands a node's gradients to the nodes and parameters before it.
+    fn hand_all_on(&mut self, node: &Node, made: [Option<Grad>; 3]) {
+        for (operand, made) in node.operands.iter().zip(made) {
+            let Some(grad) = made else { continue };
             if let Some(param) = as_leaf(operand.node) {
                 if self.waits_for_the_end(param, grad) {
                     continue;
@@ -267,12 +282,6 @@ impl State {
                 }
             } else {
                 self.hand_on(operand.node, grad);
-            }
-        }
-        self.compiled = false;
-        for number in 0..self.arrived.len() {
-            if let Some(param) = self.arrived.get(number).copied() {
-                self.arrive(param);
             }
         }
     }

@@ -14,6 +14,11 @@ pub(super) const fn wants(operand: Operand) -> bool {
     operand.node != NONE
 }
 
+/// A gradient in that memory, with the operand's shape and format.
+pub(super) const fn like(operand: Operand, storage: u32, order: Order) -> Grad {
+    Grad { storage, form: operand.form, dtype: operand.dtype, order, is_view: false }
+}
+
 impl State {
     pub(super) fn fresh(&mut self, (form, dtype): (Form, DType), order: Order) -> Grad {
         Grad { storage: self.allocate("gradient", form, dtype), form, dtype, order, is_view: false }
@@ -187,47 +192,29 @@ impl State {
             Rule::Embedding(tokens) => {
                 let tokens = self.elements(tokens);
                 let storage = self.embedding_back((a.form, a.dtype), tokens);
-                [
-                    Some(Grad {
-                        storage,
-                        form: a.form,
-                        dtype: a.dtype,
-                        order: Order::Plain,
-                        is_view: false,
-                    }),
-                    None,
-                    None,
-                ]
+                [Some(like(a, storage, Order::Plain)), None, None]
             }
             Rule::Exchanged(before) => [Some(self.made_after(a, before, Order::Plain)), None, None],
-            Rule::Clamp(masks) => {
-                let scalar = self.form(Shape::of([Dim("scalar", 1)]));
-                let zero = self.allocate("zero", scalar, a.dtype);
-                let masks: Vec<u32> = (0..masks)
-                    .map(|_| self.allocate("within limits", a.form, DType::Mask))
-                    .collect();
-                let made = self.fresh((a.form, a.dtype), grad.order);
-                for storage in masks.into_iter().chain([zero]) {
-                    self.release(storage);
-                }
-                [Some(made), None, None]
-            }
+            Rule::Clamp(masks) => [Some(self.clamped(a, masks, grad.order)), None, None],
             Rule::Script(steps) => {
                 let storage = self.play(steps, "backward temporary", a.form, a.dtype);
-                [
-                    Some(Grad {
-                        storage,
-                        form: a.form,
-                        dtype: a.dtype,
-                        order: grad.order,
-                        is_view: false,
-                    }),
-                    None,
-                    None,
-                ]
+                [Some(like(a, storage, grad.order)), None, None]
             }
             _ => [None; 3],
         }
+    }
+
+    /// Of a value held between limits: masks of the elements within each, and a zero for the others.
+    fn clamped(&mut self, a: Operand, masks: u8, order: Order) -> Grad {
+        let scalar = self.form(Shape::of([Dim("scalar", 1)]));
+        let zero = self.allocate("zero", scalar, a.dtype);
+        let masks: Vec<u32> =
+            (0..masks).map(|_| self.allocate("within limits", a.form, DType::Mask)).collect();
+        let made = self.fresh((a.form, a.dtype), order);
+        for storage in masks.into_iter().chain([zero]) {
+            self.release(storage);
+        }
+        made
     }
 
     /// How many tensors of zeros stand beside one into which something is written: PyTorch writes

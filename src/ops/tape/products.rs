@@ -4,7 +4,7 @@ use crate::ops::tape::state::{NONE, Operand, Rule};
 use crate::ops::tape::{Form, Param, Tape, Var};
 use crate::units::DType;
 
-impl<'t> Var<'t> {
+impl Var<'_> {
     /// `x · Wᵀ (+ bias)`; under autocast operands are cast first, weights once for the step.
     pub fn linear(self, weight: Param, bias: Option<Param>, form: Form) -> Self {
         let tape = self.tape;

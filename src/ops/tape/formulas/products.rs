@@ -1,6 +1,6 @@
 //! Gradients of products.
 
-use super::wants;
+use super::{like, wants};
 use crate::ops::tape::over::Writes;
 use crate::ops::tape::scratch::Attends;
 use crate::ops::tape::state::{Grad, NONE, Node, Operand, Rule, State};
@@ -11,15 +11,7 @@ impl State {
     pub(super) fn multiplied(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
         let [a, b, c] = node.operands;
         match node.rule {
-            Rule::Linear { gathered: Some(whole), .. } => {
-                let again = self.fresh((whole, a.dtype), Order::Plain);
-                let weight = wants(b).then(|| self.product(node, b));
-                let all = self.product(node, Operand { form: whole, ..a });
-                let input = wants(a).then(|| self.fresh((a.form, a.dtype), Order::Plain));
-                self.release(all.storage);
-                self.release(again.storage);
-                [input, weight, wants(c).then(|| self.alias(grad, grad.form))]
-            }
+            Rule::Linear { gathered: Some(whole), .. } => self.gathered_linear(node, grad, whole),
             Rule::Linear { bias: true, .. } => {
                 let input = wants(a).then(|| self.product(node, a));
                 let weight = wants(b).then(|| self.product(node, b));
@@ -66,23 +58,29 @@ impl State {
             }
             Rule::Kernel { writes: Writes::OverGradient, .. } => self.over_gradient(node, grad),
             Rule::Kernel { writes: Writes::OverOperands, .. } | Rule::Saved => {
-                let alias = |state: &mut Self, slot: usize, operand: Operand| {
-                    let storage = node.saved.get(slot).copied().unwrap_or(NONE);
-                    state.alias(
-                        Grad {
-                            storage,
-                            form: operand.form,
-                            dtype: operand.dtype,
-                            order: Order::Plain,
-                            is_view: false,
-                        },
-                        operand.form,
-                    )
-                };
-                [wants(a).then(|| alias(self, 0, a)), wants(b).then(|| alias(self, 1, b)), None]
+                let first = wants(a).then(|| self.saved_alias(node, 0, a));
+                [first, wants(b).then(|| self.saved_alias(node, 1, b)), None]
             }
             _ => [None; 3],
         }
+    }
+
+    /// Of a linear layer whose input is gathered anew for the weight's gradient.
+    fn gathered_linear(&mut self, node: &Node, grad: Grad, whole: Form) -> [Option<Grad>; 3] {
+        let [a, b, c] = node.operands;
+        let again = self.fresh((whole, a.dtype), Order::Plain);
+        let weight = wants(b).then(|| self.product(node, b));
+        let all = self.product(node, Operand { form: whole, ..a });
+        let input = wants(a).then(|| self.fresh((a.form, a.dtype), Order::Plain));
+        self.release(all.storage);
+        self.release(again.storage);
+        [input, weight, wants(c).then(|| self.alias(grad, grad.form))]
+    }
+
+    /// A tensor that a kernel saved, as the gradient of an operand.
+    fn saved_alias(&mut self, node: &Node, slot: usize, operand: Operand) -> Grad {
+        let storage = node.saved.get(slot).copied().unwrap_or(NONE);
+        self.alias(like(operand, storage, Order::Plain), operand.form)
     }
 
     pub(super) fn product(&mut self, node: &Node, operand: Operand) -> Grad {
