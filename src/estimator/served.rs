@@ -44,7 +44,7 @@ fn each<'a>(scope: &Scope<'a>, formats: &Formats, mut visit: impl FnMut(Held<'a>
             let here = |layer: &u64| model.kind_of(*layer) == kind.of;
             let elements = tensor.elements_per_rank(t, false).0;
             formats.each(tensor, elements, stage.range().filter(here), |stored, count| {
-                visit(Held { op, tensor, stored, count })
+                visit(Held { op, tensor, stored, count });
             });
         }
     }

@@ -182,7 +182,7 @@ pub fn known_factor(ratio: f64, figure: &Figure, facts: &Facts) -> Option<String
 fn of_job(figure: &Figure, facts: &Facts) -> Vec<Known> {
     let mut known = Vec::new();
     let mut say = |ratio: Option<f64>, why: &str| {
-        known.extend(ratio.filter(|ratio| *ratio > 0.0).map(|ratio| (ratio, why.to_owned())))
+        known.extend(ratio.filter(|ratio| *ratio > 0.0).map(|ratio| (ratio, why.to_owned())));
     };
     let layers = to_f64(facts.job.model().num_hidden_layers);
     let gpus = to_f64(facts.job.layout().world_size());

@@ -249,7 +249,7 @@ pub fn read_file<D: Document>(json: &str) -> Result<ImportedRecords, String> {
             }
             Ok(record) => imported.records.push(record),
             Err(error) => {
-                imported.skipped.push(format!("Scenario {} is left out: {error}.", index + 1))
+                imported.skipped.push(format!("Scenario {} is left out: {error}.", index + 1));
             }
         }
     }

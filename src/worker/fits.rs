@@ -40,7 +40,7 @@ pub fn panel(scenario: &Scenario, asked: &str, unit: MemoryUnit) -> Html {
     }
     match order {
         FitsOrder::Length => {
-            shown.sort_by_key(|fit| std::cmp::Reverse((fit.length, fit.parameters)))
+            shown.sort_by_key(|fit| std::cmp::Reverse((fit.length, fit.parameters)));
         }
         FitsOrder::Speed => {
             shown.sort_by(|a, b| {

@@ -481,10 +481,15 @@ fn both_counts_and_the_peak_explain_themselves() {
         let printed = Reader::all(&numbers(&arithmetic.expr));
         match count.arithmetic {
             Some(gpus) => {
-                assert_eq!(printed, Some(u128::from(gpus)), "{link}: {}", numbers(&arithmetic.expr))
+                assert_eq!(
+                    printed,
+                    Some(u128::from(gpus)),
+                    "{link}: {}",
+                    numbers(&arithmetic.expr)
+                );
             }
             None => {
-                assert!(printed > Some(u128::from(job.cluster().accelerator.memory.0)), "{link}")
+                assert!(printed > Some(u128::from(job.cluster().accelerator.memory.0)), "{link}");
             }
         }
         let runnable = explainer.explain("gpus/runnable").expect("a search");

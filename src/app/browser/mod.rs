@@ -453,7 +453,7 @@ pub fn capture_pointer(element: &Element, event: &Event) {
 /// Calls back with what a promise gives, or nothing where it fails.
 fn settled(promise: js_sys::Promise, done: Box<dyn FnOnce(Option<JsValue>)>) {
     wasm_bindgen_futures::spawn_local(async move {
-        done(wasm_bindgen_futures::JsFuture::from(promise).await.ok())
+        done(wasm_bindgen_futures::JsFuture::from(promise).await.ok());
     });
 }
 

@@ -118,7 +118,7 @@ fn types(reading: &mut Reading<'_>, given: &Given, name: &GgufName, has_default:
             }
         }
         (None, Some(other)) => {
-            reading.not_modelled(given, &format!("Weights in {other} are not modelled."))
+            reading.not_modelled(given, &format!("Weights in {other} are not modelled."));
         }
         (None, None) if has_default => {}
         (None, None) => reading
@@ -220,7 +220,7 @@ fn context(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
             );
         }
         (Some(given), Some(tokens)) => {
-            reading.read(&given, FieldId::ContextLength, Value::Integer(tokens))
+            reading.read(&given, FieldId::ContextLength, Value::Integer(tokens));
         }
         _ => {
             serving::longest_context(reading, "ctx-size", &names);
@@ -315,16 +315,7 @@ fn devices(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     };
     let count = u64::try_from(count.or_else(visible).unwrap_or(1)).unwrap_or(1).max(1);
     if let Some((parts, given)) = shares {
-        let is_even = parts.windows(2).all(|pair| pair.first() == pair.last());
-        if is_even {
-            reading.tell(
-                &given,
-                crate::launch::Way::Read,
-                format!("{count} GPUs with equal shares."),
-            );
-        } else {
-            reading.not_modelled(&given, "GPUs get shares of other sizes; equal ones count.");
-        }
+        tell_shares(reading, &given, &parts, count);
     }
     let mode_word = mode.as_ref().map_or_else(|| "layer".to_owned(), Given::text);
     let field = match (mode_word.as_str(), &mode) {
@@ -352,6 +343,16 @@ fn devices(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     }
     serving::gpus(reading, 1);
     Ok(())
+}
+
+/// Equal shares of tensors are read; others are not modelled.
+fn tell_shares(reading: &mut Reading<'_>, given: &Given, parts: &[String], count: u64) {
+    let is_even = parts.windows(2).all(|pair| pair.first() == pair.last());
+    if is_even {
+        reading.tell(given, crate::launch::Way::Read, format!("{count} GPUs with equal shares."));
+    } else {
+        reading.not_modelled(given, "GPUs get shares of other sizes; equal ones count.");
+    }
 }
 
 fn write(writing: &mut Writing<'_>) -> String {

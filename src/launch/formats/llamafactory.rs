@@ -2,8 +2,8 @@
 
 use super::{FormatSpec, Role};
 use crate::launch::report::Way;
-use crate::launch::shared::llamafactory_flags::QUIET;
 use crate::launch::shared::run::{self, Habits, Mixed, TRAINER, Weights, settle};
+use crate::launch::shared::tables::llamafactory::QUIET;
 use crate::launch::shared::{
     adapters, is_file, is_on, objective, stated_on, stated_whole, trainer, whole, word, words,
 };

@@ -3,7 +3,7 @@
 use super::{FormatSpec, Role};
 use crate::launch::report::Way;
 use crate::launch::shared::run::{self, Habits, Mixed, Weights, settle};
-use crate::launch::shared::swift_flags::FURTHER;
+use crate::launch::shared::tables::swift::FURTHER;
 use crate::launch::shared::{
     adapters, is_on, objective, stated_on, stated_whole, trainer, whole, word, words,
 };

@@ -359,7 +359,7 @@ fn refused_images_have_a_way_out() {
         "{many:?}"
     );
     let compiled = offered(&row["config"], &|run| {
-        (run.seq_length, run.images, run.recompute) = (512, some(2), Recompute::Selective)
+        (run.seq_length, run.images, run.recompute) = (512, some(2), Recompute::Selective);
     });
     assert!(compiled.contains(&(Change::Images(0), "Texts alone".to_owned())), "{compiled:?}");
 }

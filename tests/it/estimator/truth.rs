@@ -158,7 +158,7 @@ fn what_no_row_has_is_heuristic() {
     for (sharding, word) in [(support::fsdp(), "exact"), (support::zero3(), "heuristic")] {
         // The model has so many parameters that DeepSpeed frees gathered weights after use.
         let job = support::training_job(&llama, support::layout(1, 1, 8, sharding), |run| {
-            run.seq_length = 64
+            run.seq_length = 64;
         });
         let lines = estimate(&job).ledger.lines;
         let gathered =
@@ -309,7 +309,7 @@ fn forbidden_tensor_degrees_are_named() {
     let refusals = |model: &ModelConfig, kernels, t| {
         let job =
             support::training_job(model, support::layout(t, 1, 1, DataSharding::NOTHING), |run| {
-                run.stack = kernels
+                run.stack = kernels;
             });
         headroom::estimator::blockers(&job).iter().map(ToString::to_string).collect::<Vec<_>>()
     };

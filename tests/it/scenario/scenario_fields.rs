@@ -286,10 +286,10 @@ fn no_typed_text_panics_and_every_accepted_number_is_in_range() {
         for id in [FieldId::SeqLength, FieldId::AcceleratorMemory, FieldId::MicroBatchSize] {
             match (field(id).kind, parse(id, &typed)) {
                 (FieldKind::Integer { min, max, .. }, Ok(Value::Integer(number))) => {
-                    assert!((min..=max).contains(&number))
+                    assert!((min..=max).contains(&number));
                 }
                 (FieldKind::Decimal { min, max, .. }, Ok(Value::Decimal(number))) => {
-                    assert!((min..=max).contains(&number))
+                    assert!((min..=max).contains(&number));
                 }
                 (_, Err(sentence)) => assert!(sentence.ends_with('.')),
                 (kind, value) => panic!("{typed}: {kind:?} {value:?}"),
