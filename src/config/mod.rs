@@ -6,6 +6,7 @@
 
 mod cache;
 mod compressed;
+mod draft;
 mod encoder;
 mod expert_modules;
 mod family;
@@ -37,6 +38,7 @@ mod tuning;
 
 pub use cache::{CachePart, CachePartKind, CacheParts};
 pub use compressed::{Compressed, CompressedLayer, CompressedLayers, Compresses};
+pub use draft::{Draft, DraftMethod};
 pub use encoder::{
     AddedParts, EmbeddedParts, Encoder, EncoderModules, Extent, Further, HeadWidth, OWN_SIZES,
     PositionBuffers, TokenMask,

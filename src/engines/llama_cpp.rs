@@ -1,6 +1,8 @@
 //! llama.cpp: allocates the cache of the whole context for every sequence when it starts.
 
-use super::{CacheMemory, Earlier, EngineSpec, GgmlRelease, SmallerCache, Steps};
+use super::{CacheMemory, Earlier, EngineSpec, GgmlRelease, SmallerCache, Speculation, Steps};
+use crate::config::DraftMethod;
+use crate::sources;
 use crate::units::{CacheFormat, WeightFormat};
 
 pub(super) const ENGINE: EngineSpec = EngineSpec {
@@ -40,6 +42,15 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
         more: "With the KV cache in q8_0",
     },
     adapter_slots: None,
+    // docs/speculative.md: `draft`, `draft-mtp` and `draft-eagle3`; texts are translated between
+    // vocabularies that differ (common/speculative.cpp). The draft's cache keeps what was accepted.
+    speculation: Speculation {
+        methods: &[DraftMethod::Model, DraftMethod::Mtp, DraftMethod::Eagle3],
+        vocabularies_differ_by: None,
+        reads_checked: false,
+        in_stages: true,
+        source: sources::LLAMA_CPP_SPECULATION,
+    },
     smaller_weights: &[
         (WeightFormat::Q8_0, "With weights in Q8_0"),
         (WeightFormat::Q4KM, "With weights in Q4_K_M"),

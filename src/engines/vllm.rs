@@ -1,8 +1,8 @@
 //! vLLM: takes everything up to a share of the accelerator's memory when it starts.
 
 use super::{
-    AdapterSlots, CacheMemory, Earlier, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Share, Steps,
-};
+    AdapterSlots, CacheMemory, Earlier, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Share, Speculation, Steps};
+use crate::config::DraftMethod;
 use crate::sources;
 use crate::units::WeightFormat;
 
@@ -40,6 +40,16 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     }],
     smaller_cache: FP8_CACHE,
     adapter_slots: Some(AdapterSlots { source: sources::VLLM_LORA }),
+    // `verify_equal_vocab_size_if_draft_model`. A draft has as many tensor ranks as the model
+    // (`_raise_if_draft_tp_mismatch`) and its cache format (`kv_cache_dtype`); the batch of the
+    // first pass is padded to all tokens that were checked (`disable_padded_drafter_batch`).
+    speculation: Speculation {
+        methods: &[DraftMethod::Model, DraftMethod::Mtp, DraftMethod::Eagle, DraftMethod::Eagle3],
+        vocabularies_differ_by: Some(0),
+        reads_checked: true,
+        in_stages: true,
+        source: sources::VLLM_SPECULATION,
+    },
     smaller_weights: SMALLER_TENSORS,
 };
 

@@ -1,5 +1,6 @@
 //! Saved activations, working sets and the KV cache, at each moment that can be the peak.
 
+use super::drafting;
 use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use super::stage::Scope;
 use super::states::{self, Gradients};
@@ -230,6 +231,11 @@ fn serving(scope: &Scope, lines: &mut Vec<LineItem>) {
     let note = if scope.job.model().mixer().is_some() { STATES_NOTE } else { CACHE_NOTE };
     let (kind, source, certainty) = (MemoryKind::KvCache, cache.op.source, Certainty::Exact);
     lines.push(LineItem { kind, label: "KV cache", bytes, tensors, note, source, certainty });
+    let run = match scope.job.run() {
+        Run::Serving(run) => Some(run),
+        Run::Training(_) => None,
+    };
+    lines.extend(run.and_then(|run| drafting::cache(scope, run)));
     let note = "The larger half of one block while a chunk of a prompt goes through.";
     let halves = list
         .kinds
@@ -244,11 +250,10 @@ fn serving(scope: &Scope, lines: &mut Vec<LineItem>) {
         .flatten();
     lines.extend(halves.chain(tower).max_by_key(|line| line.bytes));
     if scope.stage.head {
-        lines.extend(workspace(
-            scope,
-            &list.head,
-            "Logits",
-            "Logits of each sequence's last token, in fp32.",
-        ));
+        let note = "Logits of each sequence's last token, in fp32.";
+        let logits = workspace(scope, &list.head, "Logits", note);
+        let of_last = logits.as_ref().map_or(Bytes::ZERO, |line| line.bytes);
+        lines.extend(logits);
+        lines.extend(run.and_then(|run| drafting::logits(run, of_last)));
     }
 }

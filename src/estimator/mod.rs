@@ -10,6 +10,7 @@ mod blockers;
 mod companions;
 mod compute;
 mod device_memory;
+mod drafting;
 mod host;
 mod law;
 mod layouts;
@@ -49,6 +50,7 @@ pub use replayed_failure::{ReplayedFailure, replayed_failure};
 pub use reservation::{
     CUDA_GRAPHS, CacheRoom, KEPT_FREE, blocks_in, concurrency, fragmentation_percent,
 };
+pub use drafting::{DRAFT_CACHE, DRAFT_LOGITS, DRAFT_WEIGHTS};
 pub use slots::ADAPTER_SLOTS;
 pub use stages::{StageMemory, stages};
 pub use states::GATHERED_WEIGHTS;

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use super::slots;
-use super::stage::{self, Scope};
+use super::stage::{self, Scope, Stage};
 use crate::config::{Job, ServingRun};
 use crate::ops::formats::{self, Formats, Stored};
 use crate::ops::modules::{CROSS, EMBEDDING_OF_LAYERS, NORM_ACROSS};
@@ -126,9 +126,14 @@ pub(super) struct Multiplies {
 /// Of an embedding that is no head too, and of the layers' own, a step reads only the tokens' rows,
 /// which are not counted. A tower runs in no step, nor does attention to the states of an encoder
 /// that is not there.
-pub(super) fn multiplied(job: &Job, run: &ServingRun, list: &OpList) -> Vec<Multiplies> {
+pub(super) fn multiplied(
+    job: &Job,
+    run: &ServingRun,
+    list: &OpList,
+    stage: Stage,
+) -> Vec<Multiplies> {
     let parameters = Rc::new(stage::Parameters::of(job, list));
-    let scope = Scope { job, list, stage: stage::only(job), parameters, detail: false };
+    let scope = Scope { job, list, stage, parameters, detail: false };
     let formats = Formats::of(job.model(), run.quantization, run.group_size);
     let (tied, t) = (job.model().tie_word_embeddings, job.layout().t());
     let alone = job.model().source.is_some() && job.model().beside().is_none();

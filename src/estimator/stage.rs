@@ -185,6 +185,12 @@ pub(super) fn only(job: &Job) -> Stage {
     .counted(job)
 }
 
+/// Some blocks with both ends.
+pub(super) fn blocks(job: &Job, blocks: Range<u64>) -> Stage {
+    let (first, layers) = (blocks.start, blocks.end.saturating_sub(blocks.start));
+    Stage { first, layers, of_kind: Vec::new(), ..only(job) }.counted(job)
+}
+
 /// One stage; it holds the blocks that the layout gives it, of an uneven split the most.
 pub(super) fn stage(job: &Job, index: u64) -> Stage {
     let pipeline = job.pipeline();

@@ -3,7 +3,7 @@
 
 use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use super::stage::Scope;
-use super::{served, slots};
+use super::{drafting, served, slots};
 use crate::config::{Run, TrainingRun};
 use crate::ops::{self, Dim, EMBEDDING, Op, Role, Shape, Tensor};
 use crate::optimizers::{Served, StateValues, UpdatedParameter};
@@ -35,6 +35,7 @@ pub(super) fn lines(scope: &Scope) -> Vec<LineItem> {
     }
     if let Run::Serving(run) = scope.job.run() {
         lines.extend(slots::line(scope, run));
+        lines.extend(drafting::weights(scope, run));
     }
     lines
 }

@@ -20,6 +20,7 @@ mod pasted;
 pub mod records;
 mod remarks;
 mod resolve;
+mod drafting;
 mod serving;
 mod text;
 mod words;

@@ -10,7 +10,7 @@ mod tuning;
 
 use std::num::NonZeroU64;
 
-use super::serving;
+use super::{drafting, serving};
 use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text};
 use crate::config::{
     Accelerator, Cluster, Dispatch, Evaluation, Float8, Float8Recipe, Images, Job, Narrow,
@@ -76,6 +76,7 @@ impl Scenario {
             check_stack,
             serving::check_lengths,
             serving::check_slots,
+            drafting::check,
             tuning::check_texts,
             check_gpus,
         ] {
