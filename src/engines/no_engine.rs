@@ -1,6 +1,6 @@
 //! No engine: the cache is as large as its sequences, in whatever program.
 
-use super::{CacheMemory, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Steps};
+use super::{CacheMemory, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS, Steps};
 
 pub(super) const ENGINE: EngineSpec = EngineSpec {
     key: "none",
@@ -16,6 +16,7 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     steps: Steps::NONE,
     earlier: &[],
     smaller_cache: FP8_CACHE,
+    host: OnHost::Nothing,
     adapter_slots: None,
     smaller_weights: SMALLER_TENSORS,
 };

@@ -1,6 +1,6 @@
 //! SGLang: weights and cache take a share of the memory that is free before the weights.
 
-use super::{CacheMemory, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Share, Steps};
+use super::{CacheMemory, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS, Share, Steps};
 use crate::sources;
 use crate::units::WeightFormat;
 
@@ -40,6 +40,8 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     },
     earlier: &[],
     smaller_cache: FP8_CACHE,
+    // `OffloaderV1` copies a layer's parameters before it runs.
+    host: OnHost::Streamed { in_place: false, source: sources::SGLANG_HOST },
     adapter_slots: None,
     smaller_weights: SMALLER_TENSORS,
 };

@@ -1,6 +1,6 @@
 //! TensorRT-LLM: the cache takes a share of the memory that weights and working sets leave free.
 
-use super::{CacheMemory, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Share, Steps};
+use super::{CacheMemory, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS, Share, Steps};
 use crate::sources;
 use crate::units::WeightFormat;
 
@@ -40,6 +40,7 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     },
     earlier: &[],
     smaller_cache: FP8_CACHE,
+    host: OnHost::Nothing,
     adapter_slots: None,
     smaller_weights: SMALLER_TENSORS,
 };

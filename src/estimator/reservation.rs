@@ -2,6 +2,7 @@
 //! figures that it prints when it starts.
 
 use super::ledger::{Certainty, LineItem, MemoryKind};
+use super::placed::Placed;
 use super::served;
 use super::stage::Stage;
 use crate::config::{CachePart, Job, Run, ServingRun};
@@ -120,9 +121,13 @@ pub fn fragmentation_percent(job: &Job) -> f64 {
     }
 }
 
-/// The room for the cache on that stage, of which `lines` are all lines; `None` when training.
+/// The room for the cache on that stage, of which `lines` are all lines; `None` when training,
+/// and where no cache lies on the device.
 pub(super) fn room(job: &Job, stage: &Stage, lines: &[LineItem]) -> Option<CacheRoom> {
     let Run::Serving(run) = job.run() else { return None };
+    if Placed::of(job).is_some_and(|placed| placed.cache || stage.layers == 0) {
+        return None;
+    }
     let context = run.context_length;
     let (per_sequence, shared) = served::cached_by(job, run, stage.range());
     let now: Bytes =

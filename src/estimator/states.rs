@@ -2,8 +2,10 @@
 //! sharding.
 
 use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
+use super::placed::Placed;
+use super::served::{self, Side};
+use super::slots;
 use super::stage::Scope;
-use super::{served, slots};
 use crate::config::{Run, TrainingRun};
 use crate::ops::{self, Dim, EMBEDDING, Op, Role, Shape, Tensor};
 use crate::optimizers::{Served, StateValues, UpdatedParameter};
@@ -30,8 +32,11 @@ pub(super) fn lines(scope: &Scope) -> Vec<LineItem> {
             lines.push(weights(scope));
             optimizer(scope, run, &mut lines);
         }
-        Run::Serving(run) if run.quantization.is_plain() => lines.push(weights(scope)),
-        Run::Serving(run) => served::weights(scope, run, &mut lines),
+        Run::Serving(run) => match Placed::of(scope.job) {
+            Some(placed) => served::weights(scope, run, Side::Device(&placed), &mut lines),
+            None if run.quantization.is_plain() => lines.push(weights(scope)),
+            None => served::weights(scope, run, Side::Both, &mut lines),
+        },
     }
     if let Run::Serving(run) = scope.job.run() {
         lines.extend(slots::line(scope, run));

@@ -402,6 +402,7 @@ impl Scenario {
                 expandable_segments: self.flag(FieldId::ExpandableSegments),
             },
             speed: self.speed(),
+            host: self.host(),
             grid_grams_per_kwh: self.decimal(FieldId::GridEmissions).unwrap_or_default(),
         }
     }
