@@ -12,6 +12,7 @@ mod expert_modules;
 mod family;
 mod float8;
 mod hardware;
+mod host;
 mod hybrid;
 mod images;
 mod job;
@@ -47,7 +48,8 @@ pub use expert_modules::{ExpertModules, ExpertWeights, RouterScores, RouterWeigh
 pub use family::{Family, GENERIC, HiddenAct, LayerSet, Mla, Moe};
 pub use float8::{Float8, Float8Recipe};
 pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};
-pub use hybrid::{AltUp, Feed, Hybrid, Indexer, Keys, LayerKind, OtherHeads};
+pub use host::{Host, InHostMemory};
+pub use hybrid::{AltUp, Feed, Hybrid, Indexer, Keys, LayerKind, Mixer, MixerKind, OtherHeads};
 pub use images::{Images, Seen, number_of_function};
 pub use job::{Choice, ConfigError, Job};
 pub use layout::{Offload, ParallelLayout, PipelineSplit};
@@ -80,7 +82,7 @@ pub use tiles::{GRID, Spread, TileRule};
 pub use tower::{Tower, TowerBuffer, TowerLayer, TowerModules, TowerPart, TowerSize, TowerSizes};
 pub use tuning::{BaseFormat, Method, Objective, Rollout, SavedModules, Targets, Tuning};
 
-pub use crate::engines::Engine;
+pub use crate::engines::{Engine, OnHost};
 pub use crate::optimizers::{Optimizer, OptimizerImplementation};
 pub use crate::sharding::DataSharding;
 pub use crate::stacks::{

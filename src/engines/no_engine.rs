@@ -1,6 +1,6 @@
 //! No engine: the cache is as large as its sequences, in whatever program.
 
-use super::{CacheMemory, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Speculation, Steps};
+use super::{CacheMemory, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS, Speculation, Steps};
 use crate::config::DraftMethod;
 use crate::sources;
 
@@ -18,6 +18,7 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     steps: Steps::NONE,
     earlier: &[],
     smaller_cache: FP8_CACHE,
+    host: OnHost::Nothing,
     adapter_slots: None,
     speculation: Speculation {
         methods: &[DraftMethod::Model, DraftMethod::Mtp, DraftMethod::Eagle, DraftMethod::Eagle3],

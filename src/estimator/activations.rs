@@ -2,6 +2,7 @@
 
 use super::drafting;
 use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
+use super::placed::Placed;
 use super::stage::Scope;
 use super::states::{self, Gradients};
 use crate::config::{Job, Recompute, Run};
@@ -222,7 +223,12 @@ const STATES_NOTE: &str = "Keys and values of the layers that have some, and of 
 
 fn serving(scope: &Scope, lines: &mut Vec<LineItem>) {
     let (list, t) = (scope.list, scope.job.layout().t());
-    let cache = ops::cache(&ops::lowering(scope.job), scope.stage.range());
+    let layers = if Placed::of(scope.job).is_some_and(|placed| placed.cache) {
+        0..0
+    } else {
+        scope.stage.range()
+    };
+    let cache = ops::cache(&ops::lowering(scope.job), layers);
     let held = cache.op.tensors.iter().zip(&cache.layers);
     let cached = held.map(|(tensor, layers)| {
         tensor_line(&cache.op, tensor, *layers, tensor.bytes_per_rank(t, false) * *layers)

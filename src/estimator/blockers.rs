@@ -12,6 +12,7 @@ mod degrees;
 mod encoders;
 mod evaluation;
 mod float8;
+mod host;
 mod parts;
 mod rules;
 mod towers;
@@ -25,6 +26,7 @@ use crate::config::{
 use crate::optimizers::{ConflictingTool, OptimizerConflict};
 use degrees::{batch, micro_batch, model, own_degrees, pipeline};
 pub(super) use evaluation::refused as refused_evaluation;
+pub use host::HostRefused;
 use rules::{
     ADAPTED_EXPERTS_APART, ADAPTED_EXPERTS_SPLIT, ADAPTED_LATENT, ADAPTED_OTHERWISE,
     ADAPTED_SHARED, AUTOCAST_SHARED, CUT_IN_32_BITS, EVALUATION_AWAY, EVALUATION_GATHERED,
@@ -176,6 +178,9 @@ pub enum Blocker {
     /// Images that the model does not see.
     #[error("{0}")]
     Images(Unseen),
+    /// The host's memory cannot hold parts of the model so.
+    #[error("{0}")]
+    Host(HostRefused),
     /// A framework does not offer the combination.
     #[error("{}", .0.says)]
     Framework(&'static FrameworkRule),
@@ -196,6 +201,7 @@ impl Blocker {
             | Self::ExpertGroups { .. }
             | Self::Chunks { .. }
             | Self::Groups { .. } => sources::MEGATRON_CORE,
+            Self::Host(refused) => refused.source(),
             Self::DualPipe { .. } => sources::DEEPSEEK_V3_2024,
             _ => sources::ARITHMETIC,
         }
@@ -221,6 +227,9 @@ impl Blocker {
                 std::ptr::eq(*rule, *other) || rule == other
             }
             (Self::Optimizer(conflict), Self::Optimizer(other)) => conflict == other,
+            (Self::Host(refused), Self::Host(other)) => {
+                std::mem::discriminant(refused) == std::mem::discriminant(other)
+            }
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
     }
@@ -258,6 +267,7 @@ fn add(job: &Job, rules: Rules, found: &mut Vec<Blocker>) {
     match (rules, job.training()) {
         (Rules::Degrees, run) => {
             model(job, found);
+            found.extend(host::refused(job).map(Blocker::Host));
             if let Some(run) = run {
                 own_degrees(job, run, found);
                 batch(job, run, found);

@@ -16,6 +16,7 @@ use super::activations::Moment;
 use super::ledger::{Certainty, LineItem, MemoryKind, sort_by_kind};
 use super::listed::alive;
 use super::parts::unplayed;
+use super::placed;
 use super::stage::{self, Scope};
 use super::timeline::Played;
 use super::{megatron_run, played_run};
@@ -42,7 +43,7 @@ pub(super) fn is_away(job: &Job, kind: MemoryKind) -> bool {
 
 /// The lines of host memory for one rank of a stage, in the order of the kinds.
 pub(super) fn lines(job: &Job, stage: u64) -> Vec<LineItem> {
-    let Some(run) = job.training() else { return Vec::new() };
+    let Some(run) = job.training() else { return placed::lines(job, stage) };
     if run.tuning.paged_optimizer && !job.layout().offload.any() {
         return paged(job, stage);
     }

@@ -313,7 +313,12 @@ fn without_run(present: &Scenario) -> Scenario {
     let is_of_run = |id: &FieldId| {
         let of_run = matches!(
             field(*id).group,
-            Group::Run | Group::Precision | Group::Layout | Group::StackOptions | Group::Reserve
+            Group::Run
+                | Group::Precision
+                | Group::Layout
+                | Group::StackOptions
+                | Group::HostMemory
+                | Group::Reserve
         );
         let is_about_hardware =
             matches!(field(*id).default, crate::scenario::FieldDefault::OfAccelerator(_));

@@ -10,8 +10,8 @@ mod tuning;
 
 use std::num::NonZeroU64;
 
-use super::{drafting, serving};
 use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text};
+use super::{drafting, serving};
 use crate::config::{
     Accelerator, Cluster, Dispatch, Evaluation, Float8, Float8Recipe, Images, Job, Narrow,
     Overheads, PeakRates, ProductFormat, Run, Speed, TrainingRun, Tuning,
@@ -287,6 +287,7 @@ impl Scenario {
                 expandable_segments: self.flag(FieldId::ExpandableSegments),
             },
             speed: self.speed(),
+            host: self.host(),
             grid_grams_per_kwh: self.decimal(FieldId::GridEmissions).unwrap_or_default(),
         }
     }

@@ -432,6 +432,7 @@ mod tests {
                 accelerator,
                 overheads,
                 speed: crate::config::Speed::GENERIC,
+                host: crate::config::Host::ASSUMED,
                 grid_grams_per_kwh: 0.0,
             },
         )

@@ -114,7 +114,7 @@ fn opened(mut ui: Ui) -> Ui {
         "Framework",
     ];
     ui.opened.open.extend(kinds.map(|kind| format!("ledger/{kind}")));
-    ui.opened.open.extend((0..7).map(|fold| format!("fold-{fold}")));
+    ui.opened.open.extend((0..8).map(|fold| format!("fold-{fold}")));
     ui.look.lines = Lines { division: true, best: true };
     ui.view = View::Teach;
     ui.opened.open.extend(fields().iter().map(|field| format!("help-{}", field.key)));

@@ -1,5 +1,6 @@
 //! How long serving takes: reading a prompt, and one further token for every sequence.
 
+mod host;
 mod pace;
 mod traffic;
 mod work;

@@ -3,6 +3,7 @@
 
 use super::super::machine::Links;
 use super::super::timing::other_lengths;
+use super::host::Host;
 use super::work::StepWork;
 use super::{Bound, Messages, ServingTime, gpu_hours_per_million};
 use crate::config::{Job, ModelConfig, Run, ServingRun};
@@ -22,6 +23,8 @@ pub struct Pace {
     /// measured ones.
     sum: Option<(Sum, f64)>,
     links: Links,
+    /// The host, where parts of the model lie in its memory.
+    host: Option<Host>,
     steps: &'static Steps,
     job: Job,
 }
@@ -64,10 +67,9 @@ impl Cache {
     }
 }
 
-/// Layers that look back on a window, and all others; layers without attention count with these, as
+/// Of some layers those that look back on a window, and all others; layers without attention count with these, as
 /// their FLOPs and bytes are none.
-fn windows(model: &ModelConfig) -> (f64, f64, f64) {
-    let layers = model.num_hidden_layers;
+fn windows(model: &ModelConfig, layers: u64) -> (f64, f64, f64) {
     let sliding = (0..layers).filter(|layer| model.sliding_layers.contains(*layer)).count();
     let sliding = model.sliding_window.map_or(0, |_| u64::try_from(sliding).unwrap_or(u64::MAX));
     (
@@ -79,7 +81,12 @@ fn windows(model: &ModelConfig) -> (f64, f64, f64) {
 
 /// Tokens that one query sees over all layers, of a sequence of so many.
 fn seen(model: &ModelConfig, tokens: f64) -> f64 {
-    let (all, sliding, window) = windows(model);
+    seen_by(model, model.num_hidden_layers, tokens)
+}
+
+/// Tokens that one query sees over the first layers.
+fn seen_by(model: &ModelConfig, layers: u64, tokens: f64) -> f64 {
+    let (all, sliding, window) = windows(model, layers);
     all * tokens + sliding * tokens.min(window)
 }
 
@@ -126,6 +133,7 @@ impl Pace {
             cache: Cache::of(job, run),
             sum,
             links,
+            host: Host::of(job, run),
             steps,
             job: job.clone(),
         })
@@ -145,7 +153,7 @@ impl Pace {
     /// layers.
     pub(super) fn pairs(&self, from: f64, to: f64) -> f64 {
         let model = self.job.model();
-        let (all, sliding, window) = windows(model);
+        let (all, sliding, window) = windows(model, model.num_hidden_layers);
         let chunks = model.chunks;
         let below = |tokens: f64| {
             let within = if chunks { tokens % window } else { tokens.min(window) };
@@ -173,9 +181,53 @@ impl Pace {
             0.0
         };
         self.work.products(tokens, batch.decodes + batch.first)
-            + self.work.cached(bytes, visible)
-            + self.work.attention(batch.pairs, batch.end)
+            + self.cached(bytes, visible, (each, tokens))
+            + self.attention(batch.pairs, batch.end, tokens)
             + self.messages(tokens).total()
+    }
+
+    /// The share of all that is cached that lies in the host's memory, of sequences of so many
+    /// tokens.
+    fn share_away(&self, host: &Host, length: f64) -> f64 {
+        let model = self.job.model();
+        seen_by(model, host.layers, length.max(1.0)) / seen(model, length.max(1.0)).max(1.0)
+    }
+
+    /// Seconds of one query of each sequence against so many cached bytes, in a step of so many
+    /// tokens: the processor attends to what lies in its memory, or it is copied.
+    fn cached(&self, bytes: f64, visible: f64, (length, tokens): (f64, f64)) -> f64 {
+        let Some(host) = self.host.as_ref().filter(|host| host.layers > 0) else {
+            return self.work.cached(bytes, visible);
+        };
+        let away = self.share_away(host, length);
+        if host.attends(tokens) {
+            self.work.cached(bytes * (1.0 - away), visible * (1.0 - away))
+                + host.attention(bytes * away, visible * away * self.work.pair)
+        } else {
+            self.work.cached(bytes, visible) + host.copied(bytes * away)
+        }
+    }
+
+    /// Seconds of attention of a prompt's part that ends at so many tokens, in a step of so many.
+    fn attention(&self, pairs: f64, end: f64, tokens: f64) -> f64 {
+        let away = self.host.as_ref().filter(|host| host.layers > 0 && pairs > 0.0);
+        let Some(host) = away else { return self.work.attention(pairs, end) };
+        let away = self.share_away(host, end);
+        if host.attends(tokens) {
+            self.work.attention(pairs * (1.0 - away), end)
+                + host.attention(0.0, pairs * away * self.work.pair)
+        } else {
+            self.work.attention(pairs, end) + self.copied_keys(end, tokens)
+        }
+    }
+
+    /// Seconds in which keys and values of so many tokens cross the link for a step of so many,
+    /// where the accelerator attends to a cache in the host's memory.
+    fn copied_keys(&self, end: f64, tokens: f64) -> f64 {
+        let host = self.host.as_ref().filter(|host| host.layers > 0 && !host.attends(tokens));
+        host.map_or(0.0, |host| {
+            host.copied(seen_by(self.job.model(), host.layers, end) * self.cache.seen)
+        })
     }
 
     /// Messages of a step with so many tokens: sums over tensor ranks behind attention and behind
@@ -240,8 +292,10 @@ impl Pace {
         let chunks = (all / size).ceil().max(1.0);
         let rest = all - (chunks - 1.0) * size;
         let pairs = count * self.pairs(0.0, each);
-        let attention = self.work.attention(pairs, each)
-            + (chunks - 1.0) * self.work.attention(f64::MIN_POSITIVE, each);
+        let attention = self.attention(pairs, each, size.min(all))
+            + (chunks - 1.0)
+                * (self.work.attention(f64::MIN_POSITIVE, each)
+                    + self.copied_keys(each / 2.0, size));
         let part = |tokens: f64, first: f64| {
             let device = self.work.products(tokens, first) + self.messages(tokens).total();
             self.around(device + attention / chunks, tokens, first)
