@@ -49,7 +49,7 @@ pub use family::{Family, GENERIC, HiddenAct, LayerSet, Mla, Moe};
 pub use float8::{Float8, Float8Recipe};
 pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};
 pub use host::{Host, InHostMemory};
-pub use hybrid::{AltUp, Feed, Hybrid, Indexer, Keys, LayerKind, Mixer, MixerKind, OtherHeads};
+pub use hybrid::{AltUp, Feed, Hybrid, Indexer, Keys, LayerKind, OtherHeads};
 pub use images::{Images, Seen, number_of_function};
 pub use job::{Choice, ConfigError, Job};
 pub use layout::{Offload, ParallelLayout, PipelineSplit};

@@ -305,6 +305,7 @@ impl StepWork {
                 vectors: None,
                 widening: 0.0,
                 share: None,
+                host: None,
             });
         }
         Some(work)
