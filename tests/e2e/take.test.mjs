@@ -74,13 +74,15 @@ test('pictures carry the colours of the page, in SVG and at twice the size in PN
         title: made.querySelector('title').textContent,
         about: made.querySelector('desc').textContent,
         classes: made.querySelectorAll('[class]').length,
-        patterns: [...source.matchAll(/url\(#([\w-]+)\)/g)].every(([, id]) => made.getElementById(id)),
+        patterns: [...source.matchAll(/url\(#([\w-]+)\)/g)].map(([, id]) => Boolean(made.getElementById(id))),
         page: ground.getAttribute('fill') === root.getPropertyValue('--chart-page').trim(),
         names: [...made.querySelectorAll('text')].map((text) => text.textContent),
         size: [Number(made.documentElement.getAttribute('width')), Number(made.documentElement.getAttribute('height'))],
       };
     }, markup);
-    assert.deepEqual([seen.broken, seen.classes, seen.patterns, seen.page], [0, 0, true, true]);
+    assert.deepEqual([seen.broken, seen.classes, seen.page], [0, 0, true]);
+    // Areas are filled with patterns, and the file has each of them.
+    assert.ok(seen.patterns.length > 0 && seen.patterns.every((found) => found), seen.patterns.join());
     assert.match(seen.title, /^Memory by sequence length: (Training|Fine-tuning|Serving) .+ on \d+ × .+/);
     assert.match(seen.about, /#v2&c=.* · Headroom /);
     assert.ok(seen.names.includes('B') && !/var\(|class=/.test(markup));

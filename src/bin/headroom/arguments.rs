@@ -81,7 +81,7 @@ pub struct Arguments {
 }
 
 /// A command with its words.
-pub enum Task {
+pub enum CommandLine {
     Help,
     Inputs,
     Import { files: Vec<String>, counts: Option<String> },
@@ -97,7 +97,7 @@ pub enum Task {
 }
 
 /// Reads the command line.
-pub fn arguments() -> Result<Task, String> {
+pub fn arguments() -> Result<CommandLine, String> {
     use lexopt::Arg::{Long, Short, Value};
     let mut parser = lexopt::Parser::from_env();
     let first = std::env::args_os().nth(1).unwrap_or_default();
@@ -108,15 +108,15 @@ pub fn arguments() -> Result<Task, String> {
         "write" => return write_arguments(parser),
         "log" => {
             return file_and_link(parser, NO_LOG)
-                .map(|(file, arguments)| Task::Log { file, arguments });
+                .map(|(file, arguments)| CommandLine::Log { file, arguments });
         }
         "oom" => {
             return file_and_link(parser, NO_MESSAGE)
-                .map(|(file, arguments)| Task::Oom { file, arguments });
+                .map(|(file, arguments)| CommandLine::Oom { file, arguments });
         }
         "snapshot" => {
             return file_and_link(parser, NO_SNAPSHOT)
-                .map(|(file, arguments)| Task::Snapshot { file, arguments });
+                .map(|(file, arguments)| CommandLine::Snapshot { file, arguments });
         }
         _ => {}
     }
@@ -128,8 +128,8 @@ pub fn arguments() -> Result<Task, String> {
     let (mut unit, mut paths) = (None, Vec::new());
     while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
         match argument {
-            Short('h') | Long("help") => return Ok(Task::Help),
-            Long("inputs") => return Ok(Task::Inputs),
+            Short('h') | Long("help") => return Ok(CommandLine::Help),
+            Long("inputs") => return Ok(CommandLine::Inputs),
             Long("json") => json = true,
             Long("export") => {
                 export = Some(form(&value(&mut parser)?)?);
@@ -146,11 +146,11 @@ pub fn arguments() -> Result<Task, String> {
         link.ok_or("name a link or the part after its #, for example 'v1&m=llama3-70b&n=64'")?;
     let arguments = Arguments { link, json, export, figures, unit };
     if lists {
-        return Ok(Task::Fits(arguments));
+        return Ok(CommandLine::Fits(arguments));
     }
     match (explains, paths.is_empty()) {
-        (false, _) => Ok(Task::Estimate(arguments)),
-        (true, false) => Ok(Task::Explain { arguments, paths }),
+        (false, _) => Ok(CommandLine::Estimate(arguments)),
+        (true, false) => Ok(CommandLine::Explain { arguments, paths }),
         (true, true) => {
             Err("name what to explain, for example total or ledger/Activations".to_owned())
         }
@@ -169,12 +169,12 @@ fn form(word: &str) -> Result<export::Form, String> {
 }
 
 /// Reads the arguments behind the word `import`.
-fn import_arguments(mut parser: lexopt::Parser) -> Result<Task, String> {
+fn import_arguments(mut parser: lexopt::Parser) -> Result<CommandLine, String> {
     use lexopt::Arg::{Long, Short, Value};
     let (mut files, mut counts) = (Vec::new(), None);
     while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
         match argument {
-            Short('h') | Long("help") => return Ok(Task::Help),
+            Short('h') | Long("help") => return Ok(CommandLine::Help),
             Long("counts") => {
                 counts = Some(value(&mut parser)?);
             }
@@ -183,16 +183,16 @@ fn import_arguments(mut parser: lexopt::Parser) -> Result<Task, String> {
         }
     }
     // The first word is the command itself.
-    Ok(Task::Import { files: files.split_off(1), counts })
+    Ok(CommandLine::Import { files: files.split_off(1), counts })
 }
 
 /// Reads the arguments behind the word `read`.
-fn read_arguments(mut parser: lexopt::Parser) -> Result<Task, String> {
+fn read_arguments(mut parser: lexopt::Parser) -> Result<CommandLine, String> {
     use lexopt::Arg::{Long, Short, Value};
     let (mut files, mut onto, mut json) = (Vec::new(), None, false);
     while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
         match argument {
-            Short('h') | Long("help") => return Ok(Task::Help),
+            Short('h') | Long("help") => return Ok(CommandLine::Help),
             Long("json") => json = true,
             Long("onto") => {
                 onto = Some(value(&mut parser)?);
@@ -206,16 +206,16 @@ fn read_arguments(mut parser: lexopt::Parser) -> Result<Task, String> {
     if files.is_empty() {
         return Err("name a file with the command, or - for what is piped in".to_owned());
     }
-    Ok(Task::Read { files, onto, json })
+    Ok(CommandLine::Read { files, onto, json })
 }
 
 /// Reads the arguments behind the word `write`.
-fn write_arguments(mut parser: lexopt::Parser) -> Result<Task, String> {
+fn write_arguments(mut parser: lexopt::Parser) -> Result<CommandLine, String> {
     use lexopt::Arg::{Long, Short, Value};
     let (mut words, mut tool) = (Vec::new(), None);
     while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
         match argument {
-            Short('h') | Long("help") => return Ok(Task::Help),
+            Short('h') | Long("help") => return Ok(CommandLine::Help),
             Long("as") => {
                 tool = Some(value(&mut parser)?);
             }
@@ -224,8 +224,8 @@ fn write_arguments(mut parser: lexopt::Parser) -> Result<Task, String> {
         }
     }
     match (words.pop().filter(|_| !words.is_empty()), tool) {
-        (Some(link), Some(tool)) => Ok(Task::Write { link, tool }),
-        (None, None) => Ok(Task::Formats),
+        (Some(link), Some(tool)) => Ok(CommandLine::Write { link, tool }),
+        (None, None) => Ok(CommandLine::Formats),
         _ => Err("name the link and, behind --as, the tool; headroom write alone lists the tools"
             .to_owned()),
     }

@@ -33,7 +33,7 @@ mod native {
     use headroom::view::what_fits::{as_json, as_text, by_size, what_fits};
     use headroom::worker::explain::explained;
 
-    use crate::arguments::{Arguments, HELP, Task, arguments};
+    use crate::arguments::{Arguments, CommandLine, HELP, arguments};
     use crate::{import, launch, log, oom, snapshot};
 
     fn bad_input(sentences: &[String]) -> ExitCode {
@@ -53,23 +53,25 @@ mod native {
 
     pub fn main() -> ExitCode {
         match arguments() {
-            Ok(Task::Help) => print(HELP),
-            Ok(Task::Inputs) => print(&reference()),
-            Ok(Task::Import { files, counts }) => match import::run(&files, counts.as_deref()) {
-                Ok(table) => print(&table),
-                Err(sentence) => bad_input(&[sentence]),
-            },
-            Ok(Task::Estimate(arguments)) => answer(&arguments),
-            Ok(Task::Explain { arguments, paths }) => explain(&arguments, &paths),
-            Ok(Task::Read { files, onto, json }) => {
+            Ok(CommandLine::Help) => print(HELP),
+            Ok(CommandLine::Inputs) => print(&reference()),
+            Ok(CommandLine::Import { files, counts }) => {
+                match import::run(&files, counts.as_deref()) {
+                    Ok(table) => print(&table),
+                    Err(sentence) => bad_input(&[sentence]),
+                }
+            }
+            Ok(CommandLine::Estimate(arguments)) => answer(&arguments),
+            Ok(CommandLine::Explain { arguments, paths }) => explain(&arguments, &paths),
+            Ok(CommandLine::Read { files, onto, json }) => {
                 let present = onto.as_deref().map_or_else(|| Ok(Scenario::default()), scenario_of);
                 launched(present.and_then(|present| launch::read_files(&files, &present, json)))
             }
-            Ok(Task::Formats) => print(&launch::formats()),
-            Ok(Task::Write { link, tool }) => {
+            Ok(CommandLine::Formats) => print(&launch::formats()),
+            Ok(CommandLine::Write { link, tool }) => {
                 launched(scenario_of(&link).and_then(|scenario| launch::write_as(&scenario, &tool)))
             }
-            Ok(Task::Fits(arguments)) => match scenario_of(&arguments.link) {
+            Ok(CommandLine::Fits(arguments)) => match scenario_of(&arguments.link) {
                 Ok(scenario) => {
                     let fits = by_size(what_fits(&scenario));
                     print(&if arguments.json {
@@ -80,9 +82,11 @@ mod native {
                 }
                 Err(sentences) => bad_input(&sentences),
             },
-            Ok(Task::Log { file, arguments }) => diagnose(log::run, &file, &arguments),
-            Ok(Task::Oom { file, arguments }) => diagnose(oom::run, &file, &arguments),
-            Ok(Task::Snapshot { file, arguments }) => diagnose(snapshot::run, &file, &arguments),
+            Ok(CommandLine::Log { file, arguments }) => diagnose(log::run, &file, &arguments),
+            Ok(CommandLine::Oom { file, arguments }) => diagnose(oom::run, &file, &arguments),
+            Ok(CommandLine::Snapshot { file, arguments }) => {
+                diagnose(snapshot::run, &file, &arguments)
+            }
             Err(message) => bad_input(&[message, "try headroom --help".to_owned()]),
         }
     }
