@@ -101,7 +101,9 @@ fn carry_out(state: State, order: Order) {
             };
             if browser::keep_story(&name, &record).is_err() && told() == Some(false) {
                 state.tell(
-                    "This browser does not keep your progress: copy the result code before you close the page.".to_owned(),
+                    "This browser does not keep your progress: copy the result code before you \
+                     close the page."
+                        .to_owned(),
                     true,
                 );
             }

@@ -218,8 +218,10 @@ fn temporary(
     })
 }
 
-const CACHE_NOTE: &str = "What attention looks back on, for every sequence and block: no more tokens than a block's window.";
-const STATES_NOTE: &str = "Keys and values of the layers that have some, and of every sequence the state of fixed size that other layers keep.";
+const CACHE_NOTE: &str = "What attention looks back on, for every sequence and block: no more \
+    tokens than a block's window.";
+const STATES_NOTE: &str = "Keys and values of the layers that have some, and of every sequence the \
+    state of fixed size that other layers keep.";
 
 fn serving(scope: &Scope, lines: &mut Vec<LineItem>) {
     let (list, t) = (scope.list, scope.job.layout().t());
@@ -248,7 +250,8 @@ fn serving(scope: &Scope, lines: &mut Vec<LineItem>) {
         .iter()
         .flat_map(BlockKind::halves)
         .filter_map(|half| workspace(scope, half, "Prefill working set", note));
-    let note = "The vision tower over the images of one prompt, before the text goes through: pixels, patches and the larger half of a block.";
+    let note = "The vision tower over the images of one prompt, before the text goes through: \
+        pixels, patches and the larger half of a block.";
     let tower = scope
         .stage
         .embedding

@@ -99,7 +99,8 @@ pub(super) fn weights(scope: &Scope, run: &ServingRun, side: Side<'_>, lines: &m
         }
     });
     let (kind, source, certainty) = (MemoryKind::Parameter, formats.source(), Certainty::Exact);
-    let note = "Every parameter of this rank as its format stores it; what it leaves alone stays in 16 bits or more.";
+    let note = "Every parameter of this rank as its format stores it; what it leaves alone stays \
+        in 16 bits or more.";
     lines.push(LineItem {
         kind,
         label: "Stored weights",

@@ -112,16 +112,16 @@ fn of_texts(job: &Job, run: &TrainingRun, step: &Step, name: &str) -> Found {
             let useful = useful_of_step(job, run).over(tokens_of_step(job, run));
             let rest = Expr::Less(Box::new(Expr::whole(1)), Box::new(useful));
             (
-                "What is left of a sequence behind a text of the mean length. Padding is taken to pass through every layer; attention that skips it \
-                 saves a little.",
+                "What is left of a sequence behind a text of the mean length. Padding is taken to \
+                 pass through every layer; attention that skips it saves a little.",
                 rest,
                 Measure::Share,
             )
         }
         "Packed instead" => {
             let times = real("times as many", packing(job, step.useful_tokens_per_second)?);
-            let sentence = "The same fine-tuning with several texts in a sequence, estimated and timed like any other: its useful tokens \
-                            per second over those of this one.";
+            let sentence = "The same fine-tuning with several texts in a sequence, estimated and \
+                timed like any other: its useful tokens per second over those of this one.";
             (sentence, times, NONE)
         }
         _ => return None,
@@ -289,8 +289,8 @@ pub(super) fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found
     let per_second = Measure::Number("tokens/s");
     let (sentence, (expr, measure), source) = match name {
         "Prefill of one chunk" => (
-            "Kernel by kernel: products or reading weights, whichever takes longer, attention, and what only streams; then messages and what \
-             the server's processor does.",
+            "Kernel by kernel: products or reading weights, whichever takes longer, attention, and \
+             what only streams; then messages and what the server's processor does.",
             itself("one piece", time.prefill_chunk.0),
             sources::SERVING_KERNELS,
         ),
@@ -300,8 +300,9 @@ pub(super) fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found
             sources::SERVING_KERNELS,
         ),
         "Time per output token (TPOT)" => (
-            "Kernel by kernel: reading weights or multiplying with them, whichever takes longer, every cached key and value, and what only \
-             streams; then messages and what the server's processor does.",
+            "Kernel by kernel: reading weights or multiplying with them, whichever takes longer, \
+             every cached key and value, and what only streams; then messages and what the \
+             server's processor does.",
             itself("one further token", time.decode.0),
             sources::SERVING_KERNELS,
         ),
@@ -341,13 +342,15 @@ fn of_messages(time: &ServingTime, name: &str) -> Found {
     let [_, further] = time.messages;
     let (sentence, seconds, certainty) = match name {
         "Messages: sums over tensor ranks" => {
-            let sentence = "Two sums in each layer: bytes over the slowest link of the ring, and a latency for each step. Where tokens are \
-                            sent to experts, one of the two takes its place there.";
+            let sentence = "Two sums in each layer: bytes over the slowest link of the ring, and a \
+                latency for each step. Where tokens are sent to experts, one of the two takes its \
+                place there.";
             (sentence, further.sums, Certainty::Modelled)
         }
         "Messages: tokens to experts and back" => {
-            let sentence = "In each layer with experts every GPU sends its tokens, a copy for each expert, and gets them back: bytes over the \
-                            links, if all experts are asked as often.";
+            let sentence = "In each layer with experts every GPU sends its tokens, a copy for each \
+                expert, and gets them back: bytes over the links, if all experts are asked as \
+                often.";
             (sentence, further.experts, Certainty::Assumed)
         }
         "Messages: between stages" => {

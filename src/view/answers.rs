@@ -285,6 +285,8 @@ fn default_job() -> Job {
 mod tests {
     use super::*;
     use crate::scenario::codec::decode;
+    use crate::view::curve_view::Lines;
+    use crate::view::ui::FromWorkers;
 
     fn scenario(link: &str) -> Snapshot {
         let decoded = decode(link);

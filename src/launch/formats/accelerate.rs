@@ -351,8 +351,8 @@ fn write(writing: &mut Writing<'_>) -> String {
     let device = |id| if on(id) { "cpu" } else { "none" };
     if kind == "FSDP" {
         parts.push(format!(
-            "fsdp_config:\n  fsdp_auto_wrap_policy: {}\n  fsdp_offload_params: {}\n  fsdp_reshard_after_forward: {}\n  \
-             fsdp_version: {}\n",
+            "fsdp_config:\n  fsdp_auto_wrap_policy: {}\n  fsdp_offload_params: {}\n  \
+             fsdp_reshard_after_forward: {}\n  fsdp_version: {}\n",
             if on(FieldId::WrapsBlocks) { "TRANSFORMER_BASED_WRAP" } else { "NO_WRAP" },
             on(FieldId::OffloadParameters),
             on(FieldId::ReshardAfterForward),
@@ -368,7 +368,8 @@ fn write(writing: &mut Writing<'_>) -> String {
     }
     if kind == "DEEPSPEED" {
         parts.push(format!(
-            "deepspeed_config:\n  offload_optimizer_device: {}\n  offload_param_device: {}\n  zero_stage: {sharding}\n",
+            "deepspeed_config:\n  offload_optimizer_device: {}\n  offload_param_device: {}\n  \
+             zero_stage: {sharding}\n",
             device(FieldId::OffloadOptimizer),
             device(FieldId::OffloadParameters)
         ));

@@ -249,7 +249,8 @@ fn context(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
             "parallel",
             FieldId::ConcurrentSequences,
             Value::Integer(1),
-            "Slots share one cache where their number is not stated: one sequence of the whole context fills it.",
+            "Slots share one cache where their number is not stated: one sequence of the whole \
+             context fills it.",
         ),
     }
     Ok(())

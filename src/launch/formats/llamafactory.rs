@@ -401,7 +401,8 @@ fn write(writing: &mut Writing<'_>) -> String {
     }
     let environment = words::environment(writing, &environment);
     format!(
-        "{environment}llamafactory-cli train \\\n    --model_name_or_path {model} \\\n    --do_train true{}\n",
+        "{environment}llamafactory-cli train \\\n    --model_name_or_path {model} \\\n    \
+         --do_train true{}\n",
         writing.as_flags()
     )
 }

@@ -373,7 +373,10 @@ fn write(writing: &mut Writing<'_>) -> String {
             writing.defaults.set(id, value);
         }
     } else {
-        writing.lacks("Megatron-Bridge 0.3.1 has no recipe of this model here: put a recipe's name in the place of RECIPE.");
+        writing.lacks(
+            "Megatron-Bridge 0.3.1 has no recipe of this model here: put a recipe's name in the \
+             place of RECIPE.",
+        );
     }
     if kind != Kind::Pretrain {
         writing.defaults.set(FieldId::Packing, Value::Flag(true));

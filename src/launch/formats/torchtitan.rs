@@ -235,8 +235,11 @@ fn model(reading: &mut Reading<'_>) {
         if let Some((.., repository)) = found {
             reading.model(&Given { value: (*repository).into(), ..config.clone() });
         }
-        return reading
-            .not_modelled(&config, "What this function of torchtitan's registry sets is not read: give its settings as flags.");
+        return reading.not_modelled(
+            &config,
+            "What this function of torchtitan's registry sets is not read: give its settings as \
+             flags.",
+        );
     }
     let Some(flavor) = flavor else { return };
     let name = name.map_or_else(|| "llama3".to_owned(), |name| name.text());

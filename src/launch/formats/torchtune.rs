@@ -372,7 +372,8 @@ fn write(writing: &mut Writing<'_>) -> String {
     }
     let recipe = if shards { "distributed" } else { "single_device" };
     format!(
-        "cat > torchtune.yaml <<'EOF'\n{keys}EOF\ntune run --nproc_per_node {gpus} {kind}_finetune_{recipe} --config torchtune.yaml\n"
+        "cat > torchtune.yaml <<'EOF'\n{keys}EOF\ntune run --nproc_per_node {gpus} \
+         {kind}_finetune_{recipe} --config torchtune.yaml\n"
     )
 }
 

@@ -48,8 +48,8 @@ impl<'a> Reading<'a> {
             );
         }
         let Some((row, why)) = model_names::row_called(&given.text()) else {
-            let note = "The catalog has no model of that name: paste its config.json beside the command, or choose a model. The present \
-                        one stays.";
+            let note = "The catalog has no model of that name: paste its config.json beside the \
+                command, or choose a model. The present one stays.";
             return self.tell(given, Way::Unknown, note.to_owned());
         };
         self.scenario.set_model(row.id);

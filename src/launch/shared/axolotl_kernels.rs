@@ -19,7 +19,8 @@ pub fn kernels_of(reading: &mut Reading<'_>) {
     let has_dora = word(&reading.scenario, FieldId::Method) == "dora";
     if set.is_empty() && !refuse && !has_rewards && !has_dora {
         let given = Given::new("lora_mlp_kernel", "auto", Place { line: 1, column: 1 });
-        let why = "axolotl puts in its own kernels for adapters unless lora_*_kernel are false; they keep fewer tensors.";
+        let why = "axolotl puts in its own kernels for adapters unless lora_*_kernel are false; \
+            they keep fewer tensors.";
         reading.not_modelled(&given, why);
     }
 }

@@ -55,7 +55,8 @@ pub fn write(writing: &mut Writing<'_>) -> String {
         return keys;
     }
     format!(
-        "cat > axolotl.yaml <<'EOF'\n{keys}EOF\naccelerate launch --num_processes {gpus} -m axolotl.cli.train axolotl.yaml\n"
+        "cat > axolotl.yaml <<'EOF'\n{keys}EOF\naccelerate launch --num_processes {gpus} -m \
+         axolotl.cli.train axolotl.yaml\n"
     )
 }
 

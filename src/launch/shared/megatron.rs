@@ -187,7 +187,10 @@ pub fn write(writing: &mut Writing<'_>, switch: Says) {
     if word(scenario, FieldId::OptimizerImplementation) == own {
         writing.is_said(&[FieldId::OptimizerImplementation]);
     } else {
-        writing.lacks("Megatron-Core takes the fused optimizer with Transformer Engine, and PyTorch's without it.");
+        writing.lacks(
+            "Megatron-Core takes the fused optimizer with Transformer Engine, and PyTorch's \
+             without it.",
+        );
     }
 }
 

@@ -76,7 +76,8 @@ pub fn write(writing: &mut Writing<'_>) -> String {
     }
     let keys = writing.as_toml();
     format!(
-        "cat > torchtitan.toml <<'EOF'\n{keys}EOF\nNGPU={gpus} CONFIG_FILE=torchtitan.toml ./run_train.sh\n"
+        "cat > torchtitan.toml <<'EOF'\n{keys}EOF\nNGPU={gpus} CONFIG_FILE=torchtitan.toml \
+         ./run_train.sh\n"
     )
 }
 

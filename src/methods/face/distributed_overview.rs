@@ -126,7 +126,10 @@ fn optimizer_formula(bytes: BytesPerParameter) -> String {
 fn not_covered(inputs: &MethodInputs) -> Vec<&'static str> {
     let mut missing = vec!["the block being recomputed, logits and other temporary memory"];
     if inputs.world_size() > 1 {
-        missing.push("several GPUs: no formula for sharding or parallelism, the amounts are of one GPU alone");
+        missing.push(
+            "several GPUs: no formula for sharding or parallelism, the amounts are of one GPU \
+             alone",
+        );
     }
     if inputs.optimizer.key() != method::OPTIMIZER {
         missing.push("this optimizer: computed as Adam");
@@ -146,12 +149,15 @@ fn remarks(inputs: &MethodInputs) -> Vec<String> {
         let shape = inputs.shape(inputs.micro_batch_size);
         let percent = crate::units::grouped(100.0 * method::selective_saving(&shape), 1);
         remarks.push(format!(
-            "It quotes a saving of 70 % without the scores, which is GPT-3's; by its own formula it is {percent} % here."
+            "It quotes a saving of 70 % without the scores, which is GPT-3's; by its own formula \
+             it is {percent} % here."
         ));
     }
     if inputs.recompute == Recompute::None {
         remarks.push(
-            "The rows of its activation table add up to 38; the formula's 34 is Korthikanti's and is used here.".to_owned(),
+            "The rows of its activation table add up to 38; the formula's 34 is Korthikanti's and \
+             is used here."
+                .to_owned(),
         );
     }
     remarks

@@ -113,7 +113,8 @@ pub fn decode(link: &str) -> Decoded {
         Ok(fragment) => fragment,
         Err(length) => {
             return failed(&format!(
-                "This link has {length} characters, more than the {LONGEST} that links of this page have."
+                "This link has {length} characters, more than the {LONGEST} that links of this \
+                 page have."
             ));
         }
     };
@@ -132,7 +133,8 @@ pub fn decode(link: &str) -> Decoded {
             .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
         return failed(&if is_version {
             format!(
-                "This link has version {}, and this page knows versions up to {VERSION}: reload the page to get its newest form.",
+                "This link has version {}, and this page knows versions up to {VERSION}: reload \
+                 the page to get its newest form.",
                 text::quoted(version)
             )
         } else {
@@ -153,7 +155,8 @@ pub fn decode(link: &str) -> Decoded {
     parts.pop_if(|(_, value)| value.is_empty());
     if !parts.iter().any(|(key, value)| is_readable(version, key, value)) {
         return failed(
-            "Nothing of this link can be read: it was changed by hand or cut off. Ask for it again.",
+            "Nothing of this link can be read: it was changed by hand or cut off. Ask for it \
+             again.",
         );
     }
     let mut decoded = read_version(version, &parts);
@@ -163,7 +166,8 @@ pub fn decode(link: &str) -> Decoded {
 }
 
 /// The sentence about a link that was changed by hand or cut off.
-const ALTERED: &str = "This link was changed by hand or cut off: its check sum does not match. Shown is what it says; ask for it again if something is missing.";
+const ALTERED: &str = "This link was changed by hand or cut off: its check sum does not match. \
+    Shown is what it says; ask for it again if something is missing.";
 
 /// True if this version understands a part of a link, of the first scenario or of another.
 fn is_readable(version: &str, key: &str, value: &str) -> bool {

@@ -31,7 +31,9 @@ pub(super) fn steps(asked: &Asked, orders: &mut Orders) -> Html {
     let story = match asked.verb.as_str() {
         "packed" => unpacked(asked.form.text("story")).map_err(|error| error.to_string()),
         id => known(asked, id).ok_or_else(|| {
-            "The story of this link is kept in another browser, or its name is wrong. Its scenario is shown.".to_owned()
+            "The story of this link is kept in another browser, or its name is wrong. Its scenario \
+             is shown."
+                .to_owned()
         }),
     };
     let told = story.and_then(|story| match Told::of(&story) {
@@ -111,7 +113,8 @@ fn bar(title: &str) -> Html {
     .collect();
     html! {
         nav class="present__bar" aria-label=(format!("Steps of “{}”", title)) {
-            button type="button" class="button" data-do=(Action::Stage(StageVerb::Back)) title="Arrow left" { "Back" }
+            button type="button" class="button" data-do=(Action::Stage(StageVerb::Back)) title="Arrow \
+                left" { "Back" }
             span class="present__place number" id="present-place" data-testid="present-place" {}
             button type="button" class="button button--main" id="present-next"
                 data-do=(Action::Stage(StageVerb::Next)) title="Space or arrow right" {

@@ -314,7 +314,8 @@ fn forbidden_tensor_degrees_are_named() {
         headroom::estimator::blockers(&job).iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let gpt2 = import(r#"{"model_type": "gpt2", "n_layer": 12}"#);
-    let plan = "transformers 5.23 has no tensor-parallel plan for gpt2; use 1 tensor-parallel rank or another software stack";
+    let plan = "transformers 5.23 has no tensor-parallel plan for gpt2; use 1 tensor-parallel rank \
+        or another software stack";
     assert_eq!(refusals(&gpt2, support::eager(), 2), [plan]);
     assert_eq!(refusals(&gpt2, support::eager(), 1), [""; 0]);
     assert_eq!(refusals(&gpt2, support::fused(), 2), [""; 0]);
