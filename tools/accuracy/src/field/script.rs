@@ -9,7 +9,6 @@
 
 use std::fmt::Write as _;
 
-use headroom::catalog;
 use headroom::config::Run;
 use headroom::hardware::allocator::Settings;
 use headroom::launch::{Launched, Pasted, read};
