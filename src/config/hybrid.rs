@@ -162,6 +162,8 @@ pub struct LayerKind {
     pub unnormed: bool,
     /// True for a block that norms embedded tokens itself.
     pub norms_embedded: bool,
+    /// True for a last block that has a bias of its own behind attention.
+    pub biased_behind: bool,
     /// True if the layer has an [`Hybrid::indexer`].
     pub indexed: bool,
     /// True for a block of the encoder beside a decoder.
@@ -187,6 +189,8 @@ impl ModelConfig {
                 other_heads: false,
                 unnormed: self.is_unnormed(layer),
                 norms_embedded: false,
+                biased_behind: self.biases_last()
+                    && layer.saturating_add(1) == self.num_hidden_layers,
                 indexed: false,
                 source: self.is_of_source(layer),
                 compressed: self
@@ -254,7 +258,16 @@ impl ModelConfig {
 
     /// Returns true if all layers are alike.
     pub const fn is_uniform(&self) -> bool {
-        self.moe.is_none() && self.hybrid.is_none() && self.source.is_none() && !self.is_unnormed(0)
+        self.moe.is_none()
+            && self.hybrid.is_none()
+            && self.source.is_none()
+            && !self.is_unnormed(0)
+            && !self.biases_last()
+    }
+
+    /// True if the last layer alone has a bias of its own behind attention.
+    const fn biases_last(&self) -> bool {
+        matches!(self.family.modules().block, BlockLayout::JointByHeadWritten)
     }
 
     /// True if layer `layer` has no norm before attention.
@@ -352,6 +365,7 @@ impl Hybrid {
             other_heads: other.is_some() && keys != Keys::None,
             unnormed: false,
             norms_embedded: false,
+            biased_behind: false,
             indexed,
             source: false,
             compressed: CompressedLayer::default(),

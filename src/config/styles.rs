@@ -32,6 +32,9 @@ pub enum BlockLayout {
     /// One projection whose columns hold query, key and value of each head; attention may stand
     /// beside the feed-forward layer.
     JointByHead,
+    /// As [`Self::JointByHead`], with scores that are always written out and a bias behind the last
+    /// block's attention.
+    JointByHeadWritten,
     /// As [`Self::JointByHead`], with linear biases added in the product of the scores and each
     /// half adding the residual itself.
     JointByHeadBiased,

@@ -30,6 +30,7 @@ mod mixers;
 mod mlp;
 mod moe;
 mod neox;
+mod neox_japanese;
 mod norm;
 mod norm_gate;
 pub(crate) mod rare;

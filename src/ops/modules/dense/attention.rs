@@ -129,7 +129,7 @@ impl Attention {
         let project_of = |build: &Build<'_>, of_layer, heads: Dim| {
             let (with, width) = (build.with, columns(heads));
             tape.at(names[0], sources::PYTORCH_AUTOGRAD);
-            build.column(Part::Attention, of_layer, (width, with.h()), row(width))
+            build.column(Part::Attention, of_layer, (width, with.h()), build.of_tokens(width))
         };
         let project = |names, heads: Dim| project_of(build, names, heads);
         let project_keys = |names| project_of(of_keys, names, kv);
