@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use super::placed::Placed;
 use super::slots;
-use super::stage::{self, Scope};
+use super::stage::{self, Scope, Stage};
 use crate::config::{Job, ServingRun};
 use crate::ops::formats::{self, Formats, Stored};
 use crate::ops::modules::{CROSS, EMBEDDING_OF_LAYERS, NORM_ACROSS};
@@ -204,6 +204,8 @@ pub(super) fn multiplied(job: &Job, run: &ServingRun, list: &OpList) -> Vec<Mult
         for one in found.iter_mut().filter(|one| one.is_head && placed.head) {
             one.away = 1.0;
         }
+        let blocks = Stage { embedding: false, head: false, ..scope.stage.clone() };
+        let scope = Scope { stage: blocks, ..scope.clone() };
         each(&scope, &formats, Side::Host(&placed), |held| {
             let place = ops.iter().position(|op| std::ptr::eq(*op, held.op));
             let Some(one) = place.and_then(|place| found.get_mut(place)) else { return };

@@ -10,6 +10,7 @@
 //! | path | figure |
 //! |---|---|
 //! | `total`, `peak`, `margin` | all memory at the peak; the moments compared; what is left or missing |
+//! | `host` | what lies in the host's memory, beside all of that |
 //! | `ledger/KIND`, `ledger/KIND/LABEL`, `ledger/KIND/LABEL/N` | a kind, a line, its tensor number N |
 //! | `bar/KIND`, `card/NAME` | the same kind beside its part of the bar, the same figure on the answer's card |
 //! | `gpus/arithmetic`, `gpus/runnable` | the two counts; where users are stated, of what carries them |
@@ -133,6 +134,7 @@ enum Path<'a> {
     Total,
     Peak,
     Margin,
+    Host,
     Kind(MemoryKind),
     Item(MemoryKind, &'a str),
     Tensor(MemoryKind, &'a str, usize),
@@ -148,6 +150,7 @@ impl<'a> Path<'a> {
             None if path == "total" => Self::Total,
             None if path == "peak" => Self::Peak,
             None if path == "margin" => Self::Margin,
+            None if path == "host" => Self::Host,
             Some(("gpus", "arithmetic")) => Self::Arithmetic,
             Some(("gpus", "runnable")) => Self::Runnable,
             Some(("load", name)) => Self::Load(name),
@@ -234,6 +237,7 @@ impl<'a> Explainer<'a> {
             Path::Total => self.total(),
             Path::Peak => self.peak(),
             Path::Margin => self.margin(),
+            Path::Host => self.on_host()?,
             Path::Kind(kind) => self.kind(*kind)?,
             Path::Item(kind, label) => self.item(*kind, label)?,
             Path::Tensor(kind, label, number) => self.tensor(*kind, label, *number)?,
@@ -280,7 +284,9 @@ impl<'a> Explainer<'a> {
                     line.map_or(Bytes::ZERO, |line| line.bytes),
                 )
             }
-            Path::Arithmetic | Path::Runnable | Path::Load(_) | Path::Figure(_) => return,
+            Path::Host | Path::Arithmetic | Path::Runnable | Path::Load(_) | Path::Figure(_) => {
+                return;
+            }
         };
         found.printed.push((String::new(), words.show(&own, exact)));
         found.notes.extend(words.why_not_nearest(&own, exact));
@@ -373,6 +379,24 @@ impl<'a> Explainer<'a> {
         found
     }
 
+    fn on_host(&self) -> Option<Explanation> {
+        let host = &self.scene.estimate.host;
+        if host.lines.is_empty() {
+            return None;
+        }
+        let parts = host
+            .lines
+            .iter()
+            .map(|line| Expr::memory(line.label, Some(line.kind), line.bytes.0, None));
+        let sentence = "What lies in the host's memory; the GPU's total leaves it out.";
+        let expr = exactly(Expr::sum(parts), "In host memory", host.total());
+        let mut found = plain("In host memory", sentence.to_owned(), expr, Measure::Bytes);
+        found.notes =
+            host.lines.iter().map(|line| format!("{}: {}", line.label, line.note)).collect();
+        found.sources = sources_of(host.lines.iter());
+        Some(found)
+    }
+
     fn kind(&self, kind: MemoryKind) -> Option<Explanation> {
         let estimate = &self.scene.estimate;
         let lines: Vec<&LineItem> =
@@ -462,6 +486,7 @@ impl<'a> Explainer<'a> {
         let estimate = &scene.estimate;
         match path {
             Path::Total | Path::Peak => Some(estimate.total().as_f64()),
+            Path::Host => Some(estimate.host.total().as_f64()),
             Path::Kind(kind) => {
                 Some(estimate.ledger.of(*kind)).filter(|bytes| bytes.0 > 0).map(Bytes::as_f64)
             }

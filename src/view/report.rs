@@ -14,8 +14,8 @@ use super::words::{
 use crate::config::Job;
 use crate::estimator::time::{self, Bound, Messages, TimeLine, Timing};
 use crate::estimator::{
-    Compute, DeviceMemory, Estimate, Headroom, Lengths, LineItem, MemoryKind, NotReplayed, Printed,
-    Verdict, estimate,
+    Compute, DeviceMemory, Estimate, Headroom, Ledger, Lengths, LineItem, MemoryKind, NotReplayed,
+    Printed, Verdict, estimate,
 };
 use crate::hardware::allocator::Gap;
 use crate::planner::{
@@ -163,6 +163,7 @@ impl Report {
             let indent = if is_sum { "" } else { "  " };
             format!("{:<34} {amount:>10} {}  {share:>7}", format!("{indent}{label}"), self.unit)
         }));
+        out.extend(self.on_host());
         out.push(String::new());
         out.extend(self.on_device());
         out.push(self.peak());
@@ -170,6 +171,26 @@ impl Report {
         out.extend(self.largest());
         out.extend(self.time());
         out.join("\n")
+    }
+
+    /// The lines of what lies in the host's memory, with their sum.
+    fn on_host(&self) -> Vec<String> {
+        let host = &self.estimate.host;
+        if host.lines.is_empty() {
+            return Vec::new();
+        }
+        let printed = Printed::in_scale(host, Printed::of(&self.estimate, self.unit).scale);
+        let row = |label: &str, amount: u64| {
+            format!("{label:<34} {:>10} {}", printed.scale.number(amount), self.unit)
+        };
+        let mut out = vec![String::new(), row("In host memory, not on the GPU", printed.total)];
+        out.extend(
+            host.lines
+                .iter()
+                .zip(&printed.lines)
+                .map(|(line, amount)| row(&format!("  {}", line.label), *amount)),
+        );
+        out
     }
 
     /// The lines of what the GPU shows, or why they are not known.
@@ -432,17 +453,15 @@ pub fn json(report: &Report, scenario: &Scenario, notices: &[String]) -> String 
         Headroom::Free(bytes) => (bytes.0, 0),
         Headroom::Short(bytes) => (0, bytes.0),
     };
-    let lines: Vec<Value> = estimate
-        .ledger
-        .lines
-        .iter()
-        .map(|line| {
+    let lines_of = |ledger: &Ledger| -> Vec<Value> {
+        let line = |line: &LineItem| {
             object!({
                 "kind": line.kind.name(), "label": line.label, "bytes": line.bytes.0,
                 "certainty": line.certainty.word(), "source": line.source.key,
             })
-        })
-        .collect();
+        };
+        ledger.lines.iter().map(line).collect()
+    };
     let compute = estimate.compute.map(|compute| {
         object!({
             "flops_per_step": compute.model_flops_per_step().0, "flops": compute.total.0, "six_pd": compute.six_pd.0,
@@ -455,7 +474,7 @@ pub fn json(report: &Report, scenario: &Scenario, notices: &[String]) -> String 
         "about": about(scenario), "model": model_name(scenario), "accelerator": accelerator_name(scenario),
         "remarks": report.remarks.iter().map(remark).collect::<Vec<_>>(), "link": codec::encode(scenario), "verdict": verdict_key(report.verdict()),
         "total_bytes": estimate.total().0, "capacity_bytes": estimate.capacity.0, "free_bytes": free, "short_bytes": short,
-        "peak_moment": estimate.peak_moment, "parameters": estimate.parameters.total, "ledger": lines,
+        "peak_moment": estimate.peak_moment, "parameters": estimate.parameters.total, "ledger": lines_of(&estimate.ledger), "host_memory": lines_of(&estimate.host),
         "device": device_of(report),
         "blockers": estimate.blockers.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "gpus": gpus_of(report),
