@@ -210,6 +210,8 @@ pub(super) fn multiplied(
         for one in found.iter_mut().filter(|one| one.is_head && placed.head) {
             one.away = 1.0;
         }
+        let blocks = Stage { embedding: false, head: false, ..scope.stage.clone() };
+        let scope = Scope { stage: blocks, ..scope.clone() };
         each(&scope, &formats, Side::Host(&placed), |held| {
             let place = ops.iter().position(|op| std::ptr::eq(*op, held.op));
             let Some(one) = place.and_then(|place| found.get_mut(place)) else { return };

@@ -10,6 +10,7 @@
 //! | path | figure |
 //! |---|---|
 //! | `total`, `peak`, `margin` | all memory at the peak; the moments compared; what is left or missing |
+//! | `host` | what lies in the host's memory, beside all of that |
 //! | `ledger/KIND`, `ledger/KIND/LABEL`, `ledger/KIND/LABEL/N` | a kind, a line, its tensor number N |
 //! | `bar/KIND`, `card/NAME` | the same kind beside its part of the bar, the same figure on the answer's card |
 //! | `gpus/arithmetic`, `gpus/runnable` | the two counts; where users are stated, of what carries them |
@@ -192,6 +193,7 @@ impl<'a> Explainer<'a> {
             Path::Total => self.total(),
             Path::Peak => self.peak(),
             Path::Margin => self.margin(),
+            Path::Host => self.on_host()?,
             Path::Kind(kind) => self.kind(*kind)?,
             Path::Item(kind, label) => self.item(*kind, label)?,
             Path::Tensor(kind, label, number) => self.tensor(*kind, label, *number)?,
@@ -238,7 +240,9 @@ impl<'a> Explainer<'a> {
                     line.map_or(Bytes::ZERO, |line| line.bytes),
                 )
             }
-            Path::Arithmetic | Path::Runnable | Path::Load(_) | Path::Figure(_) => return,
+            Path::Host | Path::Arithmetic | Path::Runnable | Path::Load(_) | Path::Figure(_) => {
+                return;
+            }
         };
         found.printed.push((String::new(), words.show(&own, exact)));
         found.notes.extend(words.why_not_nearest(&own, exact));
@@ -321,6 +325,7 @@ impl<'a> Explainer<'a> {
         let estimate = &scene.estimate;
         match path {
             Path::Total | Path::Peak => Some(estimate.total().as_f64()),
+            Path::Host => Some(estimate.host.total().as_f64()),
             Path::Kind(kind) => {
                 Some(estimate.ledger.of(*kind)).filter(|bytes| bytes.0 > 0).map(Bytes::as_f64)
             }

@@ -1,6 +1,6 @@
 //! Terms of a step, and the figures that follow from a step's time or a served token's.
 
-use crate::config::{Job, TrainingRun};
+use crate::config::{Job, Run, TrainingRun};
 use crate::estimator::Certainty;
 use crate::estimator::time::{
     BlockTime, Cost, IDLE_SHARE, Load, ServingTime, Step, Term, TimeLine, block_times, spread,
@@ -327,6 +327,11 @@ pub(super) fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found
         }
         _ => return of_messages(time, name).or_else(|| of_a_million(job, time, name)),
     };
+    let host = said_of_host(job).filter(|_| sentence.starts_with("Kernel by kernel"));
+    if let Some(host) = host {
+        let sentence = format!("{sentence} {host}");
+        return Some(found(&sentence, expr, measure, source, Certainty::Assumed));
+    }
     let measured = job.cluster().speed.kernels.is_measured;
     Some(found(
         sentence,
@@ -335,6 +340,22 @@ pub(super) fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found
         source,
         if measured { Certainty::Modelled } else { Certainty::Assumed },
     ))
+}
+
+/// A sentence on the speed of what lies in the host's memory, where something does.
+fn said_of_host(job: &Job) -> Option<&'static str> {
+    let Run::Serving(run) = job.run() else { return None };
+    let asked = run.in_host_memory;
+    if asked.is_computed_there(job.model().num_hidden_layers) {
+        Some(
+            "The processor reads what lies in the host's memory at that memory's full bandwidth, or multiplies at its own rate, whichever \
+             takes longer. In a step of 32 tokens and more weights cross the link instead, and nothing hides that.",
+        )
+    } else if asked.weights.0 > 0 {
+        Some("Weights in the host's memory cross the link in every step, at its full rate.")
+    } else {
+        None
+    }
 }
 
 /// Messages of one further token.

@@ -120,6 +120,24 @@ impl Explainer<'_> {
         found
     }
 
+    pub(super) fn on_host(&self) -> Option<Explanation> {
+        let host = &self.scene.estimate.host;
+        if host.lines.is_empty() {
+            return None;
+        }
+        let parts = host
+            .lines
+            .iter()
+            .map(|line| Expr::memory(line.label, Some(line.kind), line.bytes.0, None));
+        let sentence = "What lies in the host's memory; the GPU's total leaves it out.";
+        let expr = exactly(Expr::sum(parts), "In host memory", host.total());
+        let mut found = plain("In host memory", sentence.to_owned(), expr, Measure::Bytes);
+        found.notes =
+            host.lines.iter().map(|line| format!("{}: {}", line.label, line.note)).collect();
+        found.sources = sources_of(host.lines.iter());
+        Some(found)
+    }
+
     pub(super) fn kind(&self, kind: MemoryKind) -> Option<Explanation> {
         let estimate = &self.scene.estimate;
         let lines: Vec<&LineItem> =

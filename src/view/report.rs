@@ -159,6 +159,7 @@ impl Report {
             let indent = if is_sum { "" } else { "  " };
             format!("{:<34} {amount:>10} {}  {share:>7}", format!("{indent}{label}"), self.unit)
         }));
+        out.extend(self.on_host());
         out.push(String::new());
         out.extend(self.on_device());
         out.push(self.peak());
@@ -166,6 +167,26 @@ impl Report {
         out.extend(self.largest());
         out.extend(self.time());
         out.join("\n")
+    }
+
+    /// The lines of what lies in the host's memory, with their sum.
+    fn on_host(&self) -> Vec<String> {
+        let host = &self.estimate.host;
+        if host.lines.is_empty() {
+            return Vec::new();
+        }
+        let printed = Printed::in_scale(host, Printed::of(&self.estimate, self.unit).scale);
+        let row = |label: &str, amount: u64| {
+            format!("{label:<34} {:>10} {}", printed.scale.number(amount), self.unit)
+        };
+        let mut out = vec![String::new(), row("In host memory, not on the GPU", printed.total)];
+        out.extend(
+            host.lines
+                .iter()
+                .zip(&printed.lines)
+                .map(|(line, amount)| row(&format!("  {}", line.label), *amount)),
+        );
+        out
     }
 
     /// The lines of what the GPU shows, or why they are not known.

@@ -154,7 +154,7 @@ const NAMES_WITH_OTHER_MEANINGS: &[(&str, &[&str])] = &[
         "::Fused",
         &[
             "src/config/run.rs",
-            "src/estimator/time/block.rs",
+            "src/estimator/time/fixed.rs",
             "src/estimator/timeline/optimizer.rs",
             "src/optimizers/",
         ],

@@ -52,6 +52,7 @@ mod estimator {
     mod evaluation;
     mod float8;
     mod frameworks;
+    mod host_memory;
     mod images;
     mod layouts;
     mod losses;

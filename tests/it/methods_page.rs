@@ -116,6 +116,7 @@ fn job(model: ModelConfig, run: Run, layout: ParallelLayout, capacity_gb: u64) -
             accelerator,
             overheads,
             speed: headroom::config::Speed::GENERIC,
+            host: headroom::config::Host::ASSUMED,
             grid_grams_per_kwh: 0.0,
         },
     )

@@ -2,7 +2,7 @@
 
 use super::Report;
 use crate::estimator::time::{Bound, Messages, TimeLine, Timing};
-use crate::estimator::{DeviceMemory, Headroom, Verdict};
+use crate::estimator::{DeviceMemory, Headroom, Ledger, LineItem, Verdict};
 use crate::hardware::allocator::Gap;
 use crate::planner::UserLoad;
 use crate::scenario::{Remark, Scenario, Word, codec};
@@ -131,17 +131,15 @@ pub fn json(report: &Report, scenario: &Scenario, notices: &[String]) -> String 
         Headroom::Free(bytes) => (bytes.0, 0),
         Headroom::Short(bytes) => (0, bytes.0),
     };
-    let lines: Vec<Value> = estimate
-        .ledger
-        .lines
-        .iter()
-        .map(|line| {
+    let lines_of = |ledger: &Ledger| -> Vec<Value> {
+        let line = |line: &LineItem| {
             object!({
                 "kind": line.kind.name(), "label": line.label, "bytes": line.bytes.0,
                 "certainty": line.certainty.word(), "source": line.source.key,
             })
-        })
-        .collect();
+        };
+        ledger.lines.iter().map(line).collect()
+    };
     let compute = estimate.compute.map(|compute| {
         object!({
             "flops_per_step": compute.model_flops_per_step().0, "flops": compute.total.0, "six_pd": compute.six_pd.0,
@@ -154,7 +152,7 @@ pub fn json(report: &Report, scenario: &Scenario, notices: &[String]) -> String 
         "about": about(scenario), "model": model_name(scenario), "accelerator": accelerator_name(scenario),
         "remarks": report.remarks.iter().map(remark).collect::<Vec<_>>(), "link": codec::encode(scenario), "verdict": verdict_key(report.verdict()),
         "total_bytes": estimate.total().0, "capacity_bytes": estimate.capacity.0, "free_bytes": free, "short_bytes": short,
-        "peak_moment": estimate.peak_moment, "parameters": estimate.parameters.total, "ledger": lines,
+        "peak_moment": estimate.peak_moment, "parameters": estimate.parameters.total, "ledger": lines_of(&estimate.ledger), "host_memory": lines_of(&estimate.host),
         "device": device_of(report),
         "blockers": estimate.blockers.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "gpus": gpus_of(report),

@@ -97,13 +97,14 @@ fn python_calls_have_literal_arguments() {
 #[test]
 fn flags_that_are_not_known_are_said_and_wrong_values_have_a_place() {
     let said = |text: &str| read(&[Pasted { name: "", text }], &Scenario::default());
-    let read = said("vllm serve Qwen/Qwen2.5-7B --frobnicate 3 --cpu-offload-gb 4").expect("read");
+    let read =
+        said("vllm serve Qwen/Qwen2.5-7B --frobnicate 3 --kv-offloading-size 4").expect("read");
     let ways: Vec<(&str, Way)> =
         read.not_counted().map(|row| (row.flag.as_str(), row.way)).collect();
-    assert_eq!(ways, [("frobnicate", Way::Unknown), ("cpu-offload-gb", Way::NotModelled)]);
+    assert_eq!(ways, [("frobnicate", Way::Unknown), ("kv-offloading-size", Way::NotModelled)]);
     assert_eq!(
         read.scenario.get(FieldId::FlagsNotCounted),
-        Value::Text("frobnicate,cpu-offload-gb".to_owned())
+        Value::Text("frobnicate,kv-offloading-size".to_owned())
     );
     let error =
         said("vllm serve Qwen/Qwen2.5-7B \\\n --tensor-parallel-size two").expect_err("no number");

@@ -102,6 +102,8 @@ fn what_is_written_is_read_back() {
                         FieldId::TensorParallel
                             | FieldId::PipelineParallel
                             | FieldId::ContextParallel
+                            // More layers than the model has are all of them.
+                            | FieldId::GpuLayers
                     );
                     let value = if limit {
                         Some(Value::Integer(1 + below(&mut runner, 8)))

@@ -117,14 +117,17 @@ fn slots_of_llama_cpp_share_the_context_out() {
 }
 
 #[test]
-fn layers_in_the_hosts_memory_are_said() {
+fn layers_on_the_gpu_count_the_head() {
     let counted = |layers: &str| {
         !said(&format!("llama-server -m Qwen3-8B-Q8_0.gguf -ngl {layers}"))
             .not_counted()
             .any(|row| row.flag == "ngl")
     };
-    assert!(counted("99") && counted("all") && counted("37"));
-    assert!(!counted("20"), "36 layers and the head");
+    assert!(["99", "all", "37", "20"].into_iter().all(counted));
+    let layers = |text: &str| said(text).scenario.get(FieldId::GpuLayers);
+    let model = "llama-server -m Qwen3-8B-Q8_0.gguf -ngl";
+    assert_eq!(layers(&format!("{model} 37")), Value::Empty, "36 layers and the head");
+    assert_eq!(layers(&format!("{model} 36")), Value::Integer(36));
 }
 
 #[test]
@@ -210,4 +213,36 @@ fn containers_of_files_are_commands() {
     let image = "services:\n  vllm:\n    image: vllm/vllm-openai:v0.11.0\n    command:\n      - \
         --model\n      - Qwen/Qwen2.5-7B-Instruct\n      - --max-num-seqs\n      - \"8\"\n";
     assert_eq!(said(image).scenario.get(FieldId::ConcurrentSequences), Value::Integer(8));
+}
+
+#[test]
+fn parts_in_host_memory_are_read_and_written() {
+    let of = |text: &str| said(text).scenario;
+    let model = "llama-server -m Qwen3-30B-A3B-Q4_K_M.gguf -c 4096 -np 1";
+    assert_eq!(of(&format!("{model} -ngl 20")).get(FieldId::GpuLayers), Value::Integer(20));
+    assert_eq!(of(&format!("{model} -ngl 99")).get(FieldId::GpuLayers), Value::Empty);
+    let experts = FieldId::ExpertLayersOnHost;
+    for all in ["--cpu-moe", "-cmoe", "--n-cpu-moe 48", "-ot exps=CPU"] {
+        assert_eq!(of(&format!("{model} {all}")).get(experts), Value::Integer(48), "{all}");
+    }
+    let some = said(&format!("{model} -ot blk.1.ffn_up=CPU"));
+    assert!(some.not_counted().any(|row| row.flag == "ot"));
+    for (flag, away) in [("--no-kv-offload", true), ("-nkvo", true), ("--kv-offload", false)] {
+        let read = of(&format!("{model} {flag}"));
+        assert_eq!(read.get(FieldId::CacheOnHost), Value::Flag(away), "{flag}");
+    }
+    for command in [
+        "vllm serve Qwen/Qwen3-8B --cpu-offload-gb 4",
+        "python3 -m sglang.launch_server --model-path Qwen/Qwen3-8B --cpu-offload-gb 4",
+    ] {
+        let read = said(command);
+        assert_eq!(read.scenario.get(FieldId::WeightsOnHost), Value::Decimal(4.0));
+        let written = headroom::launch::write(&read.scenario, read.format).text;
+        assert!(written.contains("cpu-offload-gb 4"), "{written}");
+    }
+    let placed = of(&format!("{model} -ngl 30 --n-cpu-moe 7 -nkvo"));
+    let written = headroom::launch::write(&placed, said(model).format).text;
+    assert_eq!(of(&written).get(FieldId::GpuLayers), Value::Integer(30), "{written}");
+    assert_eq!(of(&written).get(experts), Value::Integer(7), "{written}");
+    assert_eq!(of(&written).get(FieldId::CacheOnHost), Value::Flag(true), "{written}");
 }

@@ -126,6 +126,7 @@ pub fn cluster(memory: Bytes) -> Cluster {
         },
         overheads: Overheads::NONE,
         speed: headroom::config::Speed::GENERIC,
+        host: headroom::config::Host::ASSUMED,
         grid_grams_per_kwh: 0.0,
     }
 }

@@ -27,8 +27,9 @@ fields! { $
     HostMemory("ram", "host_memory", "Host memory")
         .number(0.1..=1_000_000.0).unit("GiB").optional().group(Group::HostMemory).serve().folded()
         .default(FieldDefault::Empty),
-    /// How fast the processor reads the host's memory, for time only. The default is an
-    /// assumption: two channels of DDR5-5600; DDR4-3200 has 51.2 GB/s.
+    /// How fast the processor reads the host's memory, for time only. The default is an assumption
+    /// and an upper bound: two full channels of DDR5-5600; DDR4-3200 has 51.2 GB/s. Type what a
+    /// measurement of your machine says.
     HostBandwidth("hbw", "host_bandwidth", "Host memory bandwidth")
         .number(0.1..=100_000.0).unit("GB/s").group(Group::HostMemory).serve().folded()
         .default(FieldDefault::Decimal(89.6)),
