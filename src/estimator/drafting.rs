@@ -47,8 +47,10 @@ impl<'a> Drafted<'a> {
     /// The draft of a serving job; `None` without one.
     pub fn of(job: &Job, run: &'a ServingRun) -> Option<Self> {
         let draft = run.draft.as_ref()?;
-        let layout =
-            ParallelLayout { pipeline_model_parallel_size: std::num::NonZeroU64::MIN, ..*job.layout() };
+        let layout = ParallelLayout {
+            pipeline_model_parallel_size: std::num::NonZeroU64::MIN,
+            ..*job.layout()
+        };
         let served = ServingRun {
             draft: None,
             adapter_slots: 0,
@@ -150,7 +152,8 @@ impl<'a> Drafted<'a> {
     /// True if every block of its cache has as many bytes as any other.
     pub fn cache_is_alike(&self) -> bool {
         let (model, tokens) = (self.job.model(), self.job.seq_length());
-        model.cache.is_empty() && self.layers.clone().all(|layer| model.visible(layer, tokens) == tokens)
+        model.cache.is_empty()
+            && self.layers.clone().all(|layer| model.visible(layer, tokens) == tokens)
     }
 }
 
@@ -173,11 +176,20 @@ pub(super) fn weights(scope: &Scope, run: &ServingRun) -> Option<LineItem> {
         bytes += size;
         if scope.detail {
             let Beside { name, shape, dtype, .. } = one;
-            tensors.push(TensorLine { op: DRAFT_WEIGHTS, name, shape, dtype, count: 1, bytes: size });
+            tensors.push(TensorLine {
+                op: DRAFT_WEIGHTS,
+                name,
+                shape,
+                dtype,
+                count: 1,
+                bytes: size,
+            });
         }
     }
     let (note, certainty) = match drafted.draft.method {
-        DraftMethod::Model => ("Every parameter of the draft model on this rank, in its format.", Certainty::Exact),
+        DraftMethod::Model => {
+            ("Every parameter of the draft model on this rank, in its format.", Certainty::Exact)
+        }
         DraftMethod::Mtp => (
             "A layer like the model's last one and the product before it; embedding and head are the model's. Not every model is published with such a layer.",
             Certainty::Modelled,

@@ -37,6 +37,7 @@ pub use device_memory::{
     DeviceMemory, NotReplayed, device_memory, device_memory_under, finds_room, least_memory,
     rank_device_memory,
 };
+pub use drafting::{DRAFT_CACHE, DRAFT_LOGITS, DRAFT_WEIGHTS};
 pub use law::{Lengths, Requests};
 pub use layouts::Layouts;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
@@ -50,7 +51,6 @@ pub use replayed_failure::{ReplayedFailure, replayed_failure};
 pub use reservation::{
     CUDA_GRAPHS, CacheRoom, KEPT_FREE, blocks_in, concurrency, fragmentation_percent,
 };
-pub use drafting::{DRAFT_CACHE, DRAFT_LOGITS, DRAFT_WEIGHTS};
 pub use slots::ADAPTER_SLOTS;
 pub use stages::{StageMemory, stages};
 pub use states::GATHERED_WEIGHTS;

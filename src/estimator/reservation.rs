@@ -1,8 +1,8 @@
 //! The memory that a serving program takes for its cache and the memory that it keeps free: the
 //! figures that it prints when it starts.
 
-use super::ledger::{Certainty, LineItem, MemoryKind};
 use super::drafting::Drafted;
+use super::ledger::{Certainty, LineItem, MemoryKind};
 use super::served;
 use super::stage::Stage;
 use crate::config::{CachePart, Job, Run, ServingRun};

@@ -51,8 +51,7 @@ impl Scenario {
 /// Rules of speculative decoding that do not depend on the layout.
 pub(super) fn check(scenario: &Scenario) -> Option<FieldError> {
     let Value::Choice(word) = scenario.get(FieldId::Drafts) else { return None };
-    let method =
-        DraftMethod::from_word(word).filter(|_| scenario.mode() == Mode::Serve)?;
+    let method = DraftMethod::from_word(word).filter(|_| scenario.mode() == Mode::Serve)?;
     let engine = scenario.engine();
     let model = scenario.shape();
     let without = |message: String| {
@@ -108,7 +107,10 @@ fn check_model(scenario: &Scenario, model: &ModelConfig, engine: Engine) -> Opti
         return about(what, suggested());
     };
     if !is_plain(&row.config) {
-        let what = format!("{} writes no text by itself, or keeps states, which is not modelled for a draft.", row.name);
+        let what = format!(
+            "{} writes no text by itself, or keeps states, which is not modelled for a draft.",
+            row.name
+        );
         return about(what, suggested());
     }
     let (own, drafts) = (model.vocab_size, row.config.vocab_size);

@@ -7,6 +7,7 @@
 //! [`records`] keeps it in storage and in files.
 
 pub mod codec;
+mod drafting;
 mod fields;
 mod following;
 mod keys;
@@ -20,7 +21,6 @@ mod pasted;
 pub mod records;
 mod remarks;
 mod resolve;
-mod drafting;
 mod serving;
 mod text;
 mod words;

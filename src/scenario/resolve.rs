@@ -7,8 +7,8 @@ mod tuning;
 
 use std::num::NonZeroU64;
 
-use super::{drafting, serving};
 use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text};
+use super::{drafting, serving};
 use crate::config::{
     Accelerator, Cluster, DataSharding, Dispatch, Evaluation, Float8, Float8Recipe, Images, Job,
     LibraryOptions, MegatronOptions, Narrow, Offload, Overheads, Overlap, ParallelLayout,

@@ -1,10 +1,10 @@
 //! The words that stand for choices in forms, links and files.
 
 use crate::config::{
-    AttentionKernel, CacheFormat, DataSharding, DraftMethod, Family, Float8Recipe, GENERIC, GradientDType,
-    HiddenAct, Loss, LossFusion, MixerKind, MlpKind, Normalization, Objective, Optimizer,
-    OptimizerImplementation, OverlapComm, PipelineSchedule, PositionEmbedding, Recompute, Rollout,
-    TokenDispatcher, TrainingPrecision, WeightFormat,
+    AttentionKernel, CacheFormat, DataSharding, DraftMethod, Family, Float8Recipe, GENERIC,
+    GradientDType, HiddenAct, Loss, LossFusion, MixerKind, MlpKind, Normalization, Objective,
+    Optimizer, OptimizerImplementation, OverlapComm, PipelineSchedule, PositionEmbedding,
+    Recompute, Rollout, TokenDispatcher, TrainingPrecision, WeightFormat,
 };
 use crate::models::FAMILIES;
 use crate::stacks::Stack;
