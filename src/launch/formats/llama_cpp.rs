@@ -3,7 +3,7 @@
 use super::{FormatSpec, Role};
 use crate::launch::shared::tables::llama_cpp::{NOT_MODELLED, QUIET};
 use crate::launch::shared::weights::GgufName;
-use crate::launch::shared::{serving, whole};
+use crate::launch::shared::{drafts_of_servers, serving, whole};
 use crate::launch::{
     Effect, Flag, Given, LaunchError, Reading, Stated, Takes, Text, Writing, model_names,
 };
@@ -28,6 +28,8 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
         FieldId::ContextLength,
         FieldId::ConcurrentSequences,
         FieldId::KvCacheDType,
+        FieldId::Drafts,
+        FieldId::DraftTokens,
     ],
 };
 
@@ -48,6 +50,10 @@ const INPUTS: &[Flag] = &[
     Flag::together(&["ctk", "cache-type-k"]),
     Flag::together(&["ctv", "cache-type-v"]),
     Flag::together(&["ngl", "gpu-layers", "n-gpu-layers"]),
+    Flag::together(&["md", "model-draft", "spec-draft-model"]),
+    Flag::together(&["hfd", "hfrd", "hf-repo-draft", "spec-draft-hf"]),
+    Flag::together(&["spec-type"]),
+    Flag::together(&["draft-max", "draft", "draft-n", "spec-draft-n-max"]),
     Flag::together(&["sm", "split-mode"]),
     Flag::together(&["ts", "tensor-split"]),
     Flag::together(&["dev", "device"]),
@@ -152,6 +158,7 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     devices(reading)?;
     layers(reading)?;
     cache(reading);
+    drafts_of_servers::read_llama_cpp(reading)?;
     if reading.launcher(&[BENCH]).is_some() { tests(reading) } else { context(reading) }
 }
 
@@ -371,7 +378,8 @@ fn write(writing: &mut Writing<'_>) -> String {
     if theirs.is_some() {
         writing.is_said(&[FieldId::WeightDType]);
     }
-    let file = theirs.map_or_else(|| model.clone(), |theirs| format!("{model}-{theirs}.gguf"));
+    let file =
+        theirs.as_ref().map_or_else(|| model.clone(), |theirs| format!("{model}-{theirs}.gguf"));
     writing.say("model", Some(file), &[]);
     writing.say(
         "ctx-size",
@@ -385,6 +393,7 @@ fn write(writing: &mut Writing<'_>) -> String {
         writing.say("cache-type-k", Some((*theirs).to_owned()), &[FieldId::KvCacheDType]);
         writing.say("cache-type-v", Some((*theirs).to_owned()), &[FieldId::KvCacheDType]);
     }
+    drafts_of_servers::write_llama_cpp(writing, theirs.as_deref().unwrap_or("F16"));
     split(writing);
     writing.table();
     format!("llama-server{}\n", writing.as_flags())

@@ -8,6 +8,8 @@
 pub mod adapters;
 pub mod axolotl_flags;
 pub mod axolotl_written;
+pub mod drafts;
+pub mod drafts_of_servers;
 pub mod fsdp;
 pub mod layers;
 pub mod llamafactory_flags;

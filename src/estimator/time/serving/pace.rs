@@ -382,6 +382,16 @@ impl Pace {
         )
     }
 
+    /// Messages for one further token of so many sequences: of a step that gives several, their
+    /// share.
+    fn messages_of_one(&self, sequences: u64) -> Messages {
+        let (given, run) = self.tokens_of_a_step();
+        let Messages { sums, experts, stages } = self.messages(to_f64(sequences) * run);
+        let [sums, experts, stages] =
+            [sums, experts, stages].map(|Seconds(all)| Seconds(all / given));
+        Messages { sums, experts, stages }
+    }
+
     /// The parts of a step of decoding that checks proposed tokens.
     fn speculation(&self, sequences: u64) -> Option<SpeculativeStep> {
         let draft = self.draft.as_ref()?;
@@ -406,8 +416,7 @@ impl Pace {
             prompt,
             decode,
             tokens_per_second,
-            messages: [tokens, to_f64(sequences) * self.tokens_of_a_step().1]
-                .map(|tokens| self.messages(tokens)),
+            messages: [self.messages(tokens), self.messages_of_one(sequences)],
             speculation: self.speculation(sequences),
             bound: self.bound(sequences),
             turns_at: self.turns_at(),
