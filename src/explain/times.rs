@@ -7,6 +7,7 @@ use crate::estimator::time::{
 };
 use crate::planner::packing;
 use crate::sources;
+use crate::units::Seconds;
 
 use super::expr::{Expr, Value};
 use super::figures::{Found, found, real};
@@ -299,6 +300,14 @@ pub(super) fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found
             itself("the prompt", time.first_token.0),
             sources::SERVING_KERNELS,
         ),
+        "Time per output token (TPOT)" if time.speculation.is_some() => {
+            let step = time.speculation?;
+            let tokens = real("tokens of a step", step.tokens);
+            let share = real("step with drafts", step.step.0).over(tokens);
+            let sentence =
+                "A step drafts tokens and checks all of them; a request gets several from it.";
+            (sentence, (share, Measure::Seconds), sources::SPECULATIVE_2022)
+        }
         "Time per output token (TPOT)" => (
             "Kernel by kernel: reading weights or multiplying with them, whichever takes longer, \
              every cached key and value, and what only streams; then messages and what the \
@@ -325,7 +334,11 @@ pub(super) fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found
                 "From so many on, multiplying with the weights takes longer than reading them.";
             (sentence, (turns, NONE), sources::ROOFLINE)
         }
-        _ => return of_messages(time, name).or_else(|| of_a_million(job, time, name)),
+        _ => {
+            return of_drafts(job, time, name)
+                .or_else(|| of_messages(time, name))
+                .or_else(|| of_a_million(job, time, name));
+        }
     };
     let host = said_of_host(job).filter(|_| sentence.starts_with("Kernel by kernel"));
     if let Some(host) = host {
@@ -356,6 +369,42 @@ fn said_of_host(job: &Job) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// A step that checks drafted tokens.
+fn of_drafts(job: &Job, time: &ServingTime, name: &str) -> Found {
+    let Run::Serving(run) = job.run() else { return None };
+    let (draft, step) = (run.draft.as_ref()?, time.speculation?);
+    let seconds = |label: &str, Seconds(seconds): Seconds| (real(label, seconds), Measure::Seconds);
+    let (sentence, (expr, measure), source, certainty) = match name {
+        "Tokens of a step with drafts" => {
+            let accepted = draft.acceptance;
+            let powers =
+                (0..=draft.tokens).map(|nth| accepted.powi(i32::try_from(nth).unwrap_or(i32::MAX)));
+            let terms = powers.map(Expr::real);
+            let (_, source) = draft.method.assumed_acceptance();
+            (
+                "1 + α + α² + … for the share α of drafts that is accepted, each by itself: a draft counts where all before it do, and the model adds a token of its own.",
+                (Expr::sum(terms), Measure::Number("tokens")),
+                source,
+                Certainty::Assumed,
+            )
+        }
+        "Step with drafts" => (
+            "The draft's passes, then the model once over every drafted token and the one before, kernel by kernel: weights and cache are read once for all of them.",
+            seconds("the step", step.step),
+            sources::SERVING_KERNELS,
+            Certainty::Modelled,
+        ),
+        "Drafting in a step" => (
+            "Pass by pass: the first reads what was checked before, each further one the token that the pass before has drafted.",
+            seconds("all passes", step.drafts),
+            run.engine.speculation.source,
+            Certainty::Modelled,
+        ),
+        _ => return None,
+    };
+    Some(found(sentence, expr, measure, source, certainty))
 }
 
 /// Messages of one further token.

@@ -5,7 +5,7 @@ use super::explaining;
 use super::markup::{Html, html};
 use super::ui::Opened;
 use super::words::{accelerator_name, billions, duration, gpus, per_cent, scientific, whole};
-use crate::config::{Job, Run, Texts, TrainingRun};
+use crate::config::{Job, Run, ServingRun, Texts, TrainingRun};
 use crate::estimator::time::{Bound, Cost, IDLE_SHARE, ServingTime, Step, Timing, Unknown};
 use crate::estimator::{Certainty, Compute, Estimate, Verdict};
 use crate::planner::packing;
@@ -246,6 +246,7 @@ fn of_serving(job: &Job, time: &ServingTime) -> Vec<Fact> {
         ),
     ];
     facts.extend(messages(time));
+    facts.extend(speculation(run, time));
     facts.extend([
         ("Tokens per second of one request", amount(1.0 / time.decode.0), String::new()),
         ("Tokens per second of one instance", amount(time.tokens_per_second), gpus(ranks)),
@@ -270,6 +271,28 @@ fn of_serving(job: &Job, time: &ServingTime) -> Vec<Fact> {
         )
     }));
     facts
+}
+
+/// A step that checks drafted tokens: what it gives and takes.
+fn speculation(run: &ServingRun, time: &ServingTime) -> Vec<Fact> {
+    let (Some(draft), Some(step)) = (&run.draft, &time.speculation) else { return Vec::new() };
+    let percent = grouped(100.0 * draft.acceptance, 0);
+    let drafted = whole(draft.tokens);
+    let (assumed, _) = draft.method.assumed_acceptance();
+    let note = if (draft.acceptance - assumed).abs() < 1e-9 { ": an assumption" } else { "" };
+    vec![
+        (
+            "Tokens of a step with drafts",
+            grouped(step.tokens, 2),
+            format!("{drafted} drafted for each request, {percent} % of them accepted{note}"),
+        ),
+        ("Step with drafts", short(step.step), "drafting, and checking all drafts".to_owned()),
+        (
+            "Drafting in a step",
+            short(step.drafts),
+            format!("{drafted} passes of the draft, one after the other"),
+        ),
+    ]
 }
 
 /// A time by itself.

@@ -3,7 +3,7 @@
 use super::{FormatSpec, Role};
 use crate::launch::shared::tables::llama_cpp::{NOT_MODELLED, QUIET};
 use crate::launch::shared::weights::GgufName;
-use crate::launch::shared::{serving, whole};
+use crate::launch::shared::{drafts_of_servers, serving, whole};
 use crate::launch::{
     Effect, Flag, Given, LaunchError, Reading, Stated, Takes, Text, Writing, model_names,
 };
@@ -30,6 +30,8 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
         FieldId::KvCacheDType,
         FieldId::GpuLayers,
         FieldId::CacheOnHost,
+        FieldId::Drafts,
+        FieldId::DraftTokens,
     ],
 };
 
@@ -58,6 +60,10 @@ const INPUTS: &[Flag] = &[
         takes: Takes::Optional,
         effect: Effect::Together,
     },
+    Flag::together(&["md", "model-draft", "spec-draft-model"]),
+    Flag::together(&["hfd", "hfrd", "hf-repo-draft", "spec-draft-hf"]),
+    Flag::together(&["spec-type"]),
+    Flag::together(&["draft-max", "draft", "draft-n", "spec-draft-n-max"]),
     Flag::together(&["sm", "split-mode"]),
     Flag::together(&["ts", "tensor-split"]),
     Flag::together(&["dev", "device"]),
@@ -164,6 +170,7 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     experts(reading);
     cache_on_host(reading);
     cache(reading);
+    drafts_of_servers::read_llama_cpp(reading)?;
     if reading.launcher(&[BENCH]).is_some() { tests(reading) } else { context(reading) }
 }
 
@@ -432,7 +439,8 @@ fn write(writing: &mut Writing<'_>) -> String {
     if theirs.is_some() {
         writing.is_said(&[FieldId::WeightDType]);
     }
-    let file = theirs.map_or_else(|| model.clone(), |theirs| format!("{model}-{theirs}.gguf"));
+    let file =
+        theirs.as_ref().map_or_else(|| model.clone(), |theirs| format!("{model}-{theirs}.gguf"));
     writing.say("model", Some(file), &[]);
     writing.say(
         "ctx-size",
@@ -446,6 +454,7 @@ fn write(writing: &mut Writing<'_>) -> String {
         writing.say("cache-type-k", Some((*theirs).to_owned()), &[FieldId::KvCacheDType]);
         writing.say("cache-type-v", Some((*theirs).to_owned()), &[FieldId::KvCacheDType]);
     }
+    drafts_of_servers::write_llama_cpp(writing, theirs.as_deref().unwrap_or("F16"));
     split(writing);
     if let Value::Integer(layers) = scenario.get(FieldId::GpuLayers) {
         writing.say("n-gpu-layers", Some(layers.to_string()), &[FieldId::GpuLayers]);

@@ -9,6 +9,8 @@ pub mod adapters;
 pub mod axolotl_kernels;
 pub mod axolotl_lengths;
 pub mod axolotl_written;
+pub mod drafts;
+pub mod drafts_of_servers;
 pub mod fsdp;
 pub mod layers;
 pub mod megatron;

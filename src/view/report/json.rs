@@ -13,14 +13,24 @@ use serde_json::{Value, json as object};
 pub(super) fn time_of(report: &Report) -> Value {
     match &report.timing {
         Timing::Unknown(_) => Value::Null,
-        Timing::Serving(time) => object!({
-            "prefill_chunk_messages": messages_of(&time.messages[0]), "decode_messages": messages_of(&time.messages[1]),
-            "prefill_chunk_seconds": time.prefill_chunk.0, "decode_seconds": time.decode.0,
-            "first_token_seconds": time.first_token.0, "prompt_tokens": time.prompt,
-            "tokens_per_second": time.tokens_per_second, "cost_per_million_tokens": time.price_per_million,
-            "compute_bound": time.bound == Bound::Compute, "compute_bound_from": time.turns_at,
-            "kwh_per_million_tokens": time.kwh_per_million,
-        }),
+        Timing::Serving(time) => {
+            let mut value = object!({
+                "prefill_chunk_messages": messages_of(&time.messages[0]), "decode_messages": messages_of(&time.messages[1]),
+                "prefill_chunk_seconds": time.prefill_chunk.0, "decode_seconds": time.decode.0,
+                "first_token_seconds": time.first_token.0, "prompt_tokens": time.prompt,
+                "tokens_per_second": time.tokens_per_second, "cost_per_million_tokens": time.price_per_million,
+                "compute_bound": time.bound == Bound::Compute, "compute_bound_from": time.turns_at,
+                "kwh_per_million_tokens": time.kwh_per_million,
+            });
+            // Reports without drafts keep the keys that they have always had.
+            if let (Some(step), Value::Object(object)) = (time.speculation, &mut value) {
+                let drafts = object!({
+                    "tokens_per_step": step.tokens, "step_seconds": step.step.0, "draft_seconds": step.drafts.0,
+                });
+                object.insert("speculation".to_owned(), drafts);
+            }
+            value
+        }
         Timing::Training { step, cost } => {
             let line = |line: &TimeLine| {
                 object!({

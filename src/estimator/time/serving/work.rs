@@ -1,7 +1,7 @@
 //! The kernels of a served step, read off the record, on the accelerator that they run on.
 
 use super::host::{Host, Work};
-use crate::config::{AttentionKernel, Cluster, Job, ServingRun, Speed};
+use crate::config::{AttentionKernel, Cluster, Job, Run, ServingRun, Speed};
 use crate::engines::{GgmlRelease, Steps};
 use crate::estimator::drafting::Drafted;
 use crate::estimator::served::{self, Multiplies};
@@ -284,8 +284,9 @@ impl StepWork {
     }
 
     /// The kernels of what proposes tokens ahead of a model.
-    pub fn of_draft(drafted: &Drafted, run: &ServingRun, steps: &Steps) -> Option<Self> {
+    pub fn of_draft(drafted: &Drafted, steps: &Steps) -> Option<Self> {
         let job = &drafted.job;
+        let Run::Serving(run) = job.run() else { return None };
         let list = drafted.only(ops::lower(&ops::lowering(job)));
         let mut work = Self::of_blocks(job, run, steps, (&list, drafted.stage_with_ends()))?;
         let rates = Rates::of(job.cluster(), run)?;
