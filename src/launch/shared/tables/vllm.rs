@@ -77,7 +77,8 @@ pub const NOT_MODELLED: &[Flag] = &[
     .alone(),
     Flag::not_modelled(
         &["hf-overrides"],
-        "Keys of the model's file are other ones: paste the changed config.json beside the command.",
+        "Keys of the model's file are other ones: paste the changed config.json beside the \
+         command.",
     ),
     Flag::not_modelled(
         &["enable-sleep-mode", "enable-cumem-allocator"],
@@ -289,7 +290,8 @@ pub const NOT_MODELLED: &[Flag] = &[
             "speculative-model",
             "num-speculative-tokens",
         ],
-        "A draft model's or head's weights and cache come on top, and several tokens come from a step.",
+        "A draft model's or head's weights and cache come on top, and several tokens come from a \
+         step.",
     ),
     Flag::not_modelled(&["diffusion-config", "dc"], "Tokens are made several at a time."),
     Flag::not_modelled(
