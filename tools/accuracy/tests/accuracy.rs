@@ -1,7 +1,7 @@
 //! The bars of the accuracy of estimates, on the rows under `tests/data`.
 //!
-//! A bar is met and then enforced, or it stands in [`bars::NOT_MET_YET`] with what the engine says today
-//! printed. A bar of that list that is met fails the test until it is taken off.
+//! A bar is met and then enforced, or it stands in [`bars::NOT_MET_YET`] with what the engine says
+//! today printed. A bar of that list that is met fails the test until it is taken off.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 mod bars;

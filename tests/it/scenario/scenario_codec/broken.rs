@@ -1,4 +1,5 @@
-//! Links that are cut, edited by hand or made of nonsense: each says what is wrong and does no harm.
+//! Links that are cut, edited by hand or made of nonsense: each says what is wrong and does no
+//! harm.
 
 use super::{assert_alphabet, scenario};
 use headroom::catalog;
