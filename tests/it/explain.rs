@@ -264,7 +264,8 @@ prop_compose! {
     fn link()(
         model in 0..MODELS.len(), serve in any::<bool>(),
         sizes in (7_u32..14, 0_u32..4, 0_u32..3, 0_u32..3, 0_u32..4), odd in 0_u64..3,
-        words in (0..4_usize, 0..5_usize, 0..3_usize, 0..2_usize, 0..5_usize, 0..5_usize), rest in (0..6_usize, 0..4_usize, 0..3_usize, any::<bool>()),
+        words in (0..4_usize, 0..5_usize, 0..3_usize, 0..2_usize, 0..5_usize, 0..5_usize),
+        rest in (0..6_usize, 0..4_usize, 0..3_usize, any::<bool>()),
     ) -> String {
         let (s, b, t, p, d) = sizes;
         let (t, p, d) = (1_u64 << t, 1_u64 << p, 1_u64 << d);
@@ -318,7 +319,8 @@ proptest! {
             // A line may also lack a formula where it is 0, because the stage has no block of its
             // kind.
             let none = bytes_at(&job, &path) == 0;
-            prop_assert!(none || rules.iter().any(|rule| path.ends_with(rule)), "{}: {}", link, path);
+            prop_assert!(none || rules.iter().any(|rule| path.ends_with(rule)), "{}: {}", link,
+                path);
         }
     }
 }
@@ -327,10 +329,13 @@ prop_compose! {
     /// Links of models whose layers are not all alike: every kind of state, shared keys, layers of
     /// one half alone.
     fn unlike()(
-        kind in 0..9_usize, sets in (0..4_usize, 0..4_usize, 0..3_usize, 0..3_usize), t in 0_u32..4, p in 0_u32..2,
-        sizes in (1_u64..40, 1_u64..5, 1_u64..9, 0_u64..6), rest in (0..5_usize, 0..4_usize, any::<bool>(), any::<bool>()),
+        kind in 0..9_usize, sets in (0..4_usize, 0..4_usize, 0..3_usize, 0..3_usize), t in 0_u32..4,
+        p in 0_u32..2,
+        sizes in (1_u64..40, 1_u64..5, 1_u64..9, 0_u64..6),
+        rest in (0..5_usize, 0..4_usize, any::<bool>(), any::<bool>()),
     ) -> String {
-        let kind = ["none", "mamba", "jamba", "mamba2", "falcon-h1", "qwen3-next", "kimi-linear", "minimax", "lfm2"][kind];
+        let kind = ["none", "mamba", "jamba", "mamba2", "falcon-h1", "qwen3-next", "kimi-linear",
+            "minimax", "lfm2"][kind];
         let states = ["all", "all-but-every-4", "0-9.20", "none"][sets.0];
         let attention = ["all", "every-4", "none", "from-3"][sets.1];
         let feed = ["all", "every-2", "none"][sets.2];
@@ -516,6 +521,48 @@ fn both_counts_and_the_peak_explain_themselves() {
 }
 
 /// Every name in the lists of facts has an explanation, whose formula gives the figure.
+/// The figures of a job are those that the page shows.
+fn figures_are_what_is_shown(link: &str, answers: &Answers, explainer: &Explainer<'_>) {
+    let value =
+        |name: &str| explainer.explained(&format!("time/{name}")).expect("a figure").expr.value();
+    let near = |name: &str, is: f64| {
+        assert!(
+            (value(name) / is - 1.0).abs() < 1e-9,
+            "{link}: {name} is {is}, not {}",
+            value(name)
+        );
+    };
+    match answers.timing() {
+        Timing::Training { step, cost } => {
+            near("One step", step.seconds.0);
+            near("Utilisation: model (MFU)", step.mfu);
+            near("with recomputation (HFU)", step.hfu);
+            near("Model FLOP/s of one GPU", step.flops_per_second);
+            near("Tokens per second, all GPUs", step.tokens_per_second);
+            near("The run", cost.seconds.0);
+            if answers.job.training().is_some_and(|run| run.texts.is_some()) {
+                near("Useful tokens per second", step.useful_tokens_per_second);
+            }
+            near("GPU-hours", cost.gpu_hours);
+            near("Cost of the run", cost.price);
+            near("Energy of the GPUs", cost.energy_kwh.expect("known power"));
+            near("CO₂", cost.co2_kg.expect("known power"));
+        }
+        Timing::Serving(time) => {
+            explains_its_load(answers, explainer);
+            near("Tokens per second of one request", 1.0 / time.decode.0);
+            near("Tokens per second of one instance", time.tokens_per_second);
+            near("Cost of a million tokens", time.price_per_million);
+            near("Energy of a million tokens", time.kwh_per_million.expect("known power"));
+            near(
+                "KV cache of one token",
+                answers.estimate.kv_cache_per_token.expect("a cache").as_f64(),
+            );
+        }
+        Timing::Unknown(_) => panic!("{link} takes time"),
+    }
+}
+
 #[test]
 fn every_figure_of_time_cost_and_model_explains_itself() {
     let links = [
@@ -557,45 +604,7 @@ fn every_figure_of_time_cost_and_model_explains_itself() {
                 "{link}: {name}"
             );
         }
-        let value = |name: &str| {
-            explainer.explained(&format!("time/{name}")).expect("a figure").expr.value()
-        };
-        let near = |name: &str, is: f64| {
-            assert!(
-                (value(name) / is - 1.0).abs() < 1e-9,
-                "{link}: {name} is {is}, not {}",
-                value(name)
-            )
-        };
-        match answers.timing() {
-            Timing::Training { step, cost } => {
-                near("One step", step.seconds.0);
-                near("Utilisation: model (MFU)", step.mfu);
-                near("with recomputation (HFU)", step.hfu);
-                near("Model FLOP/s of one GPU", step.flops_per_second);
-                near("Tokens per second, all GPUs", step.tokens_per_second);
-                near("The run", cost.seconds.0);
-                if answers.job.training().is_some_and(|run| run.texts.is_some()) {
-                    near("Useful tokens per second", step.useful_tokens_per_second);
-                }
-                near("GPU-hours", cost.gpu_hours);
-                near("Cost of the run", cost.price);
-                near("Energy of the GPUs", cost.energy_kwh.expect("known power"));
-                near("CO₂", cost.co2_kg.expect("known power"));
-            }
-            Timing::Serving(time) => {
-                explains_its_load(&answers, &explainer);
-                near("Tokens per second of one request", 1.0 / time.decode.0);
-                near("Tokens per second of one instance", time.tokens_per_second);
-                near("Cost of a million tokens", time.price_per_million);
-                near("Energy of a million tokens", time.kwh_per_million.expect("known power"));
-                near(
-                    "KV cache of one token",
-                    answers.estimate.kv_cache_per_token.expect("a cache").as_f64(),
-                );
-            }
-            Timing::Unknown(_) => panic!("{link} takes time"),
-        }
+        figures_are_what_is_shown(link, &answers, &explainer);
     }
 }
 

@@ -299,10 +299,8 @@ fn differences_are_worked_out_from_the_scenario() {
     assert!(why(4, "optimizer").contains("8 bytes per parameter where this run keeps 12"));
 }
 
-/// In every scenario, each visible difference has a reason, sums add up, and no reason is given
-/// twice.
-#[test]
-fn every_difference_has_a_reason() {
+/// Jobs with every optimizer and precision over several layouts, with the parameters of each model.
+fn many_jobs() -> Vec<(Job, u64)> {
     let mut scenarios = Vec::new();
     for (model, parameters) in [(plain_7b(), 6_705_127_424), (llama_2_70b(), 68_976_648_192)] {
         for recompute in [Recompute::None, Recompute::Selective, Recompute::Full] {
@@ -332,7 +330,14 @@ fn every_difference_has_a_reason() {
             parameters,
         ));
     }
-    for (job, parameters) in &scenarios {
+    scenarios
+}
+
+/// In every scenario, each visible difference has a reason, sums add up, and no reason is given
+/// twice.
+#[test]
+fn every_difference_has_a_reason() {
+    for (job, parameters) in &many_jobs() {
         let engine = odd_engine(*parameters);
         for answer in ask(job, *parameters) {
             assert_eq!(answer.per_gpu_total, answer.per_gpu.iter().map(|line| line.bytes).sum());

@@ -3,7 +3,9 @@
 //! Everything here can fail in some browser, and nothing here may stop the page: failures are
 //! values or do nothing.
 
+mod events;
 mod files;
+mod handing;
 mod json;
 mod parts;
 mod patch;
@@ -20,7 +22,14 @@ use wasm_bindgen::{JsCast, JsValue};
 pub use web_sys::{Element, Event};
 use web_sys::{HtmlElement, KeyboardEvent};
 
+use self::events::around;
+pub use self::events::{
+    capture_pointer, is_captured, is_checked, is_unfolded, key_of, named, of_target, on,
+    pointer_share, select_all, value_of, within,
+};
 pub use self::files::{are_of_a_model, read_beginnings};
+use self::handing::settled;
+pub use self::handing::{copy, download};
 pub use self::json::Json;
 pub use self::parts::{
     announce, fill_inputs, keep_dialogs, keep_link, keep_painted, keep_standing, keep_title,
@@ -54,7 +63,8 @@ struct Leaf {
 thread_local! {
     /// The one place for them, rather than one beside each function.
     static LEAF: Leaf = const {
-        Leaf { written_link: RefCell::new(String::new()), rests: parts::Rests::new(), sight: sight::Sight::new(), tone: RefCell::new(None) }
+        Leaf { written_link: RefCell::new(String::new()), rests: parts::Rests::new(),
+            sight: sight::Sight::new(), tone: RefCell::new(None) }
     };
 }
 
@@ -330,64 +340,6 @@ pub fn print() {
     let _ = window().print();
 }
 
-/// Calls back for every event of that kind on the page, also for those that do not bubble.
-pub fn on(kind: &'static str, handle: impl Fn(&Event) + 'static) {
-    let options = EventListenerOptions { phase: EventListenerPhase::Capture, passive: false };
-    EventListener::new_with_options(&document(), kind, options, move |event| handle(event))
-        .forget();
-}
-
-/// The element that an event is about, or the one around it, that has that attribute.
-pub fn within(event: &Event, attribute: &str) -> Option<Element> {
-    around(event, &format!("[{attribute}]"))
-}
-
-/// The element of that kind that an event is about, or the one around it.
-fn around(event: &Event, selector: &str) -> Option<Element> {
-    let target: Element = event.target()?.dyn_into().ok()?;
-    target.closest(selector).ok().flatten()
-}
-
-/// That attribute of the element that an event is about, or of the one around it.
-pub fn named(event: &Event, attribute: &str) -> Option<String> {
-    within(event, attribute)?.get_attribute(attribute)
-}
-
-/// That attribute of the very element that an event is about.
-pub fn of_target(event: &Event, attribute: &str) -> Option<String> {
-    event.target()?.dyn_into::<Element>().ok()?.get_attribute(attribute)
-}
-
-/// The key that was pressed.
-pub fn key_of(event: &Event) -> Option<String> {
-    event.dyn_ref::<KeyboardEvent>().map(KeyboardEvent::key)
-}
-
-/// A property of the element that an event is about.
-fn property(event: &Event, name: &str) -> JsValue {
-    let target = event.target().map(JsValue::from).unwrap_or_default();
-    js_sys::Reflect::get(&target, &JsValue::from_str(name)).unwrap_or_default()
-}
-
-/// The text of the input that an event is about.
-pub fn value_of(event: &Event) -> String {
-    property(event, "value").as_string().unwrap_or_default()
-}
-
-/// True if the box that an event is about is ticked.
-pub fn is_checked(event: &Event) -> bool {
-    property(event, "checked").is_truthy()
-}
-
-/// Selects everything in the input that an event is about.
-pub fn select_all(event: &Event) {
-    if let Some(input) =
-        event.target().and_then(|target| target.dyn_into::<web_sys::HtmlInputElement>().ok())
-    {
-        input.select();
-    }
-}
-
 /// The text of the input with that id.
 pub fn value_in(id: &str) -> String {
     let input = document()
@@ -422,73 +374,7 @@ pub fn typed_in(id: &str) -> String {
     lines
 }
 
-/// True if the `details` that an event is about is open.
-pub fn is_unfolded(event: &Event) -> bool {
-    of_target(event, "open").is_some()
-}
-
-/// How far into an element a pointer is: 0 left, 1 right.
-pub fn pointer_share(element: &Element, event: &Event) -> Option<f64> {
-    let event = event.dyn_ref::<web_sys::PointerEvent>()?;
-    let area = element.get_bounding_client_rect();
-    (area.width() > 0.0).then(|| (f64::from(event.client_x()) - area.left()) / area.width())
-}
-
-/// True if the pointer was pressed on this element and not released since.
-pub fn is_captured(element: &Element, event: &Event) -> bool {
-    event
-        .dyn_ref::<web_sys::PointerEvent>()
-        .is_some_and(|event| element.has_pointer_capture(event.pointer_id()))
-}
-
-/// Keeps pointer events on this element until the button is released.
-pub fn capture_pointer(element: &Element, event: &Event) {
-    if let Some(event) = event.dyn_ref::<web_sys::PointerEvent>() {
-        let _ = element.set_pointer_capture(event.pointer_id());
-    }
-}
-
 // ---- clipboard and files ----
-
-/// Calls back with what a promise gives, or nothing where it fails.
-fn settled(promise: js_sys::Promise, done: Box<dyn FnOnce(Option<JsValue>)>) {
-    wasm_bindgen_futures::spawn_local(async move {
-        done(wasm_bindgen_futures::JsFuture::from(promise).await.ok());
-    });
-}
-
-/// Copies text; tells whether that worked.
-pub fn copy(text: &str, done: impl FnOnce(bool) + 'static) {
-    let clipboard = js_sys::Reflect::get(&window().navigator(), &JsValue::from_str("clipboard"))
-        .unwrap_or(JsValue::UNDEFINED);
-    if clipboard.is_undefined() {
-        done(false);
-        return;
-    }
-    let promise = window().navigator().clipboard().write_text(text);
-    settled(promise.unchecked_into(), Box::new(|copied| done(copied.is_some())));
-}
-
-/// Hands a text file to the browser's downloads.
-pub fn download(name: &str, mime: &str, text: &str) {
-    let _ = try_download(name, mime, text);
-}
-
-fn try_download(name: &str, mime: &str, text: &str) -> Result<(), JsValue> {
-    let options = web_sys::BlobPropertyBag::new();
-    options.set_type(mime);
-    let parts = js_sys::Array::of1(&JsValue::from_str(text));
-    let blob = web_sys::Blob::new_with_str_sequence_and_options(&parts, &options)?;
-    let address = web_sys::Url::create_object_url_with_blob(&blob)?;
-    let anchor: web_sys::HtmlAnchorElement = document().create_element("a")?.unchecked_into();
-    anchor.set_href(&address);
-    anchor.set_download(name);
-    anchor.click();
-    after(10_000, move || {
-        let _ = web_sys::Url::revoke_object_url(&address);
-    });
-    Ok(())
-}
 
 /// The file chosen in an input, unless it is larger than `most` megabytes.
 fn chosen(

@@ -142,18 +142,24 @@ fn training_remarks(inputs: &MethodInputs, total: Bytes, coded: u64) -> Vec<Stri
     remarks
 }
 
-fn serving(scene: Scene<'_>) -> MethodAnswer {
-    let inputs = scene.inputs;
-    let instance = inputs.model_parallel_size();
-    let kv = KvShape {
+fn kv_shape(inputs: &MethodInputs) -> KvShape {
+    KvShape {
         num_hidden_layers: inputs.num_hidden_layers,
         num_key_value_heads: inputs.num_key_value_heads,
         head_dim: inputs.head_dim,
-    };
+    }
+}
+
+fn serving(scene: Scene<'_>) -> MethodAnswer {
+    let inputs = scene.inputs;
+    let instance = inputs.model_parallel_size();
     let sequences = inputs.global_batch_size;
     let weights = method::weights(inputs.num_parameters, inputs.weight_dtype);
-    let cache =
-        method::kv_cache(kv, product([inputs.seq_length, sequences]), inputs.kv_cache_dtype);
+    let cache = method::kv_cache(
+        kv_shape(inputs),
+        product([inputs.seq_length, sequences]),
+        inputs.kv_cache_dtype,
+    );
     let buffer = method::inference_buffer(
         sequences,
         inputs.hidden_size,

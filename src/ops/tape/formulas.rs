@@ -204,7 +204,8 @@ impl State {
         }
     }
 
-    /// Of a value held between limits: masks of the elements within each, and a zero for the others.
+    /// Of a value held between limits: masks of the elements within each, and a zero for the
+    /// others.
     fn clamped(&mut self, a: Operand, masks: u8, order: Order) -> Grad {
         let scalar = self.form(Shape::of([Dim("scalar", 1)]));
         let zero = self.allocate("zero", scalar, a.dtype);

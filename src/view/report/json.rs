@@ -34,13 +34,17 @@ pub(super) fn time_of(report: &Report) -> Value {
         Timing::Training { step, cost } => {
             let line = |line: &TimeLine| {
                 object!({
-                    "label": line.label, "seconds": line.seconds.0, "certainty": line.certainty.word(), "source": line.source.key,
+                    "label": line.label, "seconds": line.seconds.0,
+                    "certainty": line.certainty.word(), "source": line.source.key,
                 })
             };
             object!({
-                "step_seconds": step.seconds.0, "ledger": step.lines.iter().map(line).collect::<Vec<_>>(),
+                "step_seconds": step.seconds.0,
+                "ledger": step.lines.iter().map(line).collect::<Vec<_>>(),
                 "mfu": step.mfu, "hfu": step.hfu, "tokens_per_second": step.tokens_per_second,
-                "useful_tokens_per_second": step.useful_tokens_per_second, "flops_per_second": step.flops_per_second, "seconds": cost.seconds.0, "gpu_hours": cost.gpu_hours,
+                "useful_tokens_per_second": step.useful_tokens_per_second,
+                "flops_per_second": step.flops_per_second, "seconds": cost.seconds.0,
+                "gpu_hours": cost.gpu_hours,
                 "cost": cost.price, "energy_kwh": cost.energy_kwh, "co2_kg": cost.co2_kg,
             })
         }
@@ -59,18 +63,25 @@ pub(super) fn serving_of(report: &Report) -> Value {
     };
     let users = found.users.zip(report.users).map(|(fleet, users)| {
         let instances = fleet.runnable.map(|found| {
-            object!({ "gpus": found.gpus, "instances": found.count, "gpus_each": found.layout.world_size(), "users_each": found.users_each })
+            object!({ "gpus": found.gpus, "instances": found.count,
+                "gpus_each": found.layout.world_size(), "users_each": found.users_each })
         });
         object!({
-            "users": fleet.users, "arithmetic": fleet.arithmetic, "runnable": instances, "carried": users.own.carries(),
+            "users": fleet.users, "arithmetic": fleet.arithmetic, "runnable": instances,
+            "carried": users.own.carries(),
             "own": load_of(&users.own), "fewest": users.fewest.as_ref().map(load_of),
         })
     });
     object!({
-        "cache_bytes": room.bytes.0, "block_size": room.block_size, "blocks": room.blocks, "tokens": room.tokens(),
-        "max_concurrency": room.concurrency, "longest_context": found.longest.map(|found| found.value),
-        "running_at_once": report.estimate.at_once, "sequences_at_once": found.at_once.map(|found| found.value), "of_lengths": found.of_lengths.map(|found| found.value),
-        "users": users, "load": report.load.as_ref().map(load_of), "most_bits": found.quantization.map(Word::word),
+        "cache_bytes": room.bytes.0, "block_size": room.block_size, "blocks": room.blocks,
+        "tokens": room.tokens(),
+        "max_concurrency": room.concurrency,
+        "longest_context": found.longest.map(|found| found.value),
+        "running_at_once": report.estimate.at_once,
+        "sequences_at_once": found.at_once.map(|found| found.value),
+        "of_lengths": found.of_lengths.map(|found| found.value),
+        "users": users, "load": report.load.as_ref().map(load_of),
+        "most_bits": found.quantization.map(Word::word),
     })
 }
 
@@ -80,9 +91,11 @@ pub(super) fn device_of(report: &Report) -> Value {
     let of = |memory: DeviceMemory| {
         let Gap { requested, rounding, unsplit, between, cached } = memory.gap;
         object!({
-            "allocated": memory.allocated.0, "reserved": memory.reserved.0, "in_use": memory.in_use.0, "fits": memory.fits,
+            "allocated": memory.allocated.0, "reserved": memory.reserved.0,
+            "in_use": memory.in_use.0, "fits": memory.fits,
             "retries": memory.retries,
-            "at_the_peak": { "requested": requested, "rounding": rounding, "ends_of_blocks": unsplit, "between": between, "cached": cached },
+            "at_the_peak": { "requested": requested, "rounding": rounding,
+                "ends_of_blocks": unsplit, "between": between, "cached": cached },
         })
     };
     match &report.device {
@@ -104,7 +117,8 @@ pub(super) fn gpus_of(report: &Report) -> Value {
     let runs = report.limits.map_or(flat, |limits| limits.gpus);
     match &report.users {
         Some(users) => object!({
-            "arithmetic": users.arithmetic, "runnable": users.fewest.map(|fewest| fewest.gpus), "reason": reason, "replica": runs,
+            "arithmetic": users.arithmetic, "runnable": users.fewest.map(|fewest| fewest.gpus),
+            "reason": reason, "replica": runs,
         }),
         None => object!({ "arithmetic": count.arithmetic, "runnable": runs, "reason": reason }),
     }
@@ -114,14 +128,18 @@ pub(super) fn gpus_of(report: &Report) -> Value {
 pub(super) fn load_of(load: &UserLoad) -> Value {
     let pace = load.pace.map(|pace| {
         object!({
-            "first_token_seconds": pace.first_token.0, "prompt_tokens": pace.prompt, "cached_tokens": pace.cached,
-            "decode_seconds": pace.decode.0, "tokens_per_second_per_user": pace.per_user, "tokens_per_second": pace.in_all,
+            "first_token_seconds": pace.first_token.0, "prompt_tokens": pace.prompt,
+            "cached_tokens": pace.cached,
+            "decode_seconds": pace.decode.0, "tokens_per_second_per_user": pace.per_user,
+            "tokens_per_second": pace.in_all,
             "cost_per_million_tokens": pace.price_per_million,
         })
     });
     object!({
-        "users": load.users, "gpus": load.gpus, "replicas": load.replicas, "tensor_parallel": load.layout.t(),
-        "pipeline_parallel": load.layout.p(), "requests_each": load.each, "room_each": load.room, "time": pace,
+        "users": load.users, "gpus": load.gpus, "replicas": load.replicas,
+        "tensor_parallel": load.layout.t(),
+        "pipeline_parallel": load.layout.p(), "requests_each": load.each, "room_each": load.room,
+        "time": pace,
     })
 }
 
@@ -152,9 +170,12 @@ pub fn json(report: &Report, scenario: &Scenario, notices: &[String]) -> String 
     };
     let compute = estimate.compute.map(|compute| {
         object!({
-            "flops_per_step": compute.model_flops_per_step().0, "flops": compute.total.0, "six_pd": compute.six_pd.0,
-            "tokens_per_step": compute.tokens_per_step, "steps": compute.steps, "hfu_over_mfu": compute.hfu_over_mfu,
-            "pflop_days": compute.total.pflop_days(), "chinchilla_tokens": compute.chinchilla_tokens,
+            "flops_per_step": compute.model_flops_per_step().0, "flops": compute.total.0,
+            "six_pd": compute.six_pd.0,
+            "tokens_per_step": compute.tokens_per_step, "steps": compute.steps,
+            "hfu_over_mfu": compute.hfu_over_mfu,
+            "pflop_days": compute.total.pflop_days(),
+            "chinchilla_tokens": compute.chinchilla_tokens,
         })
     });
     let remark = |remark: &Remark| object!({ "kind": remark.kind.word(), "text": remark.text });
@@ -166,7 +187,8 @@ pub fn json(report: &Report, scenario: &Scenario, notices: &[String]) -> String 
         "device": device_of(report),
         "blockers": estimate.blockers.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "gpus": gpus_of(report),
-        "compute": compute, "time": time_of(report), "serving": serving_of(report), "notices": notices,
+        "compute": compute, "time": time_of(report), "serving": serving_of(report),
+        "notices": notices,
     });
     format!("{answer:#}")
 }

@@ -359,6 +359,10 @@ fn forbidden_combinations_are_named_with_their_framework() {
         let sized = says.starts_with('4');
         assert_eq!(source.kind == SourceKind::Arithmetic, sized, "{says}: {source:?}");
     }
+}
+
+#[test]
+fn offloaded_activations_are_not_recomputed() {
     let recomputed = training_job(
         &model(),
         ParallelLayout {

@@ -284,6 +284,33 @@ fn degrees_that_divide_nothing_are_named() {
     );
 }
 
+/// Megatron-Core's options, switched on or off.
+fn options(on: [bool; 8], blocks: u64) -> MegatronOptions {
+    let degree = |n| NonZeroU64::new(n).expect("at least one");
+    MegatronOptions {
+        hidden_dropout: on[3],
+        attention_dropout: on[4],
+        cross_entropy_loss_fusion: if on[5] {
+            LossFusion::TransformerEngine
+        } else {
+            LossFusion::None
+        },
+        gradient_accumulation_fusion: on[6],
+        recompute_method: if on[7] {
+            RecomputeMethod::Uniform(degree(blocks))
+        } else {
+            RecomputeMethod::Block(blocks)
+        },
+        moe_token_dispatcher: if on[7] {
+            TokenDispatcher::AllToAll
+        } else {
+            TokenDispatcher::AllGather
+        },
+        moe_grouped_gemm: on[4],
+        ..MegatronOptions::DEFAULT
+    }
+}
+
 fn any_job() -> impl Strategy<Value = Job> {
     let degrees = (1_u64..=4, 1_u64..=4, 1_u64..=4, 1_u64..=2, 1_u64..=2, 1_u64..=4);
     let switches = (any::<[bool; 8]>(), 0_u64..3, 1_u64..=3, any::<bool>());
@@ -329,28 +356,7 @@ fn any_job() -> impl Strategy<Value = Job> {
                     if on[2] { AttentionKernel::Standard } else { AttentionKernel::Flash };
                 run.recompute = [Recompute::None, Recompute::Selective, Recompute::Full]
                     [usize::try_from(recompute).expect("small")];
-                run.megatron = MegatronOptions {
-                    hidden_dropout: on[3],
-                    attention_dropout: on[4],
-                    cross_entropy_loss_fusion: if on[5] {
-                        LossFusion::TransformerEngine
-                    } else {
-                        LossFusion::None
-                    },
-                    gradient_accumulation_fusion: on[6],
-                    recompute_method: if on[7] {
-                        RecomputeMethod::Uniform(degree(blocks))
-                    } else {
-                        RecomputeMethod::Block(blocks)
-                    },
-                    moe_token_dispatcher: if on[7] {
-                        TokenDispatcher::AllToAll
-                    } else {
-                        TokenDispatcher::AllGather
-                    },
-                    moe_grouped_gemm: on[4],
-                    ..MegatronOptions::DEFAULT
-                };
+                run.megatron = options(on, blocks);
             })
         },
     )
@@ -364,7 +370,8 @@ proptest! {
         prop_assert_eq!(estimate.total(), highest);
         prop_assert_eq!(memory_by_kind(&job), estimate.ledger.by_kind());
         let mut now = 0;
-        let played: Vec<i128> = events(&job).iter().map(|event| { now += event.bytes; now }).collect();
+        let played: Vec<i128> = events(&job).iter().map(|event|
+            { now += event.bytes; now }).collect();
         prop_assert_eq!(played.into_iter().max(), Some(i128::from(highest.0)), "what is played");
         prop_assert!(now > 0 && now < i128::from(highest.0), "what is left is resident");
         let stage = stage_ledger(&job, estimate.peak_stage).expect("a stage");
@@ -374,7 +381,8 @@ proptest! {
                 holds more", stage);
         }
         for line in estimate.ledger.lines.iter().filter(|line| !line.tensors.is_empty()) {
-            prop_assert_eq!(line.tensors.iter().map(|tensor| tensor.bytes).sum::<Bytes>(), line.bytes, "{}", line.label);
+            prop_assert_eq!(line.tensors.iter().map(|tensor| tensor.bytes).sum::<Bytes>(),
+                line.bytes, "{}", line.label);
         }
     }
 }

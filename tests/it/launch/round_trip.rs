@@ -83,6 +83,23 @@ fn degrees(scenario: &Scenario) -> u64 {
         * degree(FieldId::ContextParallel)
 }
 
+/// A value of a field; degrees of a layout are small.
+fn any_value(
+    runner: &mut TestRunner,
+    id: FieldId,
+    words: Option<&[&'static str]>,
+) -> Option<Value> {
+    let limit = matches!(
+        id,
+        FieldId::TensorParallel
+            | FieldId::PipelineParallel
+            | FieldId::ContextParallel
+            // More layers than the model has are all of them.
+            | FieldId::GpuLayers
+    );
+    if limit { Some(Value::Integer(1 + below(runner, 8))) } else { random(runner, id, words) }
+}
+
 #[test]
 fn what_is_written_is_read_back() {
     let mut runner = runner();
@@ -97,19 +114,7 @@ fn what_is_written_is_read_back() {
             let mut scenario = start.clone();
             for (id, words) in &inputs {
                 if below(&mut runner, 3) == 0 {
-                    let limit = matches!(
-                        id,
-                        FieldId::TensorParallel
-                            | FieldId::PipelineParallel
-                            | FieldId::ContextParallel
-                            // More layers than the model has are all of them.
-                            | FieldId::GpuLayers
-                    );
-                    let value = if limit {
-                        Some(Value::Integer(1 + below(&mut runner, 8)))
-                    } else {
-                        random(&mut runner, *id, words.as_deref())
-                    };
+                    let value = any_value(&mut runner, *id, words.as_deref());
                     if let Some(value) = value {
                         scenario.set(*id, value);
                     }

@@ -668,9 +668,8 @@ fn an_unknown_kind_is_a_generic_decoder_and_says_so() {
     // A class that is not listed is refused like an unknown kind.
     let class =
         text.replace("\"model_type\":\"zebra\"", "\"architectures\":[\"ZebraForCausalLM\"]");
-    assert!(
-        matches!(config_json(&class), Err(ImportError::UnknownKind { model_type }) if model_type == "ZebraForCausalLM")
-    );
+    assert!(matches!(config_json(&class),
+            Err(ImportError::UnknownKind { model_type }) if model_type == "ZebraForCausalLM"));
 }
 
 #[test]
@@ -806,8 +805,10 @@ proptest! {
     }
 
     #[test]
-    fn any_value_under_a_real_key_is_read_or_refused(kind in 0_usize..4, key in 0_usize..30, value in json()) {
-        let files = [LLAMA, include_str!("../../data/configs/gpt2.json"), include_str!("../../data/configs/opt-6.7b.json"),
+    fn any_value_under_a_real_key_is_read_or_refused(kind in 0_usize..4, key in 0_usize..30,
+        value in json()) {
+        let files = [LLAMA, include_str!("../../data/configs/gpt2.json"),
+            include_str!("../../data/configs/opt-6.7b.json"),
             include_str!("../../data/configs/mpt-7b.json")];
         let mut file: serde_json::Map<String, serde_json::Value> = serde_json::from_str(files[kind]).expect("a \
             JSON object");
@@ -822,7 +823,6 @@ proptest! {
 #[test]
 fn stored_formats_are_read() {
     use headroom::config::WeightFormat;
-    use headroom::scenario::{FieldId, Value};
     let stored = |value: &str| read(&llama_with("quantization_config", value)).quantization;
     let format = |value: &str| stored(value).map(|found| found.format);
     let gptq = stored(r#"{"quant_method": "gptq", "bits": 4, "group_size": 64, "desc_act": true}"#)
@@ -866,6 +866,12 @@ fn stored_formats_are_read() {
     ] {
         assert_eq!(format(value), expected, "{value}");
     }
+}
+
+#[test]
+fn a_stored_format_is_told_and_served() {
+    use headroom::config::WeightFormat;
+    use headroom::scenario::{FieldId, Value};
     let told = read(&llama_with("quantization_config", r#"{"quant_method": "aqlm"}"#));
     assert_eq!(
         (row(&told, "quantization_config").how, row(&told, "quantization_config").value.as_str()),

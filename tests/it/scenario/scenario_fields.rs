@@ -219,6 +219,10 @@ fn bad_numbers_get_one_sentence() {
     for (typed, expected) in cases {
         assert_eq!(parse(FieldId::SeqLength, typed), Err(expected), "{typed}");
     }
+}
+
+#[test]
+fn bad_values_of_each_kind_get_one_sentence() {
     let exact = [
         (
             FieldId::NumHiddenLayers,

@@ -7,6 +7,23 @@ fn dense(from: u64, to: u64) -> u64 {
     from * to + to
 }
 
+/// Kinds whose untied head has one bias.
+const ONE_BIAS: [&str; 13] = [
+    "modernbert-decoder",
+    "distilbert",
+    "electra",
+    "rembert",
+    "gte",
+    "eurobert",
+    "modernbert",
+    "luke",
+    "xlm",
+    "flaubert",
+    "esmc",
+    "esm",
+    "doge",
+];
+
 /// Parameters of embedding, blocks and head; `layer` gives those of one block, and `norm` those of
 /// a norm of the model's width.
 pub fn parameters(config: &ModelConfig, norm: u64, layer: impl Fn(u64) -> u64) -> u64 {
@@ -41,23 +58,7 @@ pub fn parameters(config: &ModelConfig, norm: u64, layer: impl Fn(u64) -> u64) -
     total += if config.lm_head_bias { v } else { 0 };
     // In most kinds an untied head has two biases: its own, and the one that a tied head would use.
     let counted = config.family.modules().encoder.counts_attention || config.compressed.is_some();
-    let once = counted
-        || [
-            "modernbert-decoder",
-            "distilbert",
-            "electra",
-            "rembert",
-            "gte",
-            "eurobert",
-            "modernbert",
-            "luke",
-            "xlm",
-            "flaubert",
-            "esmc",
-            "esm",
-            "doge",
-        ]
-        .contains(&kind);
+    let once = counted || ONE_BIAS.contains(&kind);
     total += if once || config.tie_word_embeddings { 0 } else { v };
     total += if config.pooler { dense(h, h) } else { 0 };
     total += config.task.map_or(0, |task| of_task(config, task, norm));

@@ -287,6 +287,35 @@ fn plain_layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
     attention + feed_forward + config.norms_per_block * norm + bias
 }
 
+/// Parameters of attention in a layer of a hybrid model.
+fn hybrid_attention_parameters(config: &ModelConfig, hybrid: &Hybrid, layer: u64) -> u64 {
+    let other = hybrid.other_heads.as_ref().filter(|other| other.layers.contains(layer));
+    let config = &match other {
+        Some(other) => ModelConfig {
+            num_attention_heads: other.num_attention_heads,
+            num_key_value_heads: other.num_key_value_heads,
+            head_dim: other.head_dim,
+            attention_sinks: other.attention_sinks,
+            ..config.clone()
+        },
+        None => config.clone(),
+    };
+    let (h, d, k) = (config.hidden_size, config.head_dim, config.num_key_value_heads);
+    let keys = k * d;
+    let mut total = attention_parameters(config);
+    total += if hybrid.attention_output_gate { h * config.num_attention_heads * d } else { 0 };
+    // Values with a width of their own change their own matrix and the output's.
+    let value = other.map_or(hybrid.v_head_dim, |other| Some(other.v_head_dim)).unwrap_or(d);
+    let bias = u64::from(config.attention_bias);
+    total += value * (k * (h + bias) + config.num_attention_heads * h);
+    total -= d * (k * (h + bias) + config.num_attention_heads * h);
+    total -=
+        if other.is_some_and(|other| other.attention_k_eq_v) { value * k * (h + bias) } else { 0 };
+    let unshared = hybrid.kv_shared_layers.contains(layer);
+    total -= if unshared { 2 * (h + bias) * keys + if config.qk_norm { d } else { 0 } } else { 0 };
+    total
+}
+
 /// One layer with whichever of attention, state and feed-forward it has, and the norms of each half
 /// that it has.
 fn layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
@@ -296,34 +325,7 @@ fn layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
     let Some(hybrid) = &config.hybrid else { return plain_layer_parameters(config, layer, norm) };
     let (mut total, mut halves) = (0, [false; 2]);
     if hybrid.attention_layers.contains(layer) {
-        let other = hybrid.other_heads.as_ref().filter(|other| other.layers.contains(layer));
-        let config = &match other {
-            Some(other) => ModelConfig {
-                num_attention_heads: other.num_attention_heads,
-                num_key_value_heads: other.num_key_value_heads,
-                head_dim: other.head_dim,
-                attention_sinks: other.attention_sinks,
-                ..config.clone()
-            },
-            None => config.clone(),
-        };
-        let (h, d, k) = (config.hidden_size, config.head_dim, config.num_key_value_heads);
-        let keys = k * d;
-        total += attention_parameters(config);
-        total += if hybrid.attention_output_gate { h * config.num_attention_heads * d } else { 0 };
-        // Values with a width of their own change their own matrix and the output's.
-        let value = other.map_or(hybrid.v_head_dim, |other| Some(other.v_head_dim)).unwrap_or(d);
-        let bias = u64::from(config.attention_bias);
-        total += value * (k * (h + bias) + config.num_attention_heads * h);
-        total -= d * (k * (h + bias) + config.num_attention_heads * h);
-        total -= if other.is_some_and(|other| other.attention_k_eq_v) {
-            value * k * (h + bias)
-        } else {
-            0
-        };
-        let unshared = hybrid.kv_shared_layers.contains(layer);
-        total -=
-            if unshared { 2 * (h + bias) * keys + if config.qk_norm { d } else { 0 } } else { 0 };
+        total += hybrid_attention_parameters(config, hybrid, layer);
         halves[0] = true;
     }
     if let Some(mixer) = hybrid.mixer.as_ref().filter(|mixer| mixer.layers.contains(layer)) {

@@ -12,15 +12,29 @@ pub const NOT_MODELLED: &[Flag] = &[
         &["1"],
         "Attention is copied to groups of ranks that each serve requests of their own.",
     ),
-    Flag::not_modelled(&["enable-dp-attention"], "Attention is copied to groups of ranks that each serve requests of their own.")
-        .alone(),
+    Flag::not_modelled(
+        &["enable-dp-attention"],
+        "Attention is copied to groups of ranks that each serve requests of their own.",
+    )
+    .alone(),
     Flag::not_modelled_unless(
-        &["attn-cp-size", "attention-context-parallel-size", "dcp-size", "decode-context-parallel-size"],
+        &[
+            "attn-cp-size",
+            "attention-context-parallel-size",
+            "dcp-size",
+            "decode-context-parallel-size",
+        ],
         &["1"],
         "The cache is shared out over more ranks.",
     ),
     Flag::not_modelled_unless(
-        &["moe-dp-size", "moe-data-parallel-size", "dwdp-size", "moe-dense-tp-size", "shared-experts-tp-size"],
+        &[
+            "moe-dp-size",
+            "moe-data-parallel-size",
+            "dwdp-size",
+            "moe-dense-tp-size",
+            "shared-experts-tp-size",
+        ],
         &["1"],
         "Experts or dense layers are split otherwise than attention.",
     ),
@@ -35,7 +49,10 @@ pub const NOT_MODELLED: &[Flag] = &[
         "Prompts or cache are shared out over ranks.",
     )
     .alone(),
-    Flag::not_modelled(&["cp-strategy", "dcp-comm-backend"], "Prompts or cache are shared out over ranks."),
+    Flag::not_modelled(
+        &["cp-strategy", "dcp-comm-backend"],
+        "Prompts or cache are shared out over ranks.",
+    ),
     Flag::not_modelled(
         &[
             "enable-dp-lm-head",
@@ -59,9 +76,15 @@ pub const NOT_MODELLED: &[Flag] = &[
         &["elastic-ep-initial-size", "max-ep-size", "elastic-ep-backend", "elastic-ep-join-mode"],
         "Room is kept for more expert-parallel ranks.",
     ),
-    Flag::not_modelled(&["enable-elastic-expert-backup", "enable-waterfill"], "Room is kept for more expert-parallel ranks.")
-        .alone(),
-    Flag::not_modelled(&["max-total-tokens"], "The cache has at most that many tokens, whatever finds room."),
+    Flag::not_modelled(
+        &["enable-elastic-expert-backup", "enable-waterfill"],
+        "Room is kept for more expert-parallel ranks.",
+    )
+    .alone(),
+    Flag::not_modelled(
+        &["max-total-tokens"],
+        "The cache has at most that many tokens, whatever finds room.",
+    ),
     Flag::not_modelled_unless(
         &["max-prefill-tokens"],
         &["16384"],
@@ -79,7 +102,12 @@ pub const NOT_MODELLED: &[Flag] = &[
         "The scheduler mixes prompts and answers otherwise.",
     ),
     Flag::not_modelled(
-        &["enable-dynamic-chunking", "enable-mixed-chunk", "enable-prefill-delayer", "disable-chunked-prefix-cache"],
+        &[
+            "enable-dynamic-chunking",
+            "enable-mixed-chunk",
+            "enable-prefill-delayer",
+            "disable-chunked-prefix-cache",
+        ],
         "The scheduler mixes prompts and answers otherwise.",
     )
     .alone(),
@@ -96,7 +124,11 @@ pub const NOT_MODELLED: &[Flag] = &[
         &["swa-full-tokens-ratio", "swa-prefix-tails", "c128-page-size"],
         "Layers with a window get another share of the cache.",
     ),
-    Flag::not_modelled(&["disable-hybrid-swa-memory"], "Layers with a window keep the whole context.").alone(),
+    Flag::not_modelled(
+        &["disable-hybrid-swa-memory"],
+        "Layers with a window keep the whole context.",
+    )
+    .alone(),
     Flag::not_modelled(&["prefill-only-disable-kv-cache"], "There is no cache.").alone(),
     Flag::not_modelled(
         &[
@@ -134,7 +166,12 @@ pub const NOT_MODELLED: &[Flag] = &[
         "Other kernels for state-space layers take other time.",
     ),
     Flag::not_modelled(
-        &["attention-backend", "prefill-attention-backend", "decode-attention-backend", "mm-attention-backend"],
+        &[
+            "attention-backend",
+            "prefill-attention-backend",
+            "decode-attention-backend",
+            "mm-attention-backend",
+        ],
         "Other kernels for attention take other time and workspace.",
     ),
     Flag::not_modelled_unless(
@@ -199,10 +236,23 @@ pub const NOT_MODELLED: &[Flag] = &[
         "Other kernels take other time and workspace.",
     )
     .alone(),
-    Flag::not_modelled(&["flashinfer-autotune-skip-ops"], "Other kernels take other time and workspace.").taking(Takes::Many),
-    Flag::not_modelled(&["monokernel-backend", "rl-on-policy-target"], "Other kernels take other time and workspace."),
     Flag::not_modelled(
-        &["enable-nccl-nvls", "enable-symm-mem", "disable-custom-all-reduce", "enable-mscclpp", "enable-torch-symm-mem"],
+        &["flashinfer-autotune-skip-ops"],
+        "Other kernels take other time and workspace.",
+    )
+    .taking(Takes::Many),
+    Flag::not_modelled(
+        &["monokernel-backend", "rl-on-policy-target"],
+        "Other kernels take other time and workspace.",
+    ),
+    Flag::not_modelled(
+        &[
+            "enable-nccl-nvls",
+            "enable-symm-mem",
+            "disable-custom-all-reduce",
+            "enable-mscclpp",
+            "enable-torch-symm-mem",
+        ],
         "Ranks exchange data otherwise, with other buffers.",
     )
     .alone(),
@@ -225,8 +275,11 @@ pub const NOT_MODELLED: &[Flag] = &[
         &["return-hidden-states-mode", "sampling-mask-max-tokens"],
         "Hidden states are kept and copied to the host.",
     ),
-    Flag::not_modelled(&["return-aux-hidden-state-layer-ids"], "Hidden states are kept and copied to the host.")
-        .taking(Takes::Many),
+    Flag::not_modelled(
+        &["return-aux-hidden-state-layer-ids"],
+        "Hidden states are kept and copied to the host.",
+    )
+    .taking(Takes::Many),
     Flag::not_modelled(
         &["enable-mis", "enable-encoder-swa-bounded-replay", "enable-decoder-swa-bounded-replay"],
         "Prompts skip some layers.",
@@ -262,8 +315,15 @@ pub const NOT_MODELLED: &[Flag] = &[
         "Other steps are captured as graphs, which takes other memory.",
     )
     .alone(),
-    Flag::not_modelled(&["enable-torch-compile"], "Layers are compiled, which takes other memory and time.").alone(),
-    Flag::not_modelled(&["torch-compile-max-bs"], "Layers are compiled, which takes other memory and time."),
+    Flag::not_modelled(
+        &["enable-torch-compile"],
+        "Layers are compiled, which takes other memory and time.",
+    )
+    .alone(),
+    Flag::not_modelled(
+        &["torch-compile-max-bs"],
+        "Layers are compiled, which takes other memory and time.",
+    ),
     Flag::not_modelled_unless(
         &[
             "deepep-mode",
@@ -319,22 +379,49 @@ pub const NOT_MODELLED: &[Flag] = &[
         &["0", "-1"],
         "Weights wait in the host's memory.",
     ),
-    Flag::not_modelled(&["ple-offload-embedding"], "The layers' own embeddings wait in the host's memory.").alone(),
-    Flag::not_modelled(&["ple-offload-backend", "ple-offload-dir"], "The layers' own embeddings wait in the host's memory."),
-    Flag::not_modelled(&["dllm-algorithm", "dllm-algorithm-config"], "Tokens are made several at a time."),
-    Flag::not_modelled(&["dllm-fdfo"], "Tokens are made several at a time.").alone(),
     Flag::not_modelled(
-        &["enable-lora", "enable-lora-overlap-loading", "experts-shared-outer-loras", "lora-use-virtual-experts"],
-        "Slots for adapters come on top: max_loras_per_batch × max_lora_rank for each adapted layer.",
+        &["ple-offload-embedding"],
+        "The layers' own embeddings wait in the host's memory.",
     )
     .alone(),
     Flag::not_modelled(
-        &["max-lora-rank", "max-loaded-loras", "max-loras-per-batch", "lora-backend", "max-lora-chunk-size", "uno-lora-path"],
-        "Slots for adapters come on top: max_loras_per_batch × max_lora_rank for each adapted layer.",
+        &["ple-offload-backend", "ple-offload-dir"],
+        "The layers' own embeddings wait in the host's memory.",
+    ),
+    Flag::not_modelled(
+        &["dllm-algorithm", "dllm-algorithm-config"],
+        "Tokens are made several at a time.",
+    ),
+    Flag::not_modelled(&["dllm-fdfo"], "Tokens are made several at a time.").alone(),
+    Flag::not_modelled(
+        &[
+            "enable-lora",
+            "enable-lora-overlap-loading",
+            "experts-shared-outer-loras",
+            "lora-use-virtual-experts",
+        ],
+        "Slots for adapters come on top: max_loras_per_batch × max_lora_rank for each adapted \
+         layer.",
+    )
+    .alone(),
+    Flag::not_modelled(
+        &[
+            "max-lora-rank",
+            "max-loaded-loras",
+            "max-loras-per-batch",
+            "lora-backend",
+            "max-lora-chunk-size",
+            "uno-lora-path",
+        ],
+        "Slots for adapters come on top: max_loras_per_batch × max_lora_rank for each adapted \
+         layer.",
     ),
     Flag::not_modelled(&["lora-target-modules"], "Adapters take other memory.").taking(Takes::Many),
-    Flag::not_modelled(&["enable-page-major-kv-layout", "enable-unified-memory"], "The cache's pools share memory otherwise.")
-        .alone(),
+    Flag::not_modelled(
+        &["enable-page-major-kv-layout", "enable-unified-memory"],
+        "The cache's pools share memory otherwise.",
+    )
+    .alone(),
     Flag::not_modelled(
         &[
             "enable-hierarchical-cache",
@@ -368,9 +455,17 @@ pub const NOT_MODELLED: &[Flag] = &[
         ],
         "A second tier of the cache lies in the host's memory: its hits and copies are not modelled.",
     ),
-    Flag::not_modelled(&["enable-hisparse", "enable-double-sparsity"], "Only a part of the cache stays on the GPU.").alone(),
     Flag::not_modelled(
-        &["hisparse-config", "hierarchical-sparse-attention-extra-config", "ds-channel-config-path"],
+        &["enable-hisparse", "enable-double-sparsity"],
+        "Only a part of the cache stays on the GPU.",
+    )
+    .alone(),
+    Flag::not_modelled(
+        &[
+            "hisparse-config",
+            "hierarchical-sparse-attention-extra-config",
+            "ds-channel-config-path",
+        ],
         "Only a part of the cache stays on the GPU.",
     ),
     Flag::not_modelled(&["enable-multimodal"], "The vision and sound parts are loaded.").alone(),
@@ -396,7 +491,11 @@ pub const NOT_MODELLED: &[Flag] = &[
         ],
         "Images are prepared or shared out otherwise.",
     ),
-    Flag::not_modelled(&["is-embedding"], "Texts become vectors: there are no answers, and no cache grows.").alone(),
+    Flag::not_modelled(
+        &["is-embedding"],
+        "Texts become vectors: there are no answers, and no cache grows.",
+    )
+    .alone(),
     Flag::not_modelled_unless(
         &["model-impl"],
         &["auto", "sglang"],
@@ -405,12 +504,28 @@ pub const NOT_MODELLED: &[Flag] = &[
     Flag::not_modelled_unless(
         &["json-model-override-args"],
         &["{}"],
-        "Keys of the model's file are other ones: paste the changed config.json beside the command.",
+        "Keys of the model's file are other ones: paste the changed config.json beside the \
+         command.",
     ),
-    Flag::not_modelled_unless(&["qsa-indexer-dtype"], &["auto"], "The indexer keeps its cache in another format."),
-    Flag::not_modelled(&["modelopt-quant", "torchao-config", "rl-quant-profile"], "Weights are quantised as they are loaded."),
-    Flag::not_modelled(&["quantize-and-serve", "enable-int4-kv"], "Weights are quantised as they are loaded.").alone(),
-    Flag::not_modelled_unless(&["disaggregation-mode"], &["null"], "Prompts and answers run on different servers."),
+    Flag::not_modelled_unless(
+        &["qsa-indexer-dtype"],
+        &["auto"],
+        "The indexer keeps its cache in another format.",
+    ),
+    Flag::not_modelled(
+        &["modelopt-quant", "torchao-config", "rl-quant-profile"],
+        "Weights are quantised as they are loaded.",
+    ),
+    Flag::not_modelled(
+        &["quantize-and-serve", "enable-int4-kv"],
+        "Weights are quantised as they are loaded.",
+    )
+    .alone(),
+    Flag::not_modelled_unless(
+        &["disaggregation-mode"],
+        &["null"],
+        "Prompts and answers run on different servers.",
+    ),
     Flag::not_modelled(
         &[
             "disaggregation-decode-allocation-policy",
@@ -475,7 +590,8 @@ pub const NOT_MODELLED: &[Flag] = &[
             "speculative-ngram-max-match-window-size",
             "speculative-ngram-branch-length",
         ],
-        "A draft model's or head's weights and cache come on top, and several tokens come from a step.",
+        "A draft model's or head's weights and cache come on top, and several tokens come from a \
+         step.",
     ),
     Flag::not_modelled(
         &[
@@ -486,7 +602,8 @@ pub const NOT_MODELLED: &[Flag] = &[
             "enable-multi-layer-eagle",
             "speculative-adaptive",
         ],
-        "A draft model's or head's weights and cache come on top, and several tokens come from a step.",
+        "A draft model's or head's weights and cache come on top, and several tokens come from a \
+         step.",
     )
     .alone(),
 ];

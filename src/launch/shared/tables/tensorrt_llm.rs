@@ -17,7 +17,8 @@ pub const NOT_MODELLED: &[Flag] = &[
             "kv_cache_config.free_gpu_memory_fraction",
             "free_gpu_memory_fraction",
         ],
-        "The cache takes that share of what weights and working memory leave; here all of it counts.",
+        "The cache takes that share of what weights and working memory leave; here all of it \
+         counts.",
     ),
     Flag::not_modelled(&["kv_cache_config.max_tokens"], "The cache has at most that many tokens."),
     Flag::not_modelled_unless(
@@ -133,7 +134,8 @@ pub const NOT_MODELLED: &[Flag] = &[
     .alone(),
     Flag::not_modelled(
         &["speculative_config"],
-        "A draft model's or head's weights and cache come on top, and several tokens come from a step.",
+        "A draft model's or head's weights and cache come on top, and several tokens come from a \
+         step.",
     ),
     Flag::not_modelled(&["sparse_attention_config"], "Layers look at a part of the cache."),
     Flag::not_modelled(&["enable_lora"], "Slots for adapters come on top.").alone(),
@@ -144,7 +146,8 @@ pub const NOT_MODELLED: &[Flag] = &[
     ),
     Flag::not_modelled(
         &["model_kwargs"],
-        "Keys of the model's file are other ones: paste the changed config.json beside the command.",
+        "Keys of the model's file are other ones: paste the changed config.json beside the \
+         command.",
     ),
     Flag::not_modelled_unless(
         &["load_format"],

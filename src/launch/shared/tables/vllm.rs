@@ -77,7 +77,8 @@ pub const NOT_MODELLED: &[Flag] = &[
     .alone(),
     Flag::not_modelled(
         &["hf-overrides"],
-        "Keys of the model's file are other ones: paste the changed config.json beside the command.",
+        "Keys of the model's file are other ones: paste the changed config.json beside the \
+         command.",
     ),
     Flag::not_modelled(
         &["enable-sleep-mode", "enable-cumem-allocator"],
