@@ -156,11 +156,12 @@ impl Targets {
         const JOINT: Targets = Targets::QUERY.and(Targets::KEY).and(Targets::VALUE);
         Some(match name {
             "all-linear" => Self::ALL,
-            "q_proj" | "q_b_proj" => Self::QUERY,
-            "k_proj" => Self::KEY,
-            "v_proj" => Self::VALUE,
+            // T5 and BERT have names of their own for them.
+            "q_proj" | "q_b_proj" | "q" | "query" => Self::QUERY,
+            "k_proj" | "k" | "key" => Self::KEY,
+            "v_proj" | "v" | "value" => Self::VALUE,
             "qkv_proj" | "query_key_value" | "c_attn" => JOINT,
-            "o_proj" | "out_proj" | "output_proj" | "dense" => Self::OUTPUT,
+            "o_proj" | "out_proj" | "output_proj" | "dense" | "o" => Self::OUTPUT,
             "gate_proj" | "w1" => Self::GATE,
             "up_proj" | "w3" | "fc1" | "c_fc" | "dense_h_to_4h" => Self::UP,
             "gate_up_proj" => Self::GATE.and(Self::UP),

@@ -72,11 +72,11 @@ pub(super) fn mixer(
             recurrences(file, states, config, &mut mixer)?;
         }
         MixerKind::KimiWhole => {
-            let width = file.size_or(
-                &["linear_value_head_dim", "linear_head_dim", "head_dim"],
-                MAX_SIZE,
-                head,
-            )?;
+            // Beside a width of its own `head_dim` is what attention rotates (Ling 3).
+            let names = ["linear_value_head_dim", "linear_head_dim", "head_dim"];
+            let own = names[..2].iter().any(|key| file.has(key));
+            let names = if own { &names[..2] } else { &names[..] };
+            let width = file.size_or(names, MAX_SIZE, head)?;
             mixer = heads_as_attention(file, config, width, mixer);
         }
         MixerKind::KimiLinear => {

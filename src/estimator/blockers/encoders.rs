@@ -1,6 +1,6 @@
 //! Trainings that encoders are modelled in.
 
-use crate::config::{Job, Loss, Recompute, TrainingRun};
+use crate::config::{Job, Loss, Method, Recompute, TrainingRun};
 use crate::sharding::GatheredInto;
 
 rules! {
@@ -9,7 +9,7 @@ rules! {
         "An encoder is modelled as transformers' own modules and loss run it, not compiled, with all weights learning, one text a sequence, on data-parallel ranks alone; choose that stack, or another model";
     /// A model of encoder and decoder in a training that is not modelled for both together.
     SOURCE_ELSEWHERE: PYTORCH_AUTOGRAD,
-        "An encoder beside its decoder is modelled as transformers' own modules and loss run it, not compiled, with all weights learning, one text a sequence, on data-parallel ranks that share nothing or what FSDP2 shares; choose that, or another model";
+        "An encoder beside its decoder is modelled as transformers' own modules and loss run it, not compiled, one text a sequence, with all weights learning on data-parallel ranks that share nothing or what FSDP2 shares, or with LoRA on one GPU that recomputes nothing; choose that, or another model";
     /// Biases of distances, which all blocks share, where they are not modelled.
     SOURCE_BIASED: PYTORCH_AUTOGRAD,
         "Biases of how far tokens lie apart, which all blocks share, are modelled for attention written out, of which nothing is recomputed (transformers runs none of these models with FlashAttention); choose standard attention and recompute nothing";
@@ -37,14 +37,27 @@ pub(super) fn runs_again(job: &Job, run: &TrainingRun) -> bool {
 
 /// True for a training that an encoder is modelled in.
 pub(super) fn runs(job: &Job, run: &TrainingRun) -> bool {
+    run.tuning.is_full() && runs_plainly(job, run)
+}
+
+/// True for a run of the stack's own modules on one rank's whole layers, whatever learns.
+fn runs_plainly(job: &Job, run: &TrainingRun) -> bool {
     let layout = job.layout();
     let whole = layout.t() == 1 && layout.p() == 1 && layout.cp() == 1;
     let own_loss = run.loss == Loss::OfStack;
-    let plain = run.tuning.is_full()
-        && run.packed_text().is_none()
-        && run.evaluation.is_none()
-        && !run.compile;
+    let plain = run.packed_text().is_none() && run.evaluation.is_none() && !run.compile;
     whole && own_loss && plain && run.stack.is_played() && !run.stack.modules().is_own_model
+}
+
+/// True for LoRA beside an encoder and its decoder that run once, on one GPU: the rows of peft that
+/// this was held against (`tests/data/tuning/adapters_source.jsonl`).
+fn has_adapters(job: &Job, run: &TrainingRun) -> bool {
+    let tuning = &run.tuning;
+    tuning.method == Method::Lora
+        && !tuning.base.is_quantised()
+        && !tuning.copies_ends()
+        && run.recompute == Recompute::None
+        && job.layout().d() == 1
 }
 
 /// True for a training that an encoder beside a decoder is modelled in.
@@ -59,5 +72,6 @@ pub(super) fn run_beside(job: &Job, run: &TrainingRun) -> bool {
             || sharding.shards_gradients()
             || sharding.shards_parameters());
     let standard = job.layout().ep() == 1 && run.tuning.objective.sequences() == 1;
-    runs(job, run) && standard && !shares
+    let learns = run.tuning.is_full() || has_adapters(job, run);
+    learns && runs_plainly(job, run) && standard && !shares
 }

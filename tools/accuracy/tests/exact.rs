@@ -10,10 +10,11 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Rows that the tracker measured, beside those of [`FOLDER`].
-const FILES: [&str; 4] = [
+const FILES: [&str; 5] = [
     "tests/data/truth/training_memory.jsonl",
     "tests/data/truth/lora.jsonl",
     "tests/data/tuning/adapters.jsonl",
+    "tests/data/tuning/adapters_source.jsonl",
     "tests/data/tuning/qlora.jsonl",
 ];
 

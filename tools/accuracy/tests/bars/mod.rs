@@ -168,7 +168,9 @@ pub const BARS: [Bar; 37] = [
             })
     }),
     ("adapters of peft", || tuned(&["truth/lora.jsonl"], 0.001, 0.01)),
-    ("adapters and frozen layers of every family", || tuned(&["tuning/adapters.jsonl"], 0.0, 0.0)),
+    ("adapters and frozen layers of every family", || {
+        tuned(&["tuning/adapters.jsonl", "tuning/adapters_source.jsonl"], 0.0, 0.0)
+    }),
     ("adapters beside weights of four bits", || tuned(&["tuning/qlora.jsonl"], 0.0, 0.02)),
     ("FSDP and tensor parallel", || {
         let limits = Limits { median: 0.005, p90: 0.03, max: 0.03 };
