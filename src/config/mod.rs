@@ -34,7 +34,7 @@ mod tuning;
 
 pub use cache::{CachePart, CachePartKind, CacheParts};
 pub use compressed::{Compressed, CompressedLayer, CompressedLayers, Compresses};
-pub use draft::{Draft, DraftMethod};
+pub use draft::Draft;
 pub use encoder::{
     AddedParts, EmbeddedParts, Encoder, EncoderModules, Extent, Further, HeadWidth, OWN_SIZES,
     PositionBuffers, TokenMask,
@@ -72,7 +72,7 @@ pub use tiles::{GRID, Spread, TileRule};
 pub use tower::{Tower, TowerBuffer, TowerLayer, TowerModules, TowerPart, TowerSize, TowerSizes};
 pub use tuning::{BaseFormat, Method, Objective, Rollout, SavedModules, Targets, Tuning};
 
-pub use crate::engines::Engine;
+pub use crate::engines::{DraftMethod, Engine};
 pub use crate::optimizers::{Optimizer, OptimizerImplementation};
 pub use crate::sharding::DataSharding;
 pub use crate::stacks::{

@@ -1,7 +1,8 @@
 //! llama.cpp: allocates the cache of the whole context for every sequence when it starts.
 
-use super::{CacheMemory, Earlier, EngineSpec, GgmlRelease, SmallerCache, Speculation, Steps};
-use crate::config::DraftMethod;
+use super::{
+    CacheMemory, DraftMethod, Earlier, EngineSpec, GgmlRelease, SmallerCache, Speculation, Steps,
+};
 use crate::sources;
 use crate::units::{CacheFormat, WeightFormat};
 

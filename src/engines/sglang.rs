@@ -1,7 +1,8 @@
 //! SGLang: weights and cache take a share of the memory that is free before the weights.
 
-use super::{CacheMemory, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Share, Speculation, Steps};
-use crate::config::DraftMethod;
+use super::{
+    CacheMemory, DraftMethod, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Share, Speculation, Steps,
+};
 use crate::sources;
 use crate::units::WeightFormat;
 

@@ -1,7 +1,8 @@
 //! TensorRT-LLM: the cache takes a share of the memory that weights and working sets leave free.
 
-use super::{CacheMemory, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Share, Speculation, Steps};
-use crate::config::DraftMethod;
+use super::{
+    CacheMemory, DraftMethod, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Share, Speculation, Steps,
+};
 use crate::sources;
 use crate::units::WeightFormat;
 

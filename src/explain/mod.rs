@@ -17,6 +17,7 @@
 //! | `time/NAME` | a term of a step, or a figure of time, cost or model by its printed name |
 
 mod documents;
+mod drafts;
 mod expr;
 mod figures;
 mod growth;
