@@ -39,7 +39,7 @@ mod tuning;
 
 pub use cache::{CachePart, CachePartKind, CacheParts};
 pub use compressed::{Compressed, CompressedLayer, CompressedLayers, Compresses};
-pub use draft::{Draft, DraftMethod};
+pub use draft::Draft;
 pub use encoder::{
     AddedParts, EmbeddedParts, Encoder, EncoderModules, Extent, Further, HeadWidth, OWN_SIZES,
     PositionBuffers, TokenMask,
@@ -82,7 +82,7 @@ pub use tiles::{GRID, Spread, TileRule};
 pub use tower::{Tower, TowerBuffer, TowerLayer, TowerModules, TowerPart, TowerSize, TowerSizes};
 pub use tuning::{BaseFormat, Method, Objective, Rollout, SavedModules, Targets, Tuning};
 
-pub use crate::engines::{Engine, OnHost};
+pub use crate::engines::{DraftMethod, Engine, OnHost};
 pub use crate::optimizers::{Optimizer, OptimizerImplementation};
 pub use crate::sharding::DataSharding;
 pub use crate::stacks::{

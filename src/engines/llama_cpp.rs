@@ -1,9 +1,9 @@
 //! llama.cpp: allocates the cache of the whole context for every sequence when it starts.
 
 use super::{
-    CacheMemory, Earlier, EngineSpec, GgmlRelease, OnHost, SmallerCache, Speculation, Steps,
+    CacheMemory, DraftMethod, Earlier, EngineSpec, GgmlRelease, OnHost, SmallerCache, Speculation,
+    Steps,
 };
-use crate::config::DraftMethod;
 use crate::sources;
 use crate::units::{CacheFormat, WeightFormat};
 

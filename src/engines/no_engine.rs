@@ -1,7 +1,8 @@
 //! No engine: the cache is as large as its sequences, in whatever program.
 
-use super::{CacheMemory, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS, Speculation, Steps};
-use crate::config::DraftMethod;
+use super::{
+    CacheMemory, DraftMethod, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS, Speculation, Steps,
+};
 use crate::sources;
 
 pub(super) const ENGINE: EngineSpec = EngineSpec {

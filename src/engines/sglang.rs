@@ -1,9 +1,9 @@
 //! SGLang: weights and cache take a share of the memory that is free before the weights.
 
 use super::{
-    CacheMemory, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS, Share, Speculation, Steps,
+    CacheMemory, DraftMethod, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS, Share, Speculation,
+    Steps,
 };
-use crate::config::DraftMethod;
 use crate::sources;
 use crate::units::WeightFormat;
 

@@ -1,9 +1,9 @@
 //! TensorRT-LLM: the cache takes a share of the memory that weights and working sets leave free.
 
 use super::{
-    CacheMemory, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS, Share, Speculation, Steps,
+    CacheMemory, DraftMethod, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS, Share, Speculation,
+    Steps,
 };
-use crate::config::DraftMethod;
 use crate::sources;
 use crate::units::WeightFormat;
 

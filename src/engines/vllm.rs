@@ -1,10 +1,9 @@
 //! vLLM: takes everything up to a share of the accelerator's memory when it starts.
 
 use super::{
-    AdapterSlots, CacheMemory, Earlier, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS, Share,
-    Speculation, Steps,
+    AdapterSlots, CacheMemory, DraftMethod, Earlier, EngineSpec, FP8_CACHE, OnHost,
+    SMALLER_TENSORS, Share, Speculation, Steps,
 };
-use crate::config::DraftMethod;
 use crate::sources;
 use crate::units::WeightFormat;
 

@@ -22,6 +22,7 @@ use totals::sources_of;
 mod path;
 use path::Path;
 mod documents;
+mod drafts;
 mod expr;
 mod figures;
 mod growth;

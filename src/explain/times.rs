@@ -1,14 +1,14 @@
 //! Terms of a step, and the figures that follow from a step's time or a served token's.
 
-use crate::config::{Job, Run, TrainingRun};
+use crate::config::{Job, TrainingRun};
 use crate::estimator::Certainty;
 use crate::estimator::time::{
     BlockTime, Cost, IDLE_SHARE, Load, ServingTime, Step, Term, TimeLine, block_times, spread,
 };
 use crate::planner::packing;
 use crate::sources;
-use crate::units::Seconds;
 
+use super::drafts;
 use super::expr::{Expr, Value};
 use super::figures::{Found, found, real};
 use super::inputs::Inputs;
@@ -335,7 +335,7 @@ pub(super) fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found
             (sentence, (turns, NONE), sources::ROOFLINE)
         }
         _ => {
-            return of_drafts(job, time, name)
+            return drafts::of_drafts(job, time, name)
                 .or_else(|| of_messages(time, name))
                 .or_else(|| of_a_million(job, time, name));
         }
@@ -369,42 +369,6 @@ fn said_of_host(job: &Job) -> Option<&'static str> {
     } else {
         None
     }
-}
-
-/// A step that checks drafted tokens.
-fn of_drafts(job: &Job, time: &ServingTime, name: &str) -> Found {
-    let Run::Serving(run) = job.run() else { return None };
-    let (draft, step) = (run.draft.as_ref()?, time.speculation?);
-    let seconds = |label: &str, Seconds(seconds): Seconds| (real(label, seconds), Measure::Seconds);
-    let (sentence, (expr, measure), source, certainty) = match name {
-        "Tokens of a step with drafts" => {
-            let accepted = draft.acceptance;
-            let powers =
-                (0..=draft.tokens).map(|nth| accepted.powi(i32::try_from(nth).unwrap_or(i32::MAX)));
-            let terms = powers.map(Expr::real);
-            let (_, source) = draft.method.assumed_acceptance();
-            (
-                "1 + α + α² + … for the share α of drafts that is accepted, each by itself: a draft counts where all before it do, and the model adds a token of its own.",
-                (Expr::sum(terms), Measure::Number("tokens")),
-                source,
-                Certainty::Assumed,
-            )
-        }
-        "Step with drafts" => (
-            "The draft's passes, then the model once over every drafted token and the one before, kernel by kernel: weights and cache are read once for all of them.",
-            seconds("the step", step.step),
-            sources::SERVING_KERNELS,
-            Certainty::Modelled,
-        ),
-        "Drafting in a step" => (
-            "Pass by pass: the first reads what was checked before, each further one the token that the pass before has drafted.",
-            seconds("all passes", step.drafts),
-            run.engine.speculation.source,
-            Certainty::Modelled,
-        ),
-        _ => return None,
-    };
-    Some(found(sentence, expr, measure, source, certainty))
 }
 
 /// Messages of one further token.

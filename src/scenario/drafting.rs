@@ -43,7 +43,10 @@ impl Scenario {
     /// The row of the list that the draft model's name stands for.
     fn draft_row(&self) -> Option<&'static ModelRow> {
         let name = self.text(FieldId::DraftModel);
-        let is_named = |row: &&ModelRow| row.name.eq_ignore_ascii_case(name.trim());
+        // A link that was typed by hand has a hyphen where another has a space.
+        let is_named = |row: &&ModelRow| {
+            row.name.eq_ignore_ascii_case(name.trim()) || row.id == name.replace(' ', "-")
+        };
         catalog::model_of_id(&name).or_else(|| catalog::models().iter().find(is_named))
     }
 }

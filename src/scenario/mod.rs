@@ -151,7 +151,9 @@ impl Scenario {
                 _ = self.set_accelerator(&accelerator);
             }
             (FieldKind::Text { max_len }, Value::Text(text)) => {
-                let short: String = clean(&text).chars().take(max_len).collect();
+                // A draft model is a row of the catalog, whose names have plain letters.
+                let is_name = |letter: &char| id != FieldId::DraftModel || letter.is_ascii();
+                let short: String = clean(&text).chars().filter(is_name).take(max_len).collect();
                 self.put(id, Value::Text(short.trim_end().to_owned()));
             }
             (FieldKind::Words { max_len }, Value::Text(text)) if text.len() <= max_len => {

@@ -494,6 +494,11 @@ const CHOICES_SINCE: &[&str] = &[
     "fam=moshi",
     "fam=udop",
     "fam=pix2struct",
+    "spd=draft-model",
+    "spd=mtp",
+    "spd=eagle",
+    "spd=eagle3",
+    "sdf=as-model",
 ];
 
 /// Every choice of the field table occurs in some recorded link, except later ones, so that no
