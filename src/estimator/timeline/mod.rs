@@ -17,6 +17,7 @@ mod ground;
 mod groups;
 mod libraries;
 mod lines;
+mod loading;
 mod moments;
 mod optimizer;
 mod plan;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::coordinator::Coordinator;
 use super::plan::Plan;
 use super::play::{self, Parts};
-use super::{evaluation, is_played};
+use super::{evaluation, is_played, loading};
 use crate::config::Job;
 use crate::estimator::stage;
 use crate::ops::tape::{Entry, KEPT_WORKSPACE, State, Tape};
@@ -102,7 +102,7 @@ pub fn sequence(job: &Job) -> Option<Sequence> {
     build.extend((emptied > 0).then_some(TensorEvent::CacheEmptied));
     build.extend(part(emptied, built));
     Some(Sequence {
-        build,
+        build: loading::with_packing((&state, &plan), build),
         opening,
         first_micro_batch,
         further_micro_batch,

@@ -1,0 +1,147 @@
+//! Memory that passes while weights of four bits are loaded: each lies on the GPU in 16 bits until
+//! it is packed.
+
+use super::TensorEvent;
+use super::plan::Plan;
+use crate::config::BaseFormat;
+use crate::ops::tape::{State, Storage};
+use crate::units::DType;
+
+/// Names of what lies beside a weight of four bits.
+const BESIDE_WEIGHT: [&str; 4] = ["codes", "scales", "scales of scales", "offset"];
+
+/// Returns the events in which a model is made, with those of packing its weights.
+///
+/// bitsandbytes 0.50 (`Params4bit._quantize` in `nn/modules.py`, `quantize_4bit` in
+/// `functional.py`): the weight comes to the GPU as the file has it, in 16 bits. Scales in fp32
+/// and the packed weight are made beside it; under double quantisation a copy of the scales less
+/// their mean is packed in turn. Nothing of this stays, but packed weights that were put between
+/// leave pieces of it in PyTorch's cache that no larger tensor fits into. Stacks with a model of
+/// their own pack otherwise.
+pub(super) fn with_packing(
+    (state, plan): (&State, &Plan<'_>),
+    build: Vec<TensorEvent>,
+) -> Vec<TensorEvent> {
+    let tuning = &plan.with.tuning;
+    if !tuning.packs_weights() || plan.with.stack.modules().is_own_model {
+        return build;
+    }
+    let mut packing = Packing {
+        double: tuning.base == BaseFormat::Nf4Double,
+        first: u32::try_from(state.storages.len()).unwrap_or(u32::MAX - Packing::MOST),
+        events: Vec::with_capacity(build.len().saturating_mul(2)),
+        held: 0,
+        scales: 0,
+    };
+    for event in build {
+        let storage = match event {
+            TensorEvent::Taken { tensor, .. } => {
+                usize::try_from(tensor).ok().and_then(|at| state.storages.get(at))
+            }
+            TensorEvent::Freed { .. } | TensorEvent::CacheEmptied => None,
+        };
+        packing.passes(storage, storage.map_or(0, |storage| state.elements(storage.form)));
+        packing.events.push(event);
+    }
+    packing.ends();
+    packing.events
+}
+
+/// Weights that are packed one after another.
+struct Packing {
+    /// True if scales are packed as well.
+    double: bool,
+    /// The number of the first tensor that passes: no tensor of the model has it.
+    first: u32,
+    events: Vec<TensorEvent>,
+    /// Tensors that pass and are there now.
+    held: u32,
+    /// Scales of the weight that is packed.
+    scales: u64,
+}
+
+impl Packing {
+    /// Tensors that pass at once, at most.
+    const MOST: u32 = 3;
+    /// Values that share a scale.
+    const VALUES_PER_SCALE: u64 = 64;
+
+    /// The storage of so many elements is taken next.
+    fn passes(&mut self, storage: Option<&Storage>, elements: u64) {
+        match storage {
+            Some(storage) if storage.dtype == DType::Int4 => {
+                self.ends();
+                self.scales = elements.div_ceil(Self::VALUES_PER_SCALE);
+                self.take("weight before it is packed", elements, DType::Bf16);
+                if self.double {
+                    self.take("scales before they are packed", self.scales, DType::Fp32);
+                }
+            }
+            Some(storage) if BESIDE_WEIGHT.contains(&storage.name) => {
+                if self.double && storage.name == "scales" && self.held > 0 {
+                    self.take("scales less their mean", self.scales, DType::Fp32);
+                }
+            }
+            Some(_) | None => self.ends(),
+        }
+    }
+
+    fn take(&mut self, name: &'static str, elements: u64, dtype: DType) {
+        let bytes = elements.saturating_mul(dtype.bits()).div_ceil(8);
+        let tensor = self.first.saturating_add(self.held);
+        self.events.push(TensorEvent::Taken { tensor, bytes, stream: 0, op: "Weights", name });
+        self.held += 1;
+    }
+
+    /// The weight is packed.
+    fn ends(&mut self) {
+        for held in (0..std::mem::take(&mut self.held)).rev() {
+            self.events.push(TensorEvent::Freed { tensor: self.first.saturating_add(held) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::TensorEvent;
+    use crate::estimator::timeline::sequence;
+    use crate::scenario::codec::decode;
+
+    fn build(link: &str) -> Vec<TensorEvent> {
+        let job = decode(link).scenario.resolve().expect("a job");
+        sequence(&job).expect("an order").build
+    }
+
+    /// Names of tensors that pass while the model is made, with how many of each there are.
+    fn passing(events: &[TensorEvent]) -> BTreeMap<&'static str, u64> {
+        let (mut alive, mut passed) = (BTreeMap::new(), BTreeMap::new());
+        for event in events {
+            match *event {
+                TensorEvent::Taken { tensor, name, .. } => {
+                    assert_eq!(alive.insert(tensor, name), None, "{name}: the number is taken");
+                }
+                TensorEvent::Freed { tensor } => {
+                    let name = alive.remove(&tensor).expect("a tensor that is there");
+                    *passed.entry(name).or_default() += 1;
+                }
+                TensorEvent::CacheEmptied => {}
+            }
+        }
+        passed
+    }
+
+    #[test]
+    fn weights_of_four_bits_are_packed_one_after_another() {
+        // Seven linear layers in each of 16 blocks.
+        let found = passing(&build("v2&m=llama3.2-1b&do=tune&ft=qlora&n=1"));
+        assert_eq!(found.get("weight before it is packed"), Some(&112));
+        assert_eq!(found.get("scales before they are packed"), Some(&112));
+        assert_eq!(found.get("scales less their mean"), Some(&112));
+        assert!(
+            !passing(&build("v2&m=llama3.2-1b&do=tune&ft=lora&n=1"))
+                .contains_key("weight before it is packed")
+        );
+    }
+}
