@@ -21,6 +21,7 @@ use crate::view::explaining::WHY;
 use crate::view::following;
 use crate::view::panels::controls;
 use crate::view::panels::dialogs::of_name;
+use crate::view::panels::dialogs::{paste::AREA, save::NAME};
 use crate::view::panels::fixes::{apply, apply_growth, growths};
 use crate::view::panels::places::PLANNER;
 use crate::view::panels::sections::Section;
@@ -166,6 +167,7 @@ fn toggle(state: State, name: &str) {
     state.opened.change(|opened| opened.toggle(name));
     if name.starts_with(WHY) {
         browser_why::follow(state);
+        browser::bring_up(format!("[data-own=\"{name}\"]"));
     }
 }
 
@@ -326,9 +328,13 @@ pub fn open_dialog(state: State, dialog: Option<Dialog>) {
         dialogs.copied = None;
     });
     match dialog {
-        Some(Dialog::Paste) => pasting::begin(state),
+        Some(Dialog::Paste) => {
+            pasting::begin(state);
+            focus_once_there(AREA, pasting::MOST_TURNS);
+        }
         Some(Dialog::Share) => taking::begin(state),
-        Some(Dialog::Save) | None => {}
+        Some(Dialog::Save) => focus_once_there(NAME, pasting::MOST_TURNS),
+        None => {}
     }
 }
 
@@ -381,6 +387,18 @@ fn act_on_saved(state: State, verb: SavedVerb, id: &str) {
         SavedVerb::Duplicate => shelf.duplicate(&record),
         SavedVerb::Delete => shelf.delete(record),
     }
+}
+
+/// The focus goes to a dialog's input as soon as that is written; a browser would give it to the
+/// button that closes the dialog.
+fn focus_once_there(id: &'static str, turns: u32) {
+    browser::after(20, move || {
+        if turns > 0 && !browser::is_there(id) {
+            focus_once_there(id, turns - 1);
+        } else {
+            browser::focus(id);
+        }
+    });
 }
 
 fn focus_soon(id: String) {

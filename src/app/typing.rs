@@ -37,7 +37,7 @@ pub fn listen(state: State) {
         Control::Select(_) | Control::Tick => {}
         Control::Text => step(state, field, event),
     });
-    on(state, "click", |state, field, _| open(state, field));
+    on(state, "click", open);
     on(state, "focusin", |_, field, event| {
         if is_searched(field) {
             browser::select_all(event);
@@ -110,10 +110,12 @@ fn step(state: State, field: &'static Field, event: &Event) {
     }
 }
 
-/// Opens a field's list at the chosen entry.
-fn open(state: State, field: &'static Field) {
+/// Opens a field's list at the chosen entry. Its name is selected, so that what is typed next
+/// replaces it, also where the input had the focus before.
+fn open(state: State, field: &'static Field, event: &Event) {
     let is_open = state.picker().is_some_and(|picker| picker.field == field.id);
     if is_searched(field) && !is_open {
+        browser::select_all(event);
         show(state, field, Picker::open(field, &state.scenario_now()));
     }
 }
@@ -140,7 +142,7 @@ fn picker_key(state: State, field: &'static Field, event: &Event) {
     let picker = state.picker().filter(|picker| picker.field == field.id);
     let key = browser::key_of(event).unwrap_or_default();
     match (key.as_str(), picker) {
-        ("ArrowDown", None) => open(state, field),
+        ("ArrowDown", None) => open(state, field, event),
         ("ArrowUp", None) => {}
         ("Enter", Some(picker)) => match picker.taken(field, &state.scenario_now()) {
             Some(word) => choose(state, field, word),

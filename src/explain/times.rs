@@ -49,7 +49,7 @@ fn micro_batches(job: &Job, term: Term, seconds: f64) -> Option<Expr> {
         let several = |label: &str, count: f64, each: f64| {
             let count = Expr::word(
                 format!("{label}s"),
-                "of the stage that works longest",
+                "of the slowest pipeline stage",
                 Value::Real(count),
             );
             (each > 0.0).then(|| Expr::product([count, real(&format!("one {label}"), each)]))
@@ -168,7 +168,7 @@ fn of_step(scene: &Scene, run: &TrainingRun, step: &Step, name: &str) -> Found {
         "One step" => {
             let lines = step.lines.iter().map(|line| real(line.label, line.seconds.0));
             let sentence =
-                "The terms of a step on the stage that works longest, one after the other.";
+                "The terms of a step on the slowest pipeline stage, one after the other.";
             (sentence, Expr::sum(lines), Measure::Seconds, sources::ROOFLINE)
         }
         "Utilisation: model (MFU)" => {

@@ -18,6 +18,15 @@ pub fn button(opened: &Opened, path: &str, label: &str) -> Html {
     }
 }
 
+/// Words with that button behind them: it stays on the line of the last one.
+pub fn behind(words: &str, opened: &Opened, path: &str, label: &str) -> Html {
+    let start = words.trim_end_matches(" %").rfind(' ').map_or(0, |space| space + 1);
+    html! {
+        (words[..start])
+        span class="joined" { (words[start..]) " " (button(opened, path, label)) }
+    }
+}
+
 /// The place of the explanation; empty while it is folded.
 pub fn place(opened: &Opened, path: &str) -> Html {
     html! {

@@ -45,7 +45,7 @@ pub fn headline(
     users: Option<&UsersAnswer>,
     scale: Scale,
 ) -> Headline {
-    let (number, caption) = margin(estimate, scale);
+    let (number, caption) = margin(scenario, estimate, scale);
     let of_memory = Headline {
         verdict: estimate.verdict(),
         word: verdict_word(estimate.verdict()).to_owned(),

@@ -9,7 +9,7 @@ use super::device::OUT_OF_MEMORY;
 use super::headline::{Headline, Margin};
 use super::serving::Counts;
 use super::ui::FromWorkers;
-use super::words::{Scale, about, gpus, percent, verdict_word};
+use super::words::{Scale, about, gpus, on_gpu, percent, verdict_word};
 use crate::estimator::{Estimate, Verdict};
 use crate::planner::{GpuCount, Replayed};
 use crate::scenario::Scenario;
@@ -81,15 +81,15 @@ impl Limits {
         let Self { fits, least, .. } = *self;
         let capacity = estimate.capacity;
         let scale = Scale::of(unit, least, capacity);
-        let (used, room) = (scale.show(least), scale.show(capacity));
+        let (used, room, on) = (scale.show(least), scale.show(capacity), on_gpu(scenario));
         let (verdict, word, caption) = match (estimate.verdict(), fits) {
             (Verdict::Fits | Verdict::Tight, false) => {
                 let over = percent(least.saturating_sub(capacity), capacity);
-                (Verdict::DoesNotFit, OUT_OF_MEMORY, format!("short on each GPU, {over} over"))
+                (Verdict::DoesNotFit, OUT_OF_MEMORY, format!("short on {on}, {over} over"))
             }
             (Verdict::DoesNotFit, true) => {
                 let free = percent(capacity.saturating_sub(least), capacity);
-                (Verdict::Tight, verdict_word(Verdict::Tight), format!("free on each GPU, {free}"))
+                (Verdict::Tight, verdict_word(Verdict::Tight), format!("free on {on}, {free}"))
             }
             _ => return said,
         };
@@ -97,7 +97,7 @@ impl Limits {
             verdict,
             word: word.to_owned(),
             sentence: format!(
-                "{} needs {used} of {room} {} on each, gaps between tensors included.",
+                "{} needs {used} of {room} {} on {on}, gaps between tensors included.",
                 about(scenario),
                 scale.unit
             ),

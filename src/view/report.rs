@@ -232,8 +232,8 @@ impl Report {
 
     /// Both GPU counts and the reason; where users are stated, of the GPUs that carry them.
     pub fn counts(&self) -> String {
-        let Counts { arithmetic, introduced, smallest, reason } = &self.counts;
-        format!("By memory alone at least {arithmetic}; {introduced}: {smallest}. {reason}")
+        let Counts { by_memory, arithmetic, introduced, smallest, reason } = &self.counts;
+        format!("{by_memory}{arithmetic}; {introduced}: {smallest}. {reason}")
     }
 
     /// Compute in a sentence; nothing when serving.

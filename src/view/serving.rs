@@ -145,7 +145,9 @@ pub fn load_assumed(
 /// some are stated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// The division.
+    /// What the division says: how many at least, or that no number is enough.
+    pub by_memory: &'static str,
+    /// The count by the division; empty where no number is enough.
     pub arithmetic: String,
     /// How the smallest count is introduced.
     pub introduced: String,
@@ -158,26 +160,39 @@ pub struct Counts {
 impl Counts {
     /// The counts of a job.
     pub fn of(job: &Job, count: &GpuCount, answer: Option<&UsersAnswer>) -> Self {
-        let words = |count: Option<u64>| count.map_or_else(|| "none".to_owned(), gpus);
         let runs = count.runnable.as_ref().map(|run| run.gpus);
         let introduced = answer.map_or_else(
             || "the first count that works".to_owned(),
             |answer| format!("the first count that carries {}", users(answer.own.users)),
         );
-        let of_one = || [words(count.arithmetic), words(runs), count.reason.clone()];
-        let [arithmetic, smallest, reason] =
-            answer.map_or_else(of_one, |answer| users_counts(job, answer, runs));
-        Self { arithmetic, introduced, smallest, reason }
+        let (least, smallest, reason) = match answer {
+            Some(answer) => {
+                let [smallest, reason] = users_counts(job, answer, runs);
+                (answer.arithmetic, smallest, reason)
+            }
+            None => {
+                let smallest = runs.map_or_else(|| "none".to_owned(), gpus);
+                (count.arithmetic, smallest, count.reason.clone())
+            }
+        };
+        let by_memory = match least {
+            Some(_) => "By memory alone at least ",
+            None => "By memory alone no number of GPUs is enough",
+        };
+        Self {
+            by_memory,
+            arithmetic: least.map(gpus).unwrap_or_default(),
+            introduced,
+            smallest,
+            reason,
+        }
     }
 }
 
-/// The counts that carry the stated users: the division, the fewest accelerators, and how they do
-/// it.
-fn users_counts(job: &Job, answer: &UsersAnswer, one_replica: Option<u64>) -> [String; 3] {
-    let minimum = answer.arithmetic.map_or_else(|| "none".to_owned(), gpus);
+/// The fewest accelerators that carry the stated users, and how they do it.
+fn users_counts(job: &Job, answer: &UsersAnswer, one_replica: Option<u64>) -> [String; 2] {
     let Some(fewest) = &answer.fewest else {
         return [
-            minimum,
             "none".to_owned(),
             "No layout of whole heads and nodes has room for one request; fewer bits, a shorter \
              context or more memory may."
@@ -193,7 +208,7 @@ fn users_counts(job: &Job, answer: &UsersAnswer, one_replica: Option<u64>) -> [S
     let one = one_replica.map_or_else(String::new, |count| {
         format!(" With the requests per replica entered here, one replica runs on {}.", gpus(count))
     });
-    [minimum, gpus(fewest.gpus), room + &one]
+    [gpus(fewest.gpus), room + &one]
 }
 
 fn of_more(more: &More, now: u64) -> Fact {

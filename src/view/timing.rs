@@ -86,7 +86,11 @@ pub fn card(job: &Job, estimate: &Estimate, timing: &Timing) -> Option<[CardFigu
             "card/One step",
             "One step",
             terms(step).1,
-            format!("{} tokens/s, MFU {}", amount(step.tokens_per_second), tenths(step.mfu)),
+            format!(
+                "{} tokens/s, MFU\u{a0}{}",
+                amount(step.tokens_per_second),
+                tenths(step.mfu).replace(' ', "\u{a0}")
+            ),
         ),
         figure("card/The run", "The run", duration(cost.seconds.0), format!("{tokens} tokens")),
         figure(
@@ -135,9 +139,7 @@ pub fn line(opened: &Opened, name: &str, value: &str, note: &str) -> Html {
     html! {
         div {
             dt {
-                (name)
-                " "
-                (explaining::button(opened, &path, name))
+                (explaining::behind(name, opened, &path, name))
                 @if !note.is_empty() { span class="ledger__note" { (note) } }
             }
             dd class="number" { (value) }

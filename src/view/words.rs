@@ -112,10 +112,13 @@ pub fn upper_first(phrase: &str) -> String {
 
 /// A label inside a sentence: `Layers` becomes `layers`, `GPUs per node` stays.
 pub fn lower_first(label: &str) -> String {
-    let mut letters = label.chars();
-    match (letters.next(), letters.next()) {
-        (Some(first), Some(second)) if second.is_ascii_lowercase() => {
-            [first.to_ascii_lowercase(), second].into_iter().chain(letters).collect()
+    let (mut letters, mut words) = (label.chars(), label.split(' '));
+    let large = |letter: char| letter.is_ascii_uppercase();
+    let is_name = words.next().is_some_and(|word| word.chars().skip(1).any(large))
+        || words.next().is_some_and(|word| word.starts_with(large) && !word.ends_with(large));
+    match letters.next() {
+        Some(first) if !is_name && label.len() > 1 => {
+            [first.to_ascii_lowercase()].into_iter().chain(letters).collect()
         }
         _ => label.to_owned(),
     }
@@ -216,13 +219,19 @@ fn at_once(scenario: &Scenario, estimate: &Estimate) -> Option<String> {
     })
 }
 
+/// Where the memory is: one GPU, or each of them.
+pub fn on_gpu(scenario: &Scenario) -> &'static str {
+    if scenario.get(FieldId::Gpus) == Value::Integer(1) { "the GPU" } else { "each GPU" }
+}
+
 /// The margin: number, and what it is.
-pub fn margin(estimate: &Estimate, scale: Scale) -> (String, String) {
+pub fn margin(scenario: &Scenario, estimate: &Estimate, scale: Scale) -> (String, String) {
     let number = scale.gap(estimate.total(), estimate.capacity);
+    let on = on_gpu(scenario);
     let caption = match estimate.headroom() {
-        Headroom::Free(gap) => format!("free on each GPU, {}", percent(gap, estimate.capacity)),
+        Headroom::Free(gap) => format!("free on {on}, {}", percent(gap, estimate.capacity)),
         Headroom::Short(gap) => {
-            format!("short on each GPU, {} over", percent(gap, estimate.capacity))
+            format!("short on {on}, {} over", percent(gap, estimate.capacity))
         }
     };
     (number, caption)

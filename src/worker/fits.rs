@@ -124,7 +124,7 @@ fn head(order: FitsOrder, way: &str, serves: bool, unit: MemoryUnit) -> Html {
             tr {
                 th scope="col" { "Model" }
                 (sorted(FitsOrder::Size, "Parameters"))
-                th scope="col" { (if serves { "Weights" } else { "What learns" }) }
+                th scope="col" { (if serves { "Weights" } else { "Trainable weights" }) }
                 @if serves { (sorted(FitsOrder::Length, "Longest context")) (sorted(FitsOrder::Speed, "Tokens \
                     per second")) } @else { th scope="col" { "Sequence" } }
                 th scope="col" { (unit.name()) }

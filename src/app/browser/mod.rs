@@ -36,7 +36,7 @@ pub use self::parts::{
     keep_worded, link_rests, on_rest, place_cursor, put, show,
 };
 pub use self::patch::patch_inside;
-pub use self::sight::{follow_sections, is_in_sight, keep_below, land_on, observe};
+pub use self::sight::{bring_up, follow_sections, is_in_sight, keep_below, land_on, observe};
 pub use self::stage::{
     all, attribute, forget_story, has_modifier, is_wide, keep_story, mark, marked, set_hidden,
     set_story_aside, set_text, show_step, steps_that_ask, stories, targets, unfold, unfold_for,
@@ -254,6 +254,12 @@ pub fn on_resize(changed: impl Fn() + Clone + 'static) {
         *pending.borrow_mut() = Some(Timeout::new(150, changed));
     });
     listener.forget();
+}
+
+/// True if there is an element with that id.
+#[must_use]
+pub fn is_there(id: &str) -> bool {
+    document().get_element_by_id(id).is_some()
 }
 
 /// Moves the focus to the element with that id.

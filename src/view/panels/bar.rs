@@ -142,7 +142,7 @@ fn bar_view(answers: &Answers) -> BarView {
 
 fn row(estimate: &Estimate, scenario: &Scenario, scale: Scale, name: String) -> BarRow {
     let unit = scale.unit;
-    let (number, caption) = margin(estimate, scale);
+    let (number, caption) = margin(scenario, estimate, scale);
     let word = caption.split(' ').next().unwrap_or_default();
     BarRow {
         name,

@@ -1,7 +1,7 @@
 //! Time and money in the answer's card.
 
 use crate::view::answers::Answers;
-use crate::view::explaining::{button, place};
+use crate::view::explaining::{behind, place};
 use crate::view::markup::{Html, html};
 use crate::view::serving;
 use crate::view::timing::{self, CardFigure};
@@ -25,7 +25,7 @@ fn figures(answers: &Answers, opened: &Opened) -> Option<Html> {
     let tile = |figure: &CardFigure| {
         html! {
             div class="load__figure" {
-                dt { (figure.label) " " (button(opened, figure.path, &figure.named())) }
+                dt { (behind(figure.label, opened, figure.path, &figure.named())) }
                 dd {
                     b class="number" { (figure.value) }
                     @if !figure.note.is_empty() {

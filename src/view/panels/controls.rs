@@ -253,8 +253,8 @@ fn part(scenario: &Scenario, field: &Field) -> String {
     let label = lower_first(field.label);
     match value {
         Value::Flag(true) => label,
-        Value::Flag(false) => format!("no {label}"),
-        Value::Empty if field.group == Group::Structure => format!("no {label}"),
+        Value::Flag(false) => format!("{label}: no"),
+        Value::Empty if field.group == Group::Structure => format!("{label}: none"),
         Value::Empty => format!("{label} unknown"),
         value => format!("{label} {}", show(field.id, &value)),
     }
@@ -401,5 +401,7 @@ mod tests {
     fn labels_inside_a_sentence_begin_small() {
         assert_eq!(lower_first("Layers"), "layers");
         assert_eq!(lower_first("GPUs per node"), "GPUs per node");
+        assert_eq!(lower_first("Transformer Engine"), "Transformer Engine");
+        assert_eq!(lower_first("TensorRT-LLM's share"), "TensorRT-LLM's share");
     }
 }

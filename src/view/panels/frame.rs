@@ -3,7 +3,7 @@
 use super::controls::form;
 use super::dialogs::frames;
 use super::places::{evidence, methods, planner};
-use super::sections::{about, sections, welcome};
+use super::sections::{Section, about, sections, welcome};
 use super::sources::assumptions;
 use super::teach::{stage, teach};
 use crate::view::action::{Action, FitsList, FitsOrder};
@@ -107,7 +107,8 @@ pub fn below() -> Html {
 /// The list of what fits, which is made when somebody asks for it.
 fn fits() -> Html {
     html! {
-        section class="section section--screen" data-testid="fits-panel" {
+        section class="section section--screen" id=(Section::Fits.id()) tabindex="-1"
+            data-testid="fits-panel" {
             div class="section__head" {
                 h2 { "What fits these GPUs?" }
                 p class="section__note" {

@@ -14,6 +14,8 @@ pub enum Section {
     Time,
     /// The search over layouts.
     Layouts,
+    /// The list of models that fit the hardware.
+    Fits,
     /// Saved scenarios, and the comparison.
     Compare,
     /// Assumptions and documents.
@@ -24,8 +26,15 @@ pub enum Section {
 
 impl Section {
     /// All of them, in their order.
-    pub const ALL: [Self; 6] =
-        [Self::Memory, Self::Time, Self::Layouts, Self::Compare, Self::Sources, Self::Teach];
+    pub const ALL: [Self; 7] = [
+        Self::Memory,
+        Self::Time,
+        Self::Layouts,
+        Self::Fits,
+        Self::Compare,
+        Self::Sources,
+        Self::Teach,
+    ];
 
     /// The id of the place where the focus goes.
     pub const fn id(self) -> &'static str {
@@ -33,6 +42,7 @@ impl Section {
             Self::Memory => "answer",
             Self::Time => "go-time",
             Self::Layouts => "go-layouts",
+            Self::Fits => "go-fits",
             Self::Compare => "go-compare",
             Self::Sources => "go-sources",
             Self::Teach => teach::PLACE,
@@ -45,6 +55,7 @@ impl Section {
             Self::Memory => "Memory",
             Self::Time => "Time",
             Self::Layouts => "Layouts",
+            Self::Fits => "What fits",
             Self::Compare => "Compare",
             Self::Sources => "Sources",
             Self::Teach => "Teach",
@@ -148,7 +159,7 @@ mod tests {
                 "{name} takes the focus"
             );
         }
-        assert_eq!(text(&sections(View::Results)), "MemoryTimeLayoutsCompareSourcesTeach");
+        assert_eq!(text(&sections(View::Results)), "MemoryTimeLayoutsWhat fitsCompareSourcesTeach");
     }
 
     #[test]

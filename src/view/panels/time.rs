@@ -126,9 +126,7 @@ fn row(term: &Term, opened: &Opened) -> Html {
     html! {
         tr class="ledger__term" data-key=(term.label) {
             th scope="row" {
-                (term.label)
-                " "
-                (explaining::button(opened, &path, term.label))
+                (explaining::behind(term.label, opened, &path, term.label))
                 " "
                 span class="ledger__note" { (term.formula) }
             }

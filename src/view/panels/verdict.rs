@@ -5,7 +5,7 @@ use crate::planner::UsersAnswer;
 use crate::scenario::{FieldError, FieldId, field};
 use crate::view::action::Action;
 use crate::view::answers::{Answers, Standing};
-use crate::view::explaining::{button, place};
+use crate::view::explaining::{behind, button, place};
 use crate::view::headline::{Headline, replicas_of};
 use crate::view::markup::{Html, html};
 use crate::view::panels::card::card;
@@ -68,9 +68,11 @@ fn answer(
                     span class="verdict__unit" { (said.margin.unit) }
                 }
                 span class="verdict__caption" {
-                    (said.margin.caption)
-                    " "
-                    @if said.margin.of_memory { (button(opened, "margin", "what is left or missing")) }
+                    @if said.margin.of_memory {
+                        (behind(&said.margin.caption, opened, "margin", "what is left or missing"))
+                    } @else {
+                        (said.margin.caption)
+                    }
                 }
             }
             @if let Some(card) = card(answers, opened) { (card) }
@@ -180,16 +182,20 @@ fn counts(answers: &Answers, told: &FromWorkers, opened: &Opened) -> Html {
     };
     html! {
         p class="verdict__more" {
-            "By memory alone at least "
-            b data-testid="gpu-arithmetic" { (counts.arithmetic) }
-            ";"
-            (button(opened, ARITHMETIC, "the count by memory alone"))
+            (counts.by_memory)
+            span class="joined" {
+                b data-testid="gpu-arithmetic" { (counts.arithmetic) }
+                ";"
+                (button(opened, ARITHMETIC, "the count by memory alone"))
+            }
             " "
             (counts.introduced)
             ": "
-            b data-testid="gpu-runnable" { (counts.smallest) }
-            "."
-            (button(opened, RUNNABLE, explained))
+            span class="joined" {
+                b data-testid="gpu-runnable" { (counts.smallest) }
+                "."
+                (button(opened, RUNNABLE, explained))
+            }
             " "
             span data-testid="gpu-reason" { (counts.reason) }
             @if let Some(take) = found.and_then(take) { (take) }
@@ -563,7 +569,7 @@ mod tests {
                 let Some((gpus, what)) = answers(&link(8)).count.near_miss else { continue };
                 let Some((reason, _)) = what.split_once(" short per GPU") else { continue };
                 let there = answers(&link(gpus));
-                let (number, caption) = margin(&there.estimate, there.scale);
+                let (number, caption) = margin(&there.scenario, &there.estimate, there.scale);
                 assert!(caption.starts_with("short"), "{caption}");
                 assert_eq!(reason, format!("{number} {}", there.unit), "{}", link(gpus));
                 compared += 1;

@@ -5,6 +5,9 @@ use crate::view::action::Action;
 use crate::view::markup::{Html, html};
 use crate::view::words::about;
 
+/// The id of the input for the name.
+pub const NAME: &str = "save-name";
+
 /// Name and button; nothing while the dialog is closed.
 pub fn save(scenario: Option<&Scenario>) -> Html {
     html! { div data-own="in-save" { @if let Some(scenario) = scenario { (form(scenario)) } } }
@@ -17,8 +20,8 @@ fn form(scenario: &Scenario) -> Html {
         form data-submit="save" {
             div class="dialog__body" {
                 div class="field" {
-                    label class="field__label" for="save-name" { "Name, at most 60 characters" }
-                    input id="save-name" class="field__input" type="text" maxlength="60"
+                    label class="field__label" for=(NAME) { "Name, at most 60 characters" }
+                    input id=(NAME) class="field__input" type="text" maxlength="60"
                         autocomplete="off" value=(suggested);
                 }
                 p class="quiet" {
