@@ -3,6 +3,8 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
+use std::fs;
+
 use headroom::lessons::answer::{check, read};
 use headroom::lessons::figure::{Amount, FIGURES, Facts, Figure, Unit, Whose};
 use headroom::lessons::story::{
@@ -21,11 +23,27 @@ fn told(story: &Story) -> Told {
     Told::of(story).unwrap_or_else(|problems| panic!("{}: {problems:?}", story.id))
 }
 
+/// A story is one file: whoever adds one touches no list.
 #[test]
-fn eight_stories_ship_with_four_to_eight_steps() {
-    let stories = shipped();
-    assert_eq!(stories.len(), 8);
-    for story in &stories {
+fn every_file_of_the_folder_ships_in_the_order_of_names() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/lessons/stories");
+    let mut files: Vec<_> = fs::read_dir(folder)
+        .expect("a folder")
+        .map(|file| file.expect("a file").file_name().to_string_lossy().into_owned())
+        .collect();
+    files.sort();
+    let ids = files.iter().map(|name| {
+        let id = name.strip_suffix(".json").and_then(|name| name.split_once('-'));
+        id.unwrap_or_else(|| panic!("{name}: write PLACE-ID.json")).1
+    });
+    let shipped = shipped();
+    let shipped: Vec<_> = shipped.iter().map(|story| story.id.as_str()).collect();
+    assert_eq!(shipped, ids.collect::<Vec<_>>());
+}
+
+#[test]
+fn stories_ship_with_four_to_eight_steps() {
+    for story in shipped() {
         assert!((4..=8).contains(&story.steps.len()), "{}", story.id);
         assert!(story.steps.iter().any(|step| step.question.is_some()), "{}", story.id);
         assert!(!story.title.is_empty() && !story.audience.is_empty());
@@ -789,14 +807,18 @@ fn a_seed_keeps_its_numbers() {
     let students =
         [("algebra", "ada"), ("algebra", "bo"), ("mlsys-2026", ""), ("mlsys-2026", "chidi-o")];
     let now: String = students.iter().map(|(class, student)| drawn(class, student)).collect();
-    assert_eq!(now, FROZEN);
+    assert_eq!(
+        now, FROZEN,
+        "a new task goes behind the others, and its lines into tests/lessons/worksheets.txt"
+    );
 }
 
 #[test]
 fn every_draw_is_a_task_that_can_be_answered() {
+    let tasks = Worksheet::of("class", "").tasks.len();
     for student in 0..60 {
         let sheet = Worksheet::of("class", &student.to_string());
-        assert_eq!(sheet.tasks.len(), 6, "{student}");
+        assert_eq!(sheet.tasks.len(), tasks, "{student}");
         for task in &sheet.tasks {
             assert!(!task.prompt.contains(['{', '}', '–']), "{}", task.prompt);
             let truth = (task.figure.of)(&task.facts).and_then(Amount::number).expect("a number");
@@ -869,7 +891,7 @@ fn figure_and_picture_of_every_step_are_of_one_method_or_say_whose_they_are() {
             );
         }
     }
-    assert_eq!(steps, 56);
+    assert!(steps > 0, "no step shows a figure");
 }
 
 /// True if weights, gradients and optimizer states print the same at the peak and in the
