@@ -280,6 +280,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "engines",
         "launch/formats",
         "launch/logs/programs",
+        "lessons/stories",
         "models/families",
         "models/projectors",
         "models/towers",

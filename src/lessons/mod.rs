@@ -4,7 +4,7 @@
 //! | part | holds |
 //! |---|---|
 //! | [`figure`] | the figures of a scenario, each computed by the engine |
-//! | [`story`] | stories made of steps: eight that ship, and a lecturer's own |
+//! | [`story`] | stories made of steps: those that ship, one file each, and a lecturer's own |
 //! | [`answer`] | what a student typed: read with its unit, compared, and which factor is off |
 //! | [`worksheet`] | tasks drawn from a seed, and the code that a student hands in |
 

@@ -137,3 +137,24 @@ pub(super) fn check_lengths(scenario: &Scenario) -> Option<FieldError> {
         way_out: Some((format!("Use {} tokens", count(to)), Value::Integer(to))),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Engine, field_of_key};
+    use crate::scenario::{Scenario, Value};
+
+    /// Without an input of its key, an engine would silently be told to use all memory.
+    #[test]
+    fn every_engines_share_of_memory_is_an_input() {
+        for engine in Engine::SPECS {
+            let Some(share) = &engine.share else { continue };
+            let default = field_of_key(share.key).map(|field| Scenario::default().get(field.id));
+            assert_eq!(
+                default,
+                Some(Value::Decimal(share.default)),
+                "add `{}` to src/scenario/fields/table/serving.rs",
+                share.key
+            );
+        }
+    }
+}

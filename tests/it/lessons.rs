@@ -7,6 +7,8 @@ mod answers;
 mod own_stories;
 mod worksheets;
 
+use std::fs;
+
 use headroom::lessons::figure::{Facts, Figure, Whose};
 use headroom::lessons::story::{
     LONGEST_LINK, LONGEST_TEXT, Look, Step, Story, StoryError, Told, packed, shipped, unpacked,
@@ -23,11 +25,27 @@ fn told(story: &Story) -> Told {
     Told::of(story).unwrap_or_else(|problems| panic!("{}: {problems:?}", story.id))
 }
 
+/// A story is one file: whoever adds one touches no list.
 #[test]
-fn eight_stories_ship_with_four_to_eight_steps() {
-    let stories = shipped();
-    assert_eq!(stories.len(), 8);
-    for story in &stories {
+fn every_file_of_the_folder_ships_in_the_order_of_names() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/lessons/stories");
+    let mut files: Vec<_> = fs::read_dir(folder)
+        .expect("a folder")
+        .map(|file| file.expect("a file").file_name().to_string_lossy().into_owned())
+        .collect();
+    files.sort();
+    let ids = files.iter().map(|name| {
+        let id = name.strip_suffix(".json").and_then(|name| name.split_once('-'));
+        id.unwrap_or_else(|| panic!("{name}: write PLACE-ID.json")).1
+    });
+    let shipped = shipped();
+    let shipped: Vec<_> = shipped.iter().map(|story| story.id.as_str()).collect();
+    assert_eq!(shipped, ids.collect::<Vec<_>>());
+}
+
+#[test]
+fn stories_ship_with_four_to_eight_steps() {
+    for story in shipped() {
         assert!((4..=8).contains(&story.steps.len()), "{}", story.id);
         assert!(story.steps.iter().any(|step| step.question.is_some()), "{}", story.id);
         assert!(!story.title.is_empty() && !story.audience.is_empty());
@@ -480,7 +498,7 @@ fn figure_and_picture_of_every_step_are_of_one_method_or_say_whose_they_are() {
             );
         }
     }
-    assert_eq!(steps, 56);
+    assert!(steps > 0, "no step shows a figure");
 }
 
 /// True if weights, gradients and optimizer states print the same at the peak and in the

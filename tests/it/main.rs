@@ -9,6 +9,7 @@ mod support;
 mod architecture;
 mod command_line;
 mod diagnosis;
+mod documents;
 mod explain;
 mod lessons;
 mod methods;

@@ -1,8 +1,8 @@
 //! The tools whose commands and files are read and written, one file each.
 //!
-//! To add one, write `src/launch/formats/NAME.rs` with a constant `FORMAT: FormatSpec`, at least
-//! six real files under `tests/data/launch/NAME`, and nothing else: the page and the command line
-//! find it in the list.
+//! To add one, write `src/launch/formats/NAME.rs` with a constant `FORMAT: FormatSpec`, and at least
+//! six real files with their sources in a folder of `tests/data/launch` that is called as its key.
+//! The page and the command line find it in the list; CONTRIBUTING.md says what is recorded anew.
 
 #![allow(
     clippy::unnecessary_wraps,

@@ -2,7 +2,8 @@
 
 use super::dialogs::share;
 use crate::config::LayerSet;
-use crate::scenario::{FieldId, Group, Scenario, Value};
+use crate::engines::Engine;
+use crate::scenario::{Field, FieldId, Group, Scenario, Value};
 use crate::stacks::Stack;
 use crate::view::markup::{Html, html};
 use crate::view::words::{about, shown};
@@ -45,14 +46,11 @@ pub fn printed_code(link: &str) -> Html {
     html! { div class="printed__code" data-own="printed-code" { (share::code(link).drawn()) } }
 }
 
-/// Inputs that say nothing until somebody sets them: of serving, of the libraries that share a
-/// model out, loss, float8 and evaluations.
-const QUIET: [FieldId; 27] = [
+/// Inputs that say nothing until somebody sets them, beside the engines' shares of memory: of
+/// serving, of the libraries that share a model out, loss, float8 and evaluations.
+const QUIET: [FieldId; 24] = [
     FieldId::Server,
     FieldId::SharedPrefix,
-    FieldId::MemoryUtilization,
-    FieldId::StaticFraction,
-    FieldId::FreeFraction,
     FieldId::CudaGraphs,
     FieldId::GroupSize,
     FieldId::Loss,
@@ -88,6 +86,11 @@ pub const SAID_ELSEWHERE: [FieldId; 7] = [
     FieldId::FlagsNotCounted,
 ];
 
+fn is_quiet(field: &Field) -> bool {
+    let mut shares = Engine::SPECS.iter().filter_map(|engine| engine.share.as_ref());
+    QUIET.contains(&field.id) || shares.any(|share| share.key == field.key)
+}
+
 /// Every input that says something: its name, its value and its unit.
 pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, String, &'static str)> {
     let options = match scenario.get(FieldId::Stack) {
@@ -102,7 +105,7 @@ pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, String, &'static str)> 
     scenario
         .counting_fields()
         .filter(|field| options || field.group != Group::StackOptions)
-        .filter(|field| scenario.is_set(field.id) || !QUIET.contains(&field.id))
+        .filter(|field| scenario.is_set(field.id) || !is_quiet(field))
         .filter(|field| !SAID_ELSEWHERE.contains(&field.id))
         .map(|field| (field, scenario.get(field.id)))
         .filter(|(_, value)| said(value))
