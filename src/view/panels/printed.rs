@@ -47,7 +47,7 @@ pub fn printed_code(link: &str) -> Html {
 
 /// Inputs that say nothing until somebody sets them: of serving, of the libraries that share a
 /// model out, loss, float8 and evaluations.
-const QUIET: [FieldId; 27] = [
+const QUIET: [FieldId; 28] = [
     FieldId::Server,
     FieldId::SharedPrefix,
     FieldId::MemoryUtilization,
@@ -73,6 +73,7 @@ const QUIET: [FieldId; 27] = [
     FieldId::WeightsOnHost,
     FieldId::HostMemory,
     FieldId::HostBandwidth,
+    FieldId::HostShare,
     FieldId::HostRate,
     FieldId::HostLink,
 ];
