@@ -136,6 +136,13 @@ impl Job {
         job
     }
 
+    /// Returns this job with another model.
+    #[must_use]
+    pub fn with_model(&self, model: ModelConfig) -> Self {
+        let model = ModelConfig { family: model.family_of_shape(), ..model };
+        Self { model, ..self.clone() }
+    }
+
     /// Returns this job with another layout.
     #[must_use]
     pub fn with_layout(&self, layout: ParallelLayout) -> Self {

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::precision::{GradientDType, PrecisionRecipe, TrainingPrecision};
 use super::{
-    CacheFormat, Engine, Flash, Float8, Images, InHostMemory, LibraryOptions, MegatronOptions,
-    Optimizer, OptimizerImplementation, Overlap, ProductFormat, Stack, Tuning, WeightFormat,
+    CacheFormat, Draft, Engine, Flash, Float8, Images, InHostMemory, LibraryOptions,
+    MegatronOptions, Optimizer, OptimizerImplementation, Overlap, ProductFormat, Stack, Tuning,
+    WeightFormat,
 };
 use crate::stacks::LossKernel;
 use crate::units::{Bytes, DType, to_f64};
@@ -315,6 +316,8 @@ pub struct ServingRun {
     pub adapter_slots: u64,
     /// The largest rank of these (`max_lora_rank`).
     pub adapter_rank: u64,
+    /// The part that proposes tokens ahead of the model; `None`: none.
+    pub draft: Option<Draft>,
     /// True if tensor-parallel ranks hold whole experts instead of a part of each (vLLM's
     /// `enable_expert_parallel`).
     pub expert_parallel: bool,
@@ -364,6 +367,7 @@ impl ServingRun {
             cuda_graphs: Bytes::ZERO,
             adapter_slots: 0,
             adapter_rank: 16,
+            draft: None,
             expert_parallel: false,
             sends_tokens: false,
             in_host_memory: InHostMemory::NOTHING,

@@ -1,6 +1,9 @@
 //! llama.cpp: allocates the cache of the whole context for every sequence when it starts.
 
-use super::{CacheMemory, Earlier, EngineSpec, GgmlRelease, OnHost, SmallerCache, Steps};
+use super::{
+    CacheMemory, Earlier, EngineSpec, GgmlRelease, OnHost, SmallerCache, Speculation, Steps,
+};
+use crate::config::DraftMethod;
 use crate::sources;
 use crate::units::{CacheFormat, WeightFormat};
 
@@ -44,6 +47,15 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     // layer are the processor's (`src/llama-model.cpp`, `load_tensors`).
     host: OnHost::Computed { copied_from: 32, source: sources::LLAMA_CPP_HOST },
     adapter_slots: None,
+    // docs/speculative.md: `draft`, `draft-mtp` and `draft-eagle3`; texts are translated between
+    // vocabularies that differ (common/speculative.cpp). The draft's cache keeps what was accepted.
+    speculation: Speculation {
+        methods: &[DraftMethod::Model, DraftMethod::Mtp, DraftMethod::Eagle3],
+        vocabularies_differ_by: None,
+        reads_checked: false,
+        in_stages: true,
+        source: sources::LLAMA_CPP_SPECULATION,
+    },
     smaller_weights: &[
         (WeightFormat::Q8_0, "With weights in Q8_0"),
         (WeightFormat::Q4KM, "With weights in Q4_K_M"),

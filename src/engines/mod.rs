@@ -7,6 +7,7 @@
 use std::fmt;
 use std::ops::Deref;
 
+use crate::config::DraftMethod;
 use crate::sources::Source;
 use crate::units::{CacheFormat, WeightFormat};
 
@@ -47,6 +48,8 @@ pub struct EngineSpec {
     pub host: OnHost,
     /// Its slots for adapters on accelerators; `None`: not known.
     pub adapter_slots: Option<AdapterSlots>,
+    /// Speculative decoding, as it carries it out.
+    pub speculation: Speculation,
     /// Formats of fewer bits that are offered for more requests, with their titles, from many bits
     /// to few.
     pub smaller_weights: &'static [(WeightFormat, &'static str)],
@@ -132,6 +135,22 @@ pub enum OnHost {
 #[derive(Debug)]
 pub struct AdapterSlots {
     /// The source of the rule.
+    pub source: Source,
+}
+
+/// Tokens that a quick draft proposes and the model checks, as an engine carries it out.
+#[derive(Debug)]
+pub struct Speculation {
+    /// The ways of proposing that it has.
+    pub methods: &'static [DraftMethod],
+    /// Tokens by which the vocabularies of model and draft may differ; `None`: by any number.
+    pub vocabularies_differ_by: Option<u64>,
+    /// True if the first pass of the draft reads every token that the model has checked; otherwise
+    /// its cache has them already, and it reads one.
+    pub reads_checked: bool,
+    /// True if it works with pipeline stages.
+    pub in_stages: bool,
+    /// The source of these rules.
     pub source: Source,
 }
 

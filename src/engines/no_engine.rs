@@ -1,6 +1,8 @@
 //! No engine: the cache is as large as its sequences, in whatever program.
 
-use super::{CacheMemory, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS, Steps};
+use super::{CacheMemory, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS, Speculation, Steps};
+use crate::config::DraftMethod;
+use crate::sources;
 
 pub(super) const ENGINE: EngineSpec = EngineSpec {
     key: "none",
@@ -18,5 +20,12 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     smaller_cache: FP8_CACHE,
     host: OnHost::Nothing,
     adapter_slots: None,
+    speculation: Speculation {
+        methods: &[DraftMethod::Model, DraftMethod::Mtp, DraftMethod::Eagle, DraftMethod::Eagle3],
+        vocabularies_differ_by: Some(0),
+        reads_checked: true,
+        in_stages: true,
+        source: sources::SPECULATIVE_2022,
+    },
     smaller_weights: SMALLER_TENSORS,
 };

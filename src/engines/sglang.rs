@@ -1,6 +1,9 @@
 //! SGLang: weights and cache take a share of the memory that is free before the weights.
 
-use super::{CacheMemory, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS, Share, Steps};
+use super::{
+    CacheMemory, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS, Share, Speculation, Steps,
+};
+use crate::config::DraftMethod;
 use crate::sources;
 use crate::units::WeightFormat;
 
@@ -43,5 +46,14 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     // `OffloaderV1` copies a layer's parameters before it runs.
     host: OnHost::Streamed { in_place: false, source: sources::SGLANG_HOST },
     adapter_slots: None,
+    // “Pipeline parallelism is not compatible with overlap schedule, speculative decoding”
+    // (`check_server_args`). Behind each check the draft reads what was accepted (`draft extend`).
+    speculation: Speculation {
+        methods: &[DraftMethod::Model, DraftMethod::Mtp, DraftMethod::Eagle, DraftMethod::Eagle3],
+        vocabularies_differ_by: Some(0),
+        reads_checked: true,
+        in_stages: false,
+        source: sources::SGLANG_SPECULATION,
+    },
     smaller_weights: SMALLER_TENSORS,
 };

@@ -1,6 +1,9 @@
 //! TensorRT-LLM: the cache takes a share of the memory that weights and working sets leave free.
 
-use super::{CacheMemory, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS, Share, Steps};
+use super::{
+    CacheMemory, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS, Share, Speculation, Steps,
+};
+use crate::config::DraftMethod;
 use crate::sources;
 use crate::units::WeightFormat;
 
@@ -42,5 +45,14 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     smaller_cache: FP8_CACHE,
     host: OnHost::Nothing,
     adapter_slots: None,
+    // docs/source/features/speculative-decoding.md: EAGLE-3, a draft model with the same
+    // vocabulary, and MTP.
+    speculation: Speculation {
+        methods: &[DraftMethod::Model, DraftMethod::Mtp, DraftMethod::Eagle3],
+        vocabularies_differ_by: Some(0),
+        reads_checked: true,
+        in_stages: true,
+        source: sources::TENSORRT_LLM_SPECULATION,
+    },
     smaller_weights: SMALLER_TENSORS,
 };

@@ -2,8 +2,9 @@
 
 use super::{
     AdapterSlots, CacheMemory, Earlier, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS, Share,
-    Steps,
+    Speculation, Steps,
 };
+use crate::config::DraftMethod;
 use crate::sources;
 use crate::units::WeightFormat;
 
@@ -44,6 +45,16 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     // (`maybe_offload_to_cpu`).
     host: OnHost::Streamed { in_place: true, source: sources::VLLM_HOST },
     adapter_slots: Some(AdapterSlots { source: sources::VLLM_LORA }),
+    // `verify_equal_vocab_size_if_draft_model`. A draft has as many tensor ranks as the model
+    // (`_raise_if_draft_tp_mismatch`) and its cache format (`kv_cache_dtype`); the batch of the
+    // first pass is padded to all tokens that were checked (`disable_padded_drafter_batch`).
+    speculation: Speculation {
+        methods: &[DraftMethod::Model, DraftMethod::Mtp, DraftMethod::Eagle, DraftMethod::Eagle3],
+        vocabularies_differ_by: Some(0),
+        reads_checked: true,
+        in_stages: true,
+        source: sources::VLLM_SPECULATION,
+    },
     smaller_weights: SMALLER_TENSORS,
 };
 

@@ -1,5 +1,6 @@
 //! Saved activations, working sets and the KV cache, at each moment that can be the peak.
 
+use super::drafting;
 use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use super::placed::Placed;
 use super::stage::Scope;
@@ -217,8 +218,10 @@ fn temporary(
     })
 }
 
-const CACHE_NOTE: &str = "What attention looks back on, for every sequence and block: no more tokens than a block's window.";
-const STATES_NOTE: &str = "Keys and values of the layers that have some, and of every sequence the state of fixed size that other layers keep.";
+const CACHE_NOTE: &str = "What attention looks back on, for every sequence and block: no more \
+    tokens than a block's window.";
+const STATES_NOTE: &str = "Keys and values of the layers that have some, and of every sequence the \
+    state of fixed size that other layers keep.";
 
 fn serving(scope: &Scope, lines: &mut Vec<LineItem>) {
     let (list, t) = (scope.list, scope.job.layout().t());
@@ -236,13 +239,19 @@ fn serving(scope: &Scope, lines: &mut Vec<LineItem>) {
     let note = if scope.job.model().mixer().is_some() { STATES_NOTE } else { CACHE_NOTE };
     let (kind, source, certainty) = (MemoryKind::KvCache, cache.op.source, Certainty::Exact);
     lines.push(LineItem { kind, label: "KV cache", bytes, tensors, note, source, certainty });
+    let run = match scope.job.run() {
+        Run::Serving(run) => Some(run),
+        Run::Training(_) => None,
+    };
+    lines.extend(run.and_then(|run| drafting::cache(scope, run)));
     let note = "The larger half of one block while a chunk of a prompt goes through.";
     let halves = list
         .kinds
         .iter()
         .flat_map(BlockKind::halves)
         .filter_map(|half| workspace(scope, half, "Prefill working set", note));
-    let note = "The vision tower over the images of one prompt, before the text goes through: pixels, patches and the larger half of a block.";
+    let note = "The vision tower over the images of one prompt, before the text goes through: \
+        pixels, patches and the larger half of a block.";
     let tower = scope
         .stage
         .embedding
@@ -250,11 +259,10 @@ fn serving(scope: &Scope, lines: &mut Vec<LineItem>) {
         .flatten();
     lines.extend(halves.chain(tower).max_by_key(|line| line.bytes));
     if scope.stage.head {
-        lines.extend(workspace(
-            scope,
-            &list.head,
-            "Logits",
-            "Logits of each sequence's last token, in fp32.",
-        ));
+        let note = "Logits of each sequence's last token, in fp32.";
+        let logits = workspace(scope, &list.head, "Logits", note);
+        let of_last = logits.as_ref().map_or(Bytes::ZERO, |line| line.bytes);
+        lines.extend(logits);
+        lines.extend(run.and_then(|run| drafting::logits(run, of_last)));
     }
 }

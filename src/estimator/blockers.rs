@@ -9,6 +9,7 @@ macro_rules! rules {
 }
 
 mod degrees;
+mod drafts;
 mod encoders;
 mod evaluation;
 mod float8;
@@ -184,6 +185,14 @@ pub enum Blocker {
     /// A framework does not offer the combination.
     #[error("{}", .0.says)]
     Framework(&'static FrameworkRule),
+    /// The engine has no speculative decoding with pipeline stages.
+    #[error("{engine} has no speculative decoding with pipeline stages; use 1 stage, or no draft")]
+    DraftInStages {
+        /// The engine.
+        engine: &'static str,
+        /// The source of the rule.
+        from: Source,
+    },
     /// The optimizer cannot be combined with a tool.
     #[error("{}", .0.says)]
     Optimizer(&'static OptimizerConflict),
@@ -195,6 +204,7 @@ impl Blocker {
         match self {
             Self::Framework(rule) => rule.source,
             Self::Optimizer(conflict) => conflict.source,
+            Self::DraftInStages { from, .. } => *from,
             Self::NoTensorPlan { .. } => sources::TRANSFORMERS_TENSOR_PLANS,
             Self::Context { .. }
             | Self::Experts { .. }
@@ -268,6 +278,7 @@ fn add(job: &Job, rules: Rules, found: &mut Vec<Blocker>) {
         (Rules::Degrees, run) => {
             model(job, found);
             found.extend(host::refused(job).map(Blocker::Host));
+            drafts::add(job, found);
             if let Some(run) = run {
                 own_degrees(job, run, found);
                 batch(job, run, found);

@@ -68,7 +68,8 @@ pub(super) fn lines(job: &Job, stage: u64) -> Vec<LineItem> {
     let bytes =
         if job.layout().offload.activations { activations(job, stage) } else { Bytes::ZERO };
     if bytes > Bytes::ZERO {
-        let note = "What blocks saved for backward, in pinned host memory, for all micro-batches in flight.";
+        let note = "What blocks saved for backward, in pinned host memory, for all micro-batches \
+            in flight.";
         let (source, certainty) = (sources::PYTORCH_AUTOGRAD, Certainty::Modelled);
         let (kind, label) = (MemoryKind::Activation, "Activations of blocks");
         found.push(LineItem { kind, label, bytes, tensors: Vec::new(), note, source, certainty });
@@ -91,7 +92,8 @@ fn paged(job: &Job, stage: u64) -> Vec<LineItem> {
         let here = stays.iter().find(|other| other.kind == line.kind && other.label == line.label);
         line.bytes = line.bytes.saturating_sub(here.map_or(Bytes::ZERO, |line| line.bytes));
         line.tensors.clear();
-        line.note = "In pages that move to the device while the optimizer steps, and back when memory is short.";
+        line.note = "In pages that move to the device while the optimizer steps, and back when \
+            memory is short.";
         line.source = sources::QLORA_2023;
         line.certainty = Certainty::Modelled;
     }

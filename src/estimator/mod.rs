@@ -10,6 +10,7 @@ mod blockers;
 mod companions;
 mod compute;
 mod device_memory;
+mod drafting;
 mod host;
 mod law;
 mod layouts;
@@ -37,6 +38,7 @@ pub use device_memory::{
     DeviceMemory, NotReplayed, device_memory, device_memory_under, finds_room, least_memory,
     rank_device_memory,
 };
+pub use drafting::{DRAFT_CACHE, DRAFT_LOGITS, DRAFT_WEIGHTS};
 pub use law::{Lengths, Requests};
 pub use layouts::Layouts;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};

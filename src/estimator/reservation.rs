@@ -1,6 +1,7 @@
 //! The memory that a serving program takes for its cache and the memory that it keeps free: the
 //! figures that it prints when it starts.
 
+use super::drafting::Drafted;
 use super::ledger::{Certainty, LineItem, MemoryKind};
 use super::placed::Placed;
 use super::served;
@@ -129,7 +130,13 @@ pub(super) fn room(job: &Job, stage: &Stage, lines: &[LineItem]) -> Option<Cache
         return None;
     }
     let context = run.context_length;
-    let (per_sequence, shared) = served::cached_by(job, run, stage.range());
+    let (mut per_sequence, mut shared) = served::cached_by(job, run, stage.range());
+    let drafted = Drafted::of(job, run).filter(|_| stage.head);
+    if let Some(drafted) = &drafted {
+        let (each, of_all) = served::cached_by(&drafted.job, run, drafted.layers.clone());
+        per_sequence += each;
+        shared += of_all;
+    }
     let now: Bytes =
         lines.iter().filter(|line| line.kind == MemoryKind::KvCache).map(|line| line.bytes).sum();
     let bytes = match run.engine.cache {
@@ -148,7 +155,8 @@ pub(super) fn room(job: &Job, stage: &Stage, lines: &[LineItem]) -> Option<Cache
     let alike = grows
         && model.mixer().is_none()
         && model.beside().is_none()
-        && stage.range().all(|layer| model.visible(layer, context) == first);
+        && stage.range().all(|layer| model.visible(layer, context) == first)
+        && drafted.as_ref().is_none_or(|drafted| first == context && drafted.cache_is_alike());
     let block_size = run.block();
     let blocks = alike.then(|| {
         let with = ops::lowering(job);
@@ -158,7 +166,16 @@ pub(super) fn room(job: &Job, stage: &Stage, lines: &[LineItem]) -> Option<Cache
             shared_prefix: 0,
             ..with
         };
-        blocks_in(bytes, served::held(job, &one, stage.range()))
+        let of_draft = drafted.as_ref().map_or(Bytes::ZERO, |drafted| {
+            let one = ops::Lowering {
+                context_length: block_size,
+                concurrent_sequences: 1,
+                shared_prefix: 0,
+                ..ops::lowering(&drafted.job)
+            };
+            served::held(&drafted.job, &one, drafted.layers.clone())
+        });
+        blocks_in(bytes, served::held(job, &one, stage.range()) + of_draft)
     });
     let concurrency = match blocks {
         Some(blocks) if shared == Bytes::ZERO => concurrency(blocks, block_size, first),

@@ -68,7 +68,7 @@ fn each<'a>(scope: &Scope<'a>, formats: &Formats, side: Side<'_>, mut visit: imp
             };
             let elements = tensor.elements_per_rank(t, false).0;
             formats.each(tensor, elements, stage.range().filter(here), |stored, count| {
-                visit(Held { op, tensor, stored, count })
+                visit(Held { op, tensor, stored, count });
             });
         }
     }
@@ -99,7 +99,8 @@ pub(super) fn weights(scope: &Scope, run: &ServingRun, side: Side<'_>, lines: &m
         }
     });
     let (kind, source, certainty) = (MemoryKind::Parameter, formats.source(), Certainty::Exact);
-    let note = "Every parameter of this rank as its format stores it; what it leaves alone stays in 16 bits or more.";
+    let note = "Every parameter of this rank as its format stores it; what it leaves alone stays \
+        in 16 bits or more.";
     lines.push(LineItem {
         kind,
         label: "Stored weights",
@@ -152,9 +153,14 @@ pub(super) struct Multiplies {
 /// Of an embedding that is no head too, and of the layers' own, a step reads only the tokens' rows,
 /// which are not counted. A tower runs in no step, nor does attention to the states of an encoder
 /// that is not there.
-pub(super) fn multiplied(job: &Job, run: &ServingRun, list: &OpList) -> Vec<Multiplies> {
+pub(super) fn multiplied(
+    job: &Job,
+    run: &ServingRun,
+    list: &OpList,
+    stage: Stage,
+) -> Vec<Multiplies> {
     let parameters = Rc::new(stage::Parameters::of(job, list));
-    let scope = Scope { job, list, stage: stage::only(job), parameters, detail: false };
+    let scope = Scope { job, list, stage, parameters, detail: false };
     let formats = Formats::of(job.model(), run.quantization, run.group_size);
     let (tied, t) = (job.model().tie_word_embeddings, job.layout().t());
     let alone = job.model().source.is_some() && job.model().beside().is_none();

@@ -186,6 +186,12 @@ pub(super) fn only(job: &Job) -> Stage {
     .counted(job)
 }
 
+/// Some blocks with both ends.
+pub(super) fn of_blocks(job: &Job, blocks: Range<u64>) -> Stage {
+    let (first, layers) = (blocks.start, blocks.end.saturating_sub(blocks.start));
+    Stage { first, layers, of_kind: Vec::new(), ..only(job) }.counted(job)
+}
+
 /// The blocks at one position of the pipeline: all but the first that lie in the host's memory are
 /// dealt out.
 pub(super) fn blocks(job: &Job, position: u64) -> Range<u64> {

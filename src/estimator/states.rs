@@ -1,6 +1,7 @@
 //! Model states: weights, gradients, optimizer states, and weights gathered for a while under full
 //! sharding.
 
+use super::drafting;
 use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use super::placed::Placed;
 use super::served::{self, Side};
@@ -40,6 +41,7 @@ pub(super) fn lines(scope: &Scope) -> Vec<LineItem> {
     }
     if let Run::Serving(run) = scope.job.run() {
         lines.extend(slots::line(scope, run));
+        lines.extend(drafting::weights(scope, run));
     }
     lines
 }

@@ -3,8 +3,8 @@
 
 use crate::config::{Engine, Job, Run, ServingRun};
 use crate::estimator::{
-    ADAPTER_SLOTS, CUDA_GRAPHS, FRAMEWORK_CONTEXT, KEPT_FREE, Ledger, LineItem, MEASURED_BEYOND,
-    MemoryKind, REDUCTION_BUCKET, fragmentation_percent,
+    ADAPTER_SLOTS, CUDA_GRAPHS, DRAFT_LOGITS, FRAMEWORK_CONTEXT, KEPT_FREE, Ledger, LineItem,
+    MEASURED_BEYOND, MemoryKind, REDUCTION_BUCKET, fragmentation_percent,
 };
 use crate::units::{Bytes, DType};
 
@@ -53,6 +53,7 @@ fn ways(inputs: &Inputs, ledger: &Ledger, line: &LineItem) -> Vec<Expr> {
             percent(kind_part(MemoryKind::Parameter, weights), run.overhead_percent)
         }
         (ADAPTER_SLOTS, Run::Serving(run)) => slots(run, line),
+        (DRAFT_LOGITS, Run::Serving(run)) => drafted(run, ledger),
         (KEPT_FREE, Run::Serving(run)) => kept_free(job, run.engine, run.cuda_graphs, ledger),
         ("Gathered input" | "Pipeline messages" | "Attention mask", Run::Training(run)) => {
             buffers(inputs, run.recipe().activation, line)
@@ -86,6 +87,16 @@ fn slots(run: &ServingRun, line: &LineItem) -> Vec<Expr> {
         Expr::meant(numbers, "numbers of a row of every A and a column of every B on this rank"),
     ]);
     vec![stored(count, run.activation_dtype)]
+}
+
+/// As many logits as sequences have drafted tokens.
+fn drafted(run: &ServingRun, ledger: &Ledger) -> Vec<Expr> {
+    let logits = ledger.lines.iter().find(|line| line.label == "Logits");
+    let (Some(draft), Some(logits)) = (&run.draft, logits) else { return Vec::new() };
+    vec![Expr::product([
+        Expr::word("k", "tokens drafted for each sequence", Value::Whole(draft.tokens)),
+        Expr::memory(logits.label, Some(logits.kind), logits.bytes.0, None),
+    ])]
 }
 
 /// One buffer for each group of ranks that exchange something.

@@ -7,6 +7,7 @@ use crate::estimator::time::{
 };
 use crate::planner::packing;
 use crate::sources;
+use crate::units::Seconds;
 
 use super::expr::{Expr, Value};
 use super::figures::{Found, found, real};
@@ -112,16 +113,16 @@ fn of_texts(job: &Job, run: &TrainingRun, step: &Step, name: &str) -> Found {
             let useful = useful_of_step(job, run).over(tokens_of_step(job, run));
             let rest = Expr::Less(Box::new(Expr::whole(1)), Box::new(useful));
             (
-                "What is left of a sequence behind a text of the mean length. Padding is taken to pass through every layer; attention that skips it \
-                 saves a little.",
+                "What is left of a sequence behind a text of the mean length. Padding is taken to \
+                 pass through every layer; attention that skips it saves a little.",
                 rest,
                 Measure::Share,
             )
         }
         "Packed instead" => {
             let times = real("times as many", packing(job, step.useful_tokens_per_second)?);
-            let sentence = "The same fine-tuning with several texts in a sequence, estimated and timed like any other: its useful tokens \
-                            per second over those of this one.";
+            let sentence = "The same fine-tuning with several texts in a sequence, estimated and \
+                timed like any other: its useful tokens per second over those of this one.";
             (sentence, times, NONE)
         }
         _ => return None,
@@ -289,8 +290,8 @@ pub(super) fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found
     let per_second = Measure::Number("tokens/s");
     let (sentence, (expr, measure), source) = match name {
         "Prefill of one chunk" => (
-            "Kernel by kernel: products or reading weights, whichever takes longer, attention, and what only streams; then messages and what \
-             the server's processor does.",
+            "Kernel by kernel: products or reading weights, whichever takes longer, attention, and \
+             what only streams; then messages and what the server's processor does.",
             itself("one piece", time.prefill_chunk.0),
             sources::SERVING_KERNELS,
         ),
@@ -299,9 +300,18 @@ pub(super) fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found
             itself("the prompt", time.first_token.0),
             sources::SERVING_KERNELS,
         ),
+        "Time per output token (TPOT)" if time.speculation.is_some() => {
+            let step = time.speculation?;
+            let tokens = real("tokens of a step", step.tokens);
+            let share = real("step with drafts", step.step.0).over(tokens);
+            let sentence =
+                "A step drafts tokens and checks all of them; a request gets several from it.";
+            (sentence, (share, Measure::Seconds), sources::SPECULATIVE_2022)
+        }
         "Time per output token (TPOT)" => (
-            "Kernel by kernel: reading weights or multiplying with them, whichever takes longer, every cached key and value, and what only \
-             streams; then messages and what the server's processor does.",
+            "Kernel by kernel: reading weights or multiplying with them, whichever takes longer, \
+             every cached key and value, and what only streams; then messages and what the \
+             server's processor does.",
             itself("one further token", time.decode.0),
             sources::SERVING_KERNELS,
         ),
@@ -324,7 +334,11 @@ pub(super) fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found
                 "From so many on, multiplying with the weights takes longer than reading them.";
             (sentence, (turns, NONE), sources::ROOFLINE)
         }
-        _ => return of_messages(time, name).or_else(|| of_a_million(job, time, name)),
+        _ => {
+            return of_drafts(job, time, name)
+                .or_else(|| of_messages(time, name))
+                .or_else(|| of_a_million(job, time, name));
+        }
     };
     let host = said_of_host(job).filter(|_| sentence.starts_with("Kernel by kernel"));
     if let Some(host) = host {
@@ -357,18 +371,56 @@ fn said_of_host(job: &Job) -> Option<&'static str> {
     }
 }
 
+/// A step that checks drafted tokens.
+fn of_drafts(job: &Job, time: &ServingTime, name: &str) -> Found {
+    let Run::Serving(run) = job.run() else { return None };
+    let (draft, step) = (run.draft.as_ref()?, time.speculation?);
+    let seconds = |label: &str, Seconds(seconds): Seconds| (real(label, seconds), Measure::Seconds);
+    let (sentence, (expr, measure), source, certainty) = match name {
+        "Tokens of a step with drafts" => {
+            let accepted = draft.acceptance;
+            let powers =
+                (0..=draft.tokens).map(|nth| accepted.powi(i32::try_from(nth).unwrap_or(i32::MAX)));
+            let terms = powers.map(Expr::real);
+            let (_, source) = draft.method.assumed_acceptance();
+            (
+                "1 + α + α² + … for the share α of drafts that is accepted, each by itself: a draft counts where all before it do, and the model adds a token of its own.",
+                (Expr::sum(terms), Measure::Number("tokens")),
+                source,
+                Certainty::Assumed,
+            )
+        }
+        "Step with drafts" => (
+            "The draft's passes, then the model once over every drafted token and the one before, kernel by kernel: weights and cache are read once for all of them.",
+            seconds("the step", step.step),
+            sources::SERVING_KERNELS,
+            Certainty::Modelled,
+        ),
+        "Drafting in a step" => (
+            "Pass by pass: the first reads what was checked before, each further one the token that the pass before has drafted.",
+            seconds("all passes", step.drafts),
+            run.engine.speculation.source,
+            Certainty::Modelled,
+        ),
+        _ => return None,
+    };
+    Some(found(sentence, expr, measure, source, certainty))
+}
+
 /// Messages of one further token.
 fn of_messages(time: &ServingTime, name: &str) -> Found {
     let [_, further] = time.messages;
     let (sentence, seconds, certainty) = match name {
         "Messages: sums over tensor ranks" => {
-            let sentence = "Two sums in each layer: bytes over the slowest link of the ring, and a latency for each step. Where tokens are \
-                            sent to experts, one of the two takes its place there.";
+            let sentence = "Two sums in each layer: bytes over the slowest link of the ring, and a \
+                latency for each step. Where tokens are sent to experts, one of the two takes its \
+                place there.";
             (sentence, further.sums, Certainty::Modelled)
         }
         "Messages: tokens to experts and back" => {
-            let sentence = "In each layer with experts every GPU sends its tokens, a copy for each expert, and gets them back: bytes over the \
-                            links, if all experts are asked as often.";
+            let sentence = "In each layer with experts every GPU sends its tokens, a copy for each \
+                expert, and gets them back: bytes over the links, if all experts are asked as \
+                often.";
             (sentence, further.experts, Certainty::Assumed)
         }
         "Messages: between stages" => {

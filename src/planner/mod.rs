@@ -7,6 +7,7 @@
 mod allocated;
 mod count;
 mod curves;
+mod division;
 mod fixes;
 mod growth;
 mod inverse;
@@ -19,12 +20,11 @@ mod serving;
 mod stairs;
 
 pub use allocated::allocator_fixes;
-pub use count::{
-    Division, GpuCount, Runnable, StatedLayout, Tried, division, gpu_count, smallest_replica, tried,
-};
+pub use count::{GpuCount, Runnable, StatedLayout, Tried, gpu_count, smallest_replica, tried};
 pub use curves::{
     Axis, Curve, CurvePoint, NamedStair, curve_gpus, curve_gpus_after, curve_seq, curve_seq_after,
 };
+pub use division::{Division, division};
 pub use fixes::{Change, Fix, fixes};
 pub use growth::{Growth, Known, growth};
 pub use inverse::{Inverse, admitted, inverse};

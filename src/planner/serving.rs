@@ -3,7 +3,8 @@
 //!
 //! Every answer is put together from estimates of changed jobs, and names the limit that ends it.
 
-use super::count::{arithmetic, serving_candidates};
+use super::count::serving_candidates;
+use super::division::arithmetic;
 use super::fixes::Change;
 use super::inverse::{Inverse, LARGEST, largest, room, room_of, with_batch};
 use crate::config::{Job, LengthMix, ParallelLayout, Run, ServingRun, WeightFormat};

@@ -7,6 +7,7 @@
 //! [`records`] keeps it in storage and in files.
 
 pub mod codec;
+mod drafting;
 mod fields;
 mod following;
 mod keys;
@@ -147,7 +148,7 @@ impl Scenario {
         match (field(id).kind, value) {
             (FieldKind::Model, Value::Text(model)) => _ = self.set_model(&model),
             (FieldKind::Accelerator, Value::Text(accelerator)) => {
-                _ = self.set_accelerator(&accelerator)
+                _ = self.set_accelerator(&accelerator);
             }
             (FieldKind::Text { max_len }, Value::Text(text)) => {
                 let short: String = clean(&text).chars().take(max_len).collect();
@@ -157,7 +158,7 @@ impl Scenario {
                 self.put(id, Value::Text(keys::words(&text)));
             }
             (FieldKind::Keys { max_len }, Value::Text(text)) => {
-                self.put(id, Value::Text(keys::clean(&text, max_len)))
+                self.put(id, Value::Text(keys::clean(&text, max_len)));
             }
             // Adding zero turns minus zero into zero, which alone can be written and read.
             (FieldKind::Decimal { .. }, Value::Decimal(number)) if number.is_finite() => {

@@ -32,6 +32,7 @@ impl Scenario {
             cuda_graphs: self.gibibytes(FieldId::CudaGraphs),
             adapter_slots: self.integer(FieldId::AdapterSlots),
             adapter_rank: self.integer(FieldId::SlotRank),
+            draft: self.draft(quantization),
             expert_parallel: self.flag(FieldId::WholeExperts),
             sends_tokens: self.flag(FieldId::TokensSent),
             in_host_memory: InHostMemory {
@@ -60,7 +61,7 @@ impl Scenario {
     }
 
     /// The engine that is chosen, with the share of memory that its own field says.
-    fn engine(&self) -> Engine {
+    pub(super) fn engine(&self) -> Engine {
         let Value::Choice(key) = self.get(FieldId::Server) else { return Engine::DEFAULT };
         let mut engine = Engine::named(key, 1.0).unwrap_or(Engine::DEFAULT);
         let field = engine.share.as_ref().and_then(|share| field_of_key(share.key));

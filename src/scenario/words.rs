@@ -1,10 +1,10 @@
 //! The words that stand for choices in forms, links and files.
 
 use crate::config::{
-    AttentionKernel, CacheFormat, DataSharding, Family, Float8Recipe, GENERIC, GradientDType,
-    HiddenAct, Loss, LossFusion, MixerKind, MlpKind, Normalization, Objective, Optimizer,
-    OptimizerImplementation, OverlapComm, PipelineSchedule, PositionEmbedding, Recompute, Rollout,
-    TokenDispatcher, TrainingPrecision, WeightFormat,
+    AttentionKernel, CacheFormat, DataSharding, DraftMethod, Family, Float8Recipe, GENERIC,
+    GradientDType, HiddenAct, Loss, LossFusion, MixerKind, MlpKind, Normalization, Objective,
+    Optimizer, OptimizerImplementation, OverlapComm, PipelineSchedule, PositionEmbedding,
+    Recompute, Rollout, TokenDispatcher, TrainingPrecision, WeightFormat,
 };
 use crate::models::FAMILIES;
 use crate::stacks::Stack;
@@ -116,6 +116,7 @@ words! {
         Q3KL = "q3-k-l", Q3KM = "q3-k-m", Q3KS = "q3-k-s", Iq3M = "iq3-m", Iq3S = "iq3-s", Iq3Xs = "iq3-xs",
         Iq3Xxs = "iq3-xxs", Q2K = "q2-k", Q2KS = "q2-k-s", Iq2M = "iq2-m", Iq2S = "iq2-s", Iq2Xs = "iq2-xs",
         Iq2Xxs = "iq2-xxs", Iq1M = "iq1-m", Iq1S = "iq1-s", Mxfp4Moe = "mxfp4-moe";
+    DraftMethod: Model = "draft-model", Mtp = "mtp", Eagle = "eagle", Eagle3 = "eagle3";
     CacheFormat: Bf16 = "bf16", Fp32 = "fp32", Fp8 = "fp8", Int8 = "int8", Int4 = "int4", Q8_0 = "q8-0", Q4_0 = "q4-0";
 }
 

@@ -188,6 +188,27 @@ sources! {
     VLLM_LORA = ("vllm-lora", "vLLM", "vllm/lora/layers and model_manager.py: create_lora_weights",
         "max_loras slots of max_lora_rank beside every linear layer, and at both ends of some models", Code,
         "Slots for adapters.");
+    VLLM_SPECULATION = ("vllm-speculation", "vLLM", "vllm/config/speculative.py and vllm/v1/spec_decode",
+        "methods, equal vocabularies, one first pass over the tokens that were checked; llama_eagle3.py: the layer's shapes", Code,
+        "Speculative decoding.");
+    SGLANG_SPECULATION = ("sglang-speculation", "SGLang", "python/sglang/srt/server_args.py and docs: speculative decoding",
+        "EAGLE, EAGLE3, NEXTN, STANDALONE; not with pipeline stages", Code,
+        "Speculative decoding.");
+    TENSORRT_LLM_SPECULATION = ("tensorrt-llm-speculation", "TensorRT-LLM", "docs/source/features/speculative-decoding.md",
+        "one chain of max_draft_len tokens for every request", Code,
+        "Speculative decoding.");
+    LLAMA_CPP_SPECULATION = ("llama-cpp-speculation", "llama.cpp", "docs/speculative.md and common/speculative.cpp",
+        "draft, draft-mtp, draft-eagle3; the draft has a context of its own", Code,
+        "Speculative decoding.");
+    SPECULATIVE_2022 = ("speculative-2022", "Leviathan et al. 2022", "Fast Inference from Transformers via Speculative Decoding (arXiv 2211.17192)",
+        "equation 1: tokens of a step; table 2: acceptance of T5-small before T5-XXL, 0.53 to 0.75", Paper,
+        "Tokens that a step of speculative decoding gives.");
+    EAGLE_2024 = ("eagle-2024", "Li et al. 2024", "EAGLE (arXiv 2401.15077)",
+        "section 1: about 0.8 of the first proposed tokens are accepted; the layer's shapes", Paper,
+        "Acceptance of EAGLE's proposals.");
+    MTP_2024 = ("mtp-2024", "DeepSeek-AI 2024", "DeepSeek-V3 Technical Report (arXiv 2412.19437)",
+        "section 2.2: the layer's shapes; section 5.4.3: 85 to 90 % of second tokens are accepted", Paper,
+        "Multi-token prediction.");
     VLLM_QUANTIZATION = ("vllm-quantization", "vLLM", "vllm/model_executor/layers/quantization: fp8, compressed-tensors",
         "one fp32 scale for each matrix or output column; lm_head and embeddings stay in 16 bits", Code,
         "8-bit weights with scales.");

@@ -5,7 +5,7 @@ use super::explaining;
 use super::markup::{Html, html};
 use super::ui::Opened;
 use super::words::{accelerator_name, billions, duration, gpus, per_cent, scientific, whole};
-use crate::config::{Job, Run, Texts, TrainingRun};
+use crate::config::{Job, Run, ServingRun, Texts, TrainingRun};
 use crate::estimator::time::{Bound, Cost, IDLE_SHARE, ServingTime, Step, Timing, Unknown};
 use crate::estimator::{Certainty, Compute, Estimate, Verdict};
 use crate::planner::packing;
@@ -199,7 +199,8 @@ fn of_texts(job: &Job, step: &Step, (run, texts): (&TrainingRun, Texts)) -> Vec<
     let pace = |note| ("Useful tokens per second", amount(useful), note);
     if texts.packed {
         let note = format!(
-            "texts of {mean} tokens packed without gaps, each sees itself alone: assumed; unequal lengths make attention dearer"
+            "texts of {mean} tokens packed without gaps, each sees itself alone: assumed; unequal \
+             lengths make attention dearer"
         );
         return vec![pace(note)];
     }
@@ -245,6 +246,7 @@ fn of_serving(job: &Job, time: &ServingTime) -> Vec<Fact> {
         ),
     ];
     facts.extend(messages(time));
+    facts.extend(speculation(run, time));
     facts.extend([
         ("Tokens per second of one request", amount(1.0 / time.decode.0), String::new()),
         ("Tokens per second of one instance", amount(time.tokens_per_second), gpus(ranks)),
@@ -269,6 +271,28 @@ fn of_serving(job: &Job, time: &ServingTime) -> Vec<Fact> {
         )
     }));
     facts
+}
+
+/// A step that checks drafted tokens: what it gives and takes.
+fn speculation(run: &ServingRun, time: &ServingTime) -> Vec<Fact> {
+    let (Some(draft), Some(step)) = (&run.draft, &time.speculation) else { return Vec::new() };
+    let percent = grouped(100.0 * draft.acceptance, 0);
+    let drafted = whole(draft.tokens);
+    let (assumed, _) = draft.method.assumed_acceptance();
+    let note = if (draft.acceptance - assumed).abs() < 1e-9 { ": an assumption" } else { "" };
+    vec![
+        (
+            "Tokens of a step with drafts",
+            grouped(step.tokens, 2),
+            format!("{drafted} drafted for each request, {percent} % of them accepted{note}"),
+        ),
+        ("Step with drafts", short(step.step), "drafting, and checking all drafts".to_owned()),
+        (
+            "Drafting in a step",
+            short(step.drafts),
+            format!("{drafted} passes of the draft, one after the other"),
+        ),
+    ]
 }
 
 /// A time by itself.
@@ -313,7 +337,8 @@ pub fn stated(job: &Job, estimate: &Estimate) -> Option<String> {
     let (step, run) = (duration(step_seconds?.0), duration(seconds?.0));
     let (hours, price) = (amount(gpu_hours?), money(cost?));
     Some(format!(
-        "At your stated utilisation of {}: one step {step}, the run {run}, {hours} GPU-hours, cost {price}.",
+        "At your stated utilisation of {}: one step {step}, the run {run}, {hours} GPU-hours, cost \
+         {price}.",
         per_cent(mfu)
     ))
 }
@@ -324,21 +349,34 @@ pub fn unknown(scenario: &Scenario, timing: &Timing) -> Option<String> {
     let name = accelerator_name(scenario);
     Some(match missing {
         Unknown::Peak(format) => format!(
-            "No time and cost: no peak rate of {name} in {} is known. Enter it under GPU and layout details, or choose another format.",
+            "No time and cost: no peak rate of {name} in {} is known. Enter it under GPU and \
+             layout details, or choose another format.",
             format.name()
         ),
         Unknown::Bandwidth => {
-            format!("No time and cost: the memory bandwidth of {name} is not known. Enter it under GPU and layout details.")
+            format!(
+                "No time and cost: the memory bandwidth of {name} is not known. Enter it under GPU \
+                 and layout details."
+            )
         }
         Unknown::Narrow => {
-            format!("No time and cost: no rate of {name} for matrix products in so few bits is known. Choose another format.")
+            format!(
+                "No time and cost: no rate of {name} for matrix products in so few bits is known. \
+                 Choose another format."
+            )
         }
-        Unknown::Encoder => "No time and cost: the time of serving an encoder beside its decoder, and of an encoder of sound, is not modelled yet.".to_owned(),
+        Unknown::Encoder => "No time and cost: the time of serving an encoder beside its decoder, \
+            and of an encoder of sound, is not modelled yet."
+            .to_owned(),
         Unknown::Counted => {
-            "No time and cost: of this model's attention the parameters and the cache are known, and not its work.".to_owned()
+            "No time and cost: of this model's attention the parameters and the cache are known, \
+             and not its work."
+                .to_owned()
         }
         Unknown::Images => {
-            "No time and cost: the time of a vision tower is not modelled yet. Set “Images per sequence” to 0 for that of texts alone.".to_owned()
+            "No time and cost: the time of a vision tower is not modelled yet. Set “Images per \
+             sequence” to 0 for that of texts alone."
+                .to_owned()
         }
     })
 }

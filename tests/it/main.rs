@@ -49,6 +49,7 @@ mod estimator {
     mod acceptance;
     mod adapters;
     mod cuda;
+    mod drafts;
     mod evaluation;
     mod float8;
     mod frameworks;

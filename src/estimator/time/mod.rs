@@ -28,7 +28,8 @@ pub(super) use kernels::Timed;
 pub(super) use paces::Paces;
 pub(crate) use serving::gpu_hours_per_million;
 pub use serving::{
-    Bound, Messages, Pace, ServedTraffic, ServingTime, Traffic, cache_per_sequence, serving,
+    Bound, Messages, Pace, ServedTraffic, ServingTime, SpeculativeStep, Traffic,
+    cache_per_sequence, serving,
 };
 pub use spread::{Load, Schedule, Spread};
 pub use timing::{Timing, Unknown, timing};

@@ -3,7 +3,7 @@
 use super::{FormatSpec, Role};
 use crate::launch::shared::tables::llama_cpp::{NOT_MODELLED, QUIET};
 use crate::launch::shared::weights::GgufName;
-use crate::launch::shared::{serving, whole};
+use crate::launch::shared::{drafts_of_servers, serving, whole};
 use crate::launch::{
     Effect, Flag, Given, LaunchError, Reading, Stated, Takes, Text, Writing, model_names,
 };
@@ -30,6 +30,8 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
         FieldId::KvCacheDType,
         FieldId::GpuLayers,
         FieldId::CacheOnHost,
+        FieldId::Drafts,
+        FieldId::DraftTokens,
     ],
 };
 
@@ -58,6 +60,10 @@ const INPUTS: &[Flag] = &[
         takes: Takes::Optional,
         effect: Effect::Together,
     },
+    Flag::together(&["md", "model-draft", "spec-draft-model"]),
+    Flag::together(&["hfd", "hfrd", "hf-repo-draft", "spec-draft-hf"]),
+    Flag::together(&["spec-type"]),
+    Flag::together(&["draft-max", "draft", "draft-n", "spec-draft-n-max"]),
     Flag::together(&["sm", "split-mode"]),
     Flag::together(&["ts", "tensor-split"]),
     Flag::together(&["dev", "device"]),
@@ -128,7 +134,7 @@ fn types(reading: &mut Reading<'_>, given: &Given, name: &GgufName, has_default:
             }
         }
         (None, Some(other)) => {
-            reading.not_modelled(given, &format!("Weights in {other} are not modelled."))
+            reading.not_modelled(given, &format!("Weights in {other} are not modelled."));
         }
         (None, None) if has_default => {}
         (None, None) => reading
@@ -164,6 +170,7 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     experts(reading);
     cache_on_host(reading);
     cache(reading);
+    drafts_of_servers::read_llama_cpp(reading)?;
     if reading.launcher(&[BENCH]).is_some() { tests(reading) } else { context(reading) }
 }
 
@@ -232,7 +239,7 @@ fn context(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
             );
         }
         (Some(given), Some(tokens)) => {
-            reading.read(&given, FieldId::ContextLength, Value::Integer(tokens))
+            reading.read(&given, FieldId::ContextLength, Value::Integer(tokens));
         }
         _ => {
             serving::longest_context(reading, "ctx-size", &names);
@@ -249,7 +256,8 @@ fn context(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
             "parallel",
             FieldId::ConcurrentSequences,
             Value::Integer(1),
-            "Slots share one cache where their number is not stated: one sequence of the whole context fills it.",
+            "Slots share one cache where their number is not stated: one sequence of the whole \
+             context fills it.",
         ),
     }
     Ok(())
@@ -374,16 +382,7 @@ fn devices(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     };
     let count = u64::try_from(count.or_else(visible).unwrap_or(1)).unwrap_or(1).max(1);
     if let Some((parts, given)) = shares {
-        let is_even = parts.windows(2).all(|pair| pair.first() == pair.last());
-        if is_even {
-            reading.tell(
-                &given,
-                crate::launch::Way::Read,
-                format!("{count} GPUs with equal shares."),
-            );
-        } else {
-            reading.not_modelled(&given, "GPUs get shares of other sizes; equal ones count.");
-        }
+        tell_shares(reading, &given, &parts, count);
     }
     let mode_word = mode.as_ref().map_or_else(|| "layer".to_owned(), Given::text);
     let field = match (mode_word.as_str(), &mode) {
@@ -413,6 +412,16 @@ fn devices(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     Ok(())
 }
 
+/// Equal shares of tensors are read; others are not modelled.
+fn tell_shares(reading: &mut Reading<'_>, given: &Given, parts: &[String], count: u64) {
+    let is_even = parts.windows(2).all(|pair| pair.first() == pair.last());
+    if is_even {
+        reading.tell(given, crate::launch::Way::Read, format!("{count} GPUs with equal shares."));
+    } else {
+        reading.not_modelled(given, "GPUs get shares of other sizes; equal ones count.");
+    }
+}
+
 fn write(writing: &mut Writing<'_>) -> String {
     let scenario = writing.scenario;
     let number = |id| whole(scenario, id);
@@ -430,7 +439,8 @@ fn write(writing: &mut Writing<'_>) -> String {
     if theirs.is_some() {
         writing.is_said(&[FieldId::WeightDType]);
     }
-    let file = theirs.map_or_else(|| model.clone(), |theirs| format!("{model}-{theirs}.gguf"));
+    let file =
+        theirs.as_ref().map_or_else(|| model.clone(), |theirs| format!("{model}-{theirs}.gguf"));
     writing.say("model", Some(file), &[]);
     writing.say(
         "ctx-size",
@@ -444,6 +454,7 @@ fn write(writing: &mut Writing<'_>) -> String {
         writing.say("cache-type-k", Some((*theirs).to_owned()), &[FieldId::KvCacheDType]);
         writing.say("cache-type-v", Some((*theirs).to_owned()), &[FieldId::KvCacheDType]);
     }
+    drafts_of_servers::write_llama_cpp(writing, theirs.as_deref().unwrap_or("F16"));
     split(writing);
     if let Value::Integer(layers) = scenario.get(FieldId::GpuLayers) {
         writing.say("n-gpu-layers", Some(layers.to_string()), &[FieldId::GpuLayers]);

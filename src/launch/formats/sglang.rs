@@ -3,7 +3,7 @@
 
 use super::{FormatSpec, Role};
 use crate::launch::shared::tables::{sglang::NOT_MODELLED, sglang_quiet::QUIET};
-use crate::launch::shared::{serving, vllm_words, whole};
+use crate::launch::shared::{drafts_of_servers, serving, vllm_words, whole};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Text, Writing};
 use crate::scenario::{FieldId, Value};
 
@@ -19,7 +19,13 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     begin,
     end,
     write: Some(write),
-    further: &[FieldId::Model, FieldId::Gpus, FieldId::WeightDType],
+    further: &[
+        FieldId::Model,
+        FieldId::Gpus,
+        FieldId::WeightDType,
+        FieldId::Drafts,
+        FieldId::DraftTokens,
+    ],
 };
 
 const TABLES: &[&[Flag]] = &[INPUTS, NOT_MODELLED, QUIET];
@@ -66,6 +72,11 @@ const INPUTS: &[Flag] = &[
     Flag::by(&["disable-cuda-graph"], no_graphs).alone(),
     Flag::together(&["quantization"]),
     Flag::together(&["dtype"]),
+    Flag::together(&["speculative-algorithm"]),
+    Flag::together(&["speculative-draft-model-path", "speculative-draft-model"]),
+    Flag::together(&["speculative-num-steps"]),
+    Flag::together(&["speculative-eagle-topk"]),
+    Flag::together(&["speculative-num-draft-tokens"]),
     Flag::by(&["config"], |reading, given| reading.beneath(given, file)),
 ];
 
@@ -185,7 +196,7 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     vllm_words::weights(reading, name.as_ref());
     serving::longest_context(reading, "context-length", &["context-length"]);
     share(reading);
-    Ok(())
+    drafts_of_servers::read_sglang(reading)
 }
 
 /// The share of memory where none is stated: SGLang chooses it by the accelerator
@@ -256,6 +267,7 @@ fn write(writing: &mut Writing<'_>) -> String {
     if let Some((key, value)) = serving::other_weights(writing, words_for) {
         writing.say(key, Some(value.to_owned()), &[FieldId::WeightDType]);
     }
+    drafts_of_servers::write_sglang(writing);
     writing.table();
     format!("python3 -m sglang.launch_server{}\n", writing.as_flags())
 }

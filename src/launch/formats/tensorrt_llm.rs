@@ -3,7 +3,7 @@
 
 use super::{FormatSpec, Role};
 use crate::launch::shared::tables::tensorrt_llm::{NOT_MODELLED, QUIET};
-use crate::launch::shared::{serving, whole};
+use crate::launch::shared::{drafts_of_servers, serving, whole};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Text, Writing};
 use crate::scenario::{FieldId, Value};
 
@@ -19,7 +19,14 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     begin,
     end,
     write: Some(write),
-    further: &[FieldId::Model, FieldId::Gpus, FieldId::WeightDType, FieldId::WholeExperts],
+    further: &[
+        FieldId::Model,
+        FieldId::Gpus,
+        FieldId::WeightDType,
+        FieldId::WholeExperts,
+        FieldId::Drafts,
+        FieldId::DraftTokens,
+    ],
 };
 
 const TABLES: &[&[Flag]] = &[INPUTS, NOT_MODELLED, QUIET];
@@ -45,12 +52,22 @@ const INPUTS: &[Flag] = &[
     Flag::words(&["kv_cache_dtype", "kv_cache_config.dtype"], FieldId::KvCacheDType, CACHE),
     Flag::sets(&["tokens_per_block", "kv_cache_config.tokens_per_block"], FieldId::BlockSize),
     Flag::together(&["dtype"]),
+    Flag::together(&["speculative_config.decoding_type"]),
+    Flag::together(&[
+        "speculative_config.speculative_model_dir",
+        "speculative_config.speculative_model",
+    ]),
+    Flag::together(&[
+        "speculative_config.max_draft_len",
+        "speculative_config.num_nextn_predict_layers",
+    ]),
     Flag::by(&["backend"], backend),
     Flag::together(&["extra_llm_api_options", "config"]),
 ];
 
 /// Keys that distinguish the YAML file from files of other tools.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
+    "speculative_config.decoding_type",
     "kv_cache_config.tokens_per_block",
     "kv_cache_config.free_gpu_memory_fraction",
     "kv_cache_config.enable_block_reuse",
@@ -148,7 +165,7 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let name = reading.stated(&["model", ""]).cloned();
     crate::launch::shared::vllm_words::weights(reading, name.as_ref());
     serving::longest_context(reading, "max_seq_len", &["max_seq_len"]);
-    Ok(())
+    drafts_of_servers::read_tensorrt_llm(reading)
 }
 
 fn write(writing: &mut Writing<'_>) -> String {
@@ -178,8 +195,9 @@ fn write(writing: &mut Writing<'_>) -> String {
         writing.is_said(&[FieldId::BlockSize]);
     }
     let _ = serving::other_weights(writing, |_| None);
-    let file = (!lines.is_empty())
-        .then(|| format!("cat > options.yaml <<'EOF'\nkv_cache_config:\n{}EOF\n", lines.concat()));
+    let cache = (!lines.is_empty()).then(|| format!("kv_cache_config:\n{}", lines.concat()));
+    let lines = cache.unwrap_or_default() + &drafts_of_servers::write_tensorrt_llm(writing);
+    let file = (!lines.is_empty()).then(|| format!("cat > options.yaml <<'EOF'\n{lines}EOF\n"));
     if file.is_some() {
         writing.say("extra_llm_api_options", Some("options.yaml".to_owned()), &[]);
     }

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use super::{FormatSpec, Role};
 use crate::launch::shared::tables::{vllm::NOT_MODELLED, vllm_quiet::QUIET};
 use crate::launch::shared::vllm_words::{INPUTS, adapters, weights, words_for};
-use crate::launch::shared::{serving, whole};
+use crate::launch::shared::{drafts_of_servers, serving, whole};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Text, Writing};
 use crate::scenario::{FieldId, Scenario, Value};
 
@@ -28,6 +28,8 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
         FieldId::WeightDType,
         FieldId::ContextLength,
         FieldId::PrefillChunkSize,
+        FieldId::Drafts,
+        FieldId::DraftTokens,
     ],
 };
 
@@ -155,12 +157,17 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     serving::longest_context(reading, "max-model-len", &["max-model-len"]);
     shorter_steps(reading);
     adapters(reading);
+    drafts_of_servers::read_vllm(reading)?;
     let experts = reading
         .stated(&["enable-expert-parallel", "ep"])
         .filter(|given| given.is_on() == Some(true))
         .cloned();
     if let Some(given) = experts.filter(|_| replicas > 1) {
-        reading.not_modelled(&given, "With data parallel the experts of all replicas are shared out, so that each holds fewer.");
+        reading.not_modelled(
+            &given,
+            "With data parallel the experts of all replicas are shared out, so that each holds \
+             fewer.",
+        );
     }
     Ok(())
 }
@@ -206,6 +213,7 @@ fn write(writing: &mut Writing<'_>) -> String {
     if writing.differs(FieldId::AdapterSlots) {
         writing.say("enable-lora", None, &[]);
     }
+    drafts_of_servers::write_vllm(writing);
     writing.table();
     format!("vllm serve {model}{}\n", writing.as_flags())
 }

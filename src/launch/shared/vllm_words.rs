@@ -43,6 +43,10 @@ pub const INPUTS: &[Flag] = &[
     Flag::by(&["enforce-eager"], eager).alone(),
     Flag::together(&["quantization", "q"]),
     Flag::together(&["dtype"]),
+    Flag::together(&["speculative-config", "sc"]),
+    Flag::together(&["spec-method"]),
+    Flag::together(&["spec-model", "speculative-model"]),
+    Flag::together(&["spec-tokens", "num-speculative-tokens"]),
     Flag::by(&["mm-processor-kwargs"], pixels),
 ];
 

@@ -9,21 +9,21 @@
 //! about.
 
 mod answer;
+mod refuse;
 mod shared;
 mod space;
+mod visit;
 mod walk;
 
-use std::num::NonZeroU64;
-
-use crate::config::{Choice, Job, ParallelLayout};
+use crate::config::{Choice, Job};
 use crate::estimator::time::at_pace;
-use crate::estimator::{Blocker, Layouts, MemoryKind, Rules, blockers};
+use crate::estimator::{Blocker, Layouts, MemoryKind, blockers};
 use crate::units::{Bytes, Seconds};
 pub use answer::{Answer, AtCount, Found, Miss, Reason, Watched, WhyNot};
 pub use shared::Gathered;
 use shared::Turn;
 pub use space::{Axis, Degree, Edit, SPACE_VERSION, Space};
-use walk::{Group, Part, Visitor, Walk, length};
+use walk::{Part, Walk};
 
 /// The reason why a search that looked at no layout found nothing.
 const NOTHING_LEFT: &str = "The limits leave no layout: tensor, context, pipeline and data-parallel degrees must multiply to the number \
@@ -81,7 +81,7 @@ impl Search {
     ///
     /// Nothing is looked at before the first [`Self::step`], so that a page can go on in between.
     pub fn new(job: &Job, space: Space) -> Self {
-        let refused = refuse(job, &space);
+        let refused = refuse::refuse(job, &space);
         Self {
             space,
             layouts: Layouts::of(job),
@@ -371,91 +371,6 @@ impl Search {
     }
 }
 
-impl Visitor for Search {
-    fn enter(&mut self, choice: &Choice, layouts: u64) -> bool {
-        self.layouts.choose(choice);
-        let broken = self.layouts.first_rule(Rules::Degrees);
-        let goes_on = broken.is_none();
-        if let Some(rule) = broken {
-            self.reject(rule, layouts, choice);
-        }
-        goes_on
-    }
-
-    fn group(&mut self, group: &Group) {
-        let Some(first) = group.choices.first() else { return };
-        let alike = |choice: &Choice| {
-            let layout = ParallelLayout { sharding: first.layout.sharding, ..choice.layout };
-            Choice { layout, ..*choice } == *first
-        };
-        if group.choices.iter().all(alike) {
-            return self.sharings(group);
-        }
-        for choice in &group.choices {
-            self.sharings(&Group { choices: vec![*choice], micro_batches: group.micro_batches });
-        }
-    }
-}
-
-impl Search {
-    /// Goes on to layouts that differ only in micro-batch and sharding.
-    fn sharings(&mut self, group: &Group) {
-        let mut legal = Vec::with_capacity(group.choices.len());
-        for choice in &group.choices {
-            self.layouts.choose(choice);
-            match self.layouts.first_rule(Rules::Sharing) {
-                Some(rule) => self.reject(rule, length(group.micro_batches), choice),
-                None => legal.push(*choice),
-            }
-        }
-        let Some(first) = legal.first().copied() else { return };
-        let mut micro_batches = Vec::with_capacity(group.micro_batches.len());
-        self.layouts.choose(&first);
-        for micro_batch in group.micro_batches {
-            self.choose_micro_batch(*micro_batch);
-            match self.layouts.first_rule(Rules::Schedule) {
-                Some(rule) => {
-                    self.reject(rule, length(&legal), &with_micro_batch(&first, *micro_batch))
-                }
-                None => micro_batches.push(*micro_batch),
-            }
-        }
-        let Some(first) = micro_batches.first() else { return };
-        // Where model states alone are too much, no micro-batch helps.
-        self.choose_micro_batch(*first);
-        legal.retain(|choice| {
-            self.layouts.choose_sharding(choice.layout.sharding);
-            match self.layouts.too_many_states() {
-                Some((kind, short)) if self.is_no_nearer(kind, short) => {
-                    let choice = with_micro_batch(choice, *first);
-                    self.overflow(Miss { choice, short, kind }, kind, length(&micro_batches));
-                    false
-                }
-                _ => true,
-            }
-        });
-        let mut legal: Vec<_> = legal.into_iter().map(|choice| (choice, None)).collect();
-        let mut bounds = Bounds::default();
-        for (place, micro_batch) in micro_batches.iter().enumerate() {
-            if legal.is_empty() {
-                break;
-            }
-            let further = length(micro_batches.get(place + 1..).unwrap_or_default());
-            bounds.own = None;
-            self.choose_micro_batch(*micro_batch);
-            legal.retain_mut(|(choice, counted_as)| {
-                self.layouts.choose_sharding(choice.layout.sharding);
-                let miss = self.weigh(choice, *micro_batch, *counted_as, &mut bounds);
-                !miss.is_some_and(|miss| self.is_too_much_from_here(counted_as, miss, further))
-            });
-        }
-    }
-
-    fn choose_micro_batch(&mut self, size: u64) {
-        self.layouts.choose_micro_batch(NonZeroU64::new(size).unwrap_or(NonZeroU64::MIN));
-    }
-}
-
 fn with_micro_batch(choice: &Choice, size: u64) -> Choice {
     let mut choice = *choice;
     Degree::MicroBatch.set(&mut choice, size);
@@ -491,37 +406,4 @@ fn found(job: &Job, choice: &Choice, memory: Bytes, seconds: Option<f64>) -> Fou
         days: whole.map(|cost| cost.seconds.days()),
         cost: whole.map(|cost| cost.price),
     }
-}
-
-/// The reason why there is nothing to search, if there is one.
-fn refuse(job: &Job, space: &Space) -> Option<String> {
-    if job.training().is_none() {
-        return Some(
-            "This search lays out training; a serving instance's count is found beside its curve."
-                .to_owned(),
-        );
-    }
-    let most = space.counts.last().copied().unwrap_or(0);
-    if space.counts.is_empty() || space.counts.first() == Some(&0) {
-        return Some("0 GPUs hold nothing; allow at least 1.".to_owned());
-    }
-    if most > space::MOST_GPUS {
-        return Some(format!(
-            "{most} GPUs are more than the search goes through; allow at most {}.",
-            space::MOST_GPUS
-        ));
-    }
-    let empty = space
-        .only
-        .iter()
-        .zip(Degree::ALL)
-        .find(|(only, _)| only.as_ref().is_some_and(Vec::is_empty));
-    if let Some((_, degree)) = empty {
-        return Some(format!(
-            "No value is allowed for the {} degree; allow at least one.",
-            degree.name()
-        ));
-    }
-    let axis = space.axes.iter().find(|axis| axis.edits.is_empty())?;
-    Some(format!("No value is allowed for {}; allow at least one.", axis.name))
 }

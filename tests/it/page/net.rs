@@ -277,7 +277,8 @@ fn of_pasted(net: &mut Net) {
         (
             "generic",
             format!(
-                "as-generic{MARK}{{\"model_type\": \"new\", \"hidden_size\": 64, \"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"vocab_size\": 99}}"
+                "as-generic{MARK}{{\"model_type\": \"new\", \"hidden_size\": 64, \
+                 \"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"vocab_size\": 99}}"
             ),
         ),
         (

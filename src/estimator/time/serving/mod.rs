@@ -1,5 +1,6 @@
 //! How long serving takes: reading a prompt, and one further token for every sequence.
 
+mod draft;
 mod host;
 mod pace;
 mod traffic;
@@ -37,6 +38,8 @@ pub struct ServingTime {
     pub tokens_per_second: f64,
     /// Messages of a chunk of a prompt, and of a step of decoding.
     pub messages: [Messages; 2],
+    /// The step that checks proposed tokens; `None` where none are proposed.
+    pub speculation: Option<SpeculativeStep>,
     /// The part that holds such a step up.
     pub bound: Bound,
     /// Sequences from which on a step computes longer than it reads weights; `None` where weights
@@ -46,6 +49,17 @@ pub struct ServingTime {
     pub price_per_million: f64,
     /// Energy of a million such tokens at full board power, kWh; `None` where the power is unknown.
     pub kwh_per_million: Option<f64>,
+}
+
+/// A step that checks tokens which a draft has proposed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SpeculativeStep {
+    /// All of it: the model over every proposed token, the draft's passes, the engine.
+    pub step: Seconds,
+    /// The draft's passes.
+    pub drafts: Seconds,
+    /// Tokens that a sequence gets from it on average.
+    pub tokens: f64,
 }
 
 /// Seconds of a step's messages, which nothing hides.

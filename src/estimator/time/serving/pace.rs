@@ -1,13 +1,17 @@
 //! The pace of one instance: seconds of a step that holds so many sequences and so much of a
 //! prompt.
 
+use std::ops::Range;
+
 use super::super::machine::Links;
 use super::super::timing::other_lengths;
+use super::draft::DraftPace;
 use super::host::Host;
 use super::work::StepWork;
-use super::{Bound, Messages, ServingTime, gpu_hours_per_million};
+use super::{Bound, Messages, ServingTime, SpeculativeStep, gpu_hours_per_million};
 use crate::config::{Job, ModelConfig, Run, ServingRun};
 use crate::engines::Steps;
+use crate::estimator::drafting::Drafted;
 use crate::estimator::served;
 use crate::hardware::kernels::Sum;
 use crate::ops::work::Collective;
@@ -19,12 +23,17 @@ use crate::units::{Seconds, ceil_u64, to_f64};
 pub struct Pace {
     work: StepWork,
     cache: Cache,
+    /// The layers that it is about: all of the model, or those of what proposes tokens.
+    layers: Range<u64>,
+    sight: Sight,
+    /// What proposes tokens ahead of the model.
+    draft: Option<Box<DraftPace>>,
+    /// The host, where parts of the model lie in its memory.
+    host: Option<Host>,
     /// Sums over the tensor ranks of one domain, and how many times as fast their links are as the
     /// measured ones.
     sum: Option<(Sum, f64)>,
     links: Links,
-    /// The host, where parts of the model lie in its memory.
-    host: Option<Host>,
     steps: &'static Steps,
     job: Job,
 }
@@ -41,8 +50,8 @@ struct Cache {
 }
 
 impl Cache {
-    fn of(job: &Job, run: &ServingRun) -> Self {
-        let (one, shared) = served::cached(job, run);
+    fn of(job: &Job, run: &ServingRun, layers: &Range<u64>, sight: &Sight) -> Self {
+        let (one, shared) = served::cached_by(job, run, layers.clone());
         let (model, context) = (job.model(), to_f64(run.context_length.max(1)));
         let fixed = if model.mixer().is_some() {
             let with = Lowering {
@@ -52,42 +61,64 @@ impl Cache {
                 shared_prefix: 0,
                 ..ops::lowering(job)
             };
-            let least = served::held(job, &with, 0..model.num_hidden_layers).as_f64();
-            let slope = (one.as_f64() - least).max(0.0)
-                / (seen(model, context) - seen(model, 1.0)).max(1.0);
-            (least - slope * seen(model, 1.0)).max(0.0)
+            let least = served::held(job, &with, layers.clone()).as_f64();
+            let slope =
+                (one.as_f64() - least).max(0.0) / (sight.seen(context) - sight.seen(1.0)).max(1.0);
+            (least - slope * sight.seen(1.0)).max(0.0)
         } else {
             0.0
         };
         Self {
             fixed,
-            seen: (one.as_f64() - fixed) / seen(model, context).max(1.0),
+            seen: (one.as_f64() - fixed) / sight.seen(context).max(1.0),
             shared: shared.as_f64(),
         }
     }
 }
 
-/// Of some layers those that look back on a window, and all others; layers without attention count with these, as
-/// their FLOPs and bytes are none.
-fn windows(model: &ModelConfig, layers: u64) -> (f64, f64, f64) {
-    let sliding = (0..layers).filter(|layer| model.sliding_layers.contains(*layer)).count();
-    let sliding = model.sliding_window.map_or(0, |_| u64::try_from(sliding).unwrap_or(u64::MAX));
-    (
-        to_f64(layers.saturating_sub(sliding)),
-        to_f64(sliding),
-        to_f64(model.sliding_window.unwrap_or(u64::MAX)),
-    )
+/// How far layers look back.
+#[derive(Clone, Copy, Debug)]
+struct Sight {
+    /// Layers that look back on everything; layers without attention count with these, as their
+    /// FLOPs and bytes are none.
+    all: f64,
+    /// Layers that look back on a window, and its tokens.
+    sliding: f64,
+    window: f64,
+    /// True if windows follow each other instead of moving with the token.
+    chunks: bool,
 }
 
-/// Tokens that one query sees over all layers, of a sequence of so many.
-fn seen(model: &ModelConfig, tokens: f64) -> f64 {
-    seen_by(model, model.num_hidden_layers, tokens)
-}
+impl Sight {
+    fn of(model: &ModelConfig, layers: &Range<u64>) -> Self {
+        let count = layers.end.saturating_sub(layers.start);
+        let sliding = layers.clone().filter(|layer| model.sliding_layers.contains(*layer)).count();
+        let sliding =
+            model.sliding_window.map_or(0, |_| u64::try_from(sliding).unwrap_or(u64::MAX));
+        Self {
+            all: to_f64(count.saturating_sub(sliding)),
+            sliding: to_f64(sliding),
+            window: to_f64(model.sliding_window.unwrap_or(u64::MAX)),
+            chunks: model.chunks,
+        }
+    }
 
-/// Tokens that one query sees over the first layers.
-fn seen_by(model: &ModelConfig, layers: u64, tokens: f64) -> f64 {
-    let (all, sliding, window) = windows(model, layers);
-    all * tokens + sliding * tokens.min(window)
+    /// Tokens that one query sees over all layers, of a sequence of so many.
+    fn seen(&self, tokens: f64) -> f64 {
+        self.all * tokens + self.sliding * tokens.min(self.window)
+    }
+
+    /// Pairs of a query and a key that tokens from `from` to `to` of one sequence look at.
+    fn pairs(&self, from: f64, to: f64) -> f64 {
+        let &Self { all, sliding, window, chunks } = self;
+        let below = |tokens: f64| {
+            let within = if chunks { tokens % window } else { tokens.min(window) };
+            let seen = if chunks { window / 2.0 } else { window };
+            within * within / 2.0 + (tokens - within) * seen
+        };
+        all * (to * to - from * from) / 2.0
+            + if sliding > 0.0 { sliding * (below(to) - below(from)) } else { 0.0 }
+    }
 }
 
 /// The contents of one step.
@@ -101,6 +132,8 @@ pub(super) struct Batch {
     pub prompt: f64,
     /// Pairs of query and key of these, over all layers.
     pub pairs: f64,
+    /// Such pairs over the layers of what proposes tokens.
+    pub draft_pairs: f64,
     /// Tokens at which the longest of these ends.
     pub end: f64,
     /// Sequences whose prompts end in this step.
@@ -123,20 +156,36 @@ impl Pace {
         if other_lengths(job).is_some() {
             return None;
         }
+        let work = StepWork::of(job, run, steps)?;
+        let draft = Drafted::of(job, run);
+        let draft = match &draft {
+            Some(drafted) => Some(Box::new(DraftPace::of(drafted, run, steps)?)),
+            None => None,
+        };
+        let layers = 0..job.model().num_hidden_layers;
+        let host = Host::of(job, run);
+        Some(Self { draft, host, ..Self::of_layers(job, steps, work, layers) })
+    }
+
+    /// The pace of some layers, whose kernels are known.
+    pub(super) fn of_layers(
+        job: &Job,
+        steps: &'static Steps,
+        work: StepWork,
+        layers: Range<u64>,
+    ) -> Self {
         let cluster = job.cluster();
         let (t, links) = (to_f64(job.layout().t()), Links::of(cluster));
         let sum = links.is_one_domain(t).then(|| {
             cluster.speed.kernels.sum(t, cluster.speed.scale_up_bandwidth, steps.own_sums)
         });
-        Some(Self {
-            work: StepWork::of(job, run, steps)?,
-            cache: Cache::of(job, run),
-            sum,
-            links,
-            host: Host::of(job, run),
-            steps,
-            job: job.clone(),
-        })
+        let sight = Sight::of(job.model(), &layers);
+        let cache = match job.run() {
+            Run::Serving(run) => Cache::of(job, run, &layers, &sight),
+            Run::Training(_) => Cache { fixed: 0.0, seen: 0.0, shared: 0.0 },
+        };
+        let (draft, host) = (None, None);
+        Self { work, cache, layers, sight, draft, host, sum, links, steps, job: job.clone() }
     }
 
     /// Returns the job.
@@ -149,48 +198,61 @@ impl Pace {
         self.steps
     }
 
+    /// Adds a part of one sequence's prompt to a step.
+    pub(super) fn add_prompt(&self, batch: &mut Batch, from: f64, to: f64) {
+        batch.prompt += to - from;
+        batch.pairs += self.sight.pairs(from, to);
+        batch.draft_pairs += self.draft.as_ref().map_or(0.0, |draft| draft.pairs(from, to));
+        batch.end = batch.end.max(to);
+    }
+
     /// Pairs of a query and a key that tokens from `from` to `to` of one sequence look at, over all
     /// layers.
     pub(super) fn pairs(&self, from: f64, to: f64) -> f64 {
-        let model = self.job.model();
-        let (all, sliding, window) = windows(model, model.num_hidden_layers);
-        let chunks = model.chunks;
-        let below = |tokens: f64| {
-            let within = if chunks { tokens % window } else { tokens.min(window) };
-            let seen = if chunks { window / 2.0 } else { window };
-            within * within / 2.0 + (tokens - within) * seen
-        };
-        all * (to * to - from * from) / 2.0
-            + if sliding > 0.0 { sliding * (below(to) - below(from)) } else { 0.0 }
+        self.sight.pairs(from, to)
+    }
+
+    /// Tokens that a sequence gets from a step on average, and those that the step runs for it.
+    pub(super) fn tokens_of_a_step(&self) -> (f64, f64) {
+        self.draft.as_ref().map_or((1.0, 1.0), |draft| draft.tokens_of_a_step())
     }
 
     /// Seconds of one step, with the engine's own work around it.
     pub(super) fn step(&self, batch: &Batch) -> f64 {
-        self.around(self.device(batch), batch.decodes + batch.prompt, batch.decodes + batch.first)
+        let run = self.tokens_of_a_step().1;
+        let drafts = self.draft.as_ref().map_or(0.0, |draft| draft.step(batch));
+        let tokens = batch.decodes * run + batch.prompt;
+        self.around(self.device(batch, run), drafts, tokens, batch.decodes + batch.first)
     }
 
-    /// Seconds of a step's kernels and messages.
-    fn device(&self, batch: &Batch) -> f64 {
-        let model = self.job.model();
-        let tokens = batch.decodes + batch.prompt;
+    /// Seconds of a step's kernels and messages, in which each sequence that is decoded runs so
+    /// many tokens.
+    pub(super) fn device(&self, batch: &Batch, run: f64) -> f64 {
+        let tokens = batch.decodes * run + batch.prompt;
         let each = if batch.decodes > 0.0 { batch.held / batch.decodes } else { 0.0 };
-        let visible = batch.decodes * seen(model, each);
+        let visible = batch.decodes * self.sight.seen(each);
         let bytes = if batch.decodes > 0.0 {
             visible * self.cache.seen + batch.decodes * self.cache.fixed + self.cache.shared
         } else {
             0.0
         };
-        self.work.products(tokens, batch.decodes + batch.first)
-            + self.cached(bytes, visible, (each, tokens))
+        // The queries of one sequence read its keys once.
+        self.work.products(tokens, batch.decodes * run + batch.first)
+            + self.cached(bytes, visible * run, (each, tokens))
             + self.attention(batch.pairs, batch.end, tokens)
             + self.messages(tokens).total()
+    }
+
+    /// Tokens that one query sees over the layers whose cache lies in the host's memory.
+    fn seen_there(&self, host: &Host, tokens: f64) -> f64 {
+        Sight::of(self.job.model(), &(0..host.layers)).seen(tokens)
     }
 
     /// The share of all that is cached that lies in the host's memory, of sequences of so many
     /// tokens.
     fn share_away(&self, host: &Host, length: f64) -> f64 {
-        let model = self.job.model();
-        seen_by(model, host.layers, length.max(1.0)) / seen(model, length.max(1.0)).max(1.0)
+        let length = length.max(1.0);
+        self.seen_there(host, length) / self.sight.seen(length).max(1.0)
     }
 
     /// Seconds of one query of each sequence against so many cached bytes, in a step of so many
@@ -225,9 +287,14 @@ impl Pace {
     /// where the accelerator attends to a cache in the host's memory.
     fn copied_keys(&self, end: f64, tokens: f64) -> f64 {
         let host = self.host.as_ref().filter(|host| host.layers > 0 && !host.attends(tokens));
-        host.map_or(0.0, |host| {
-            host.copied(seen_by(self.job.model(), host.layers, end) * self.cache.seen)
-        })
+        host.map_or(0.0, |host| host.copied(self.seen_there(host, end) * self.cache.seen))
+    }
+
+    /// Seconds in which so many tokens' kernels run: no less than the processor needs to launch
+    /// them, where they are no captured graph.
+    pub(super) fn launched(&self, device: f64, tokens: f64) -> f64 {
+        let is_captured = tokens <= to_f64(self.steps.captured);
+        device.max(if is_captured { 0.0 } else { self.work.kernels * self.steps.launch })
     }
 
     /// Messages of a step with so many tokens: sums over tensor ranks behind attention and behind
@@ -244,10 +311,11 @@ impl Pace {
         let (t, hops) = (to_f64(job.layout().t()), to_f64(job.layout().p()) - 1.0);
         let ring = self.links.ring(t, 1.0);
         let moe = model.moe.as_ref().filter(|_| run.dispatches());
-        let layers = (0..model.num_hidden_layers)
+        let layers = (self.layers.clone())
             .filter(|layer| moe.is_some_and(|moe| moe.layers.contains(*layer)))
             .count();
-        let layers = to_f64(u64::try_from(layers).unwrap_or(model.num_hidden_layers));
+        let all = to_f64(self.layers.end.saturating_sub(self.layers.start));
+        let layers = to_f64(u64::try_from(layers).unwrap_or(u64::MAX));
         let sum = match self.sum {
             _ if t <= 1.0 || bytes <= 0.0 => 0.0,
             Some((sum, times)) => 2.0 * sum.seconds(bytes, times),
@@ -257,7 +325,7 @@ impl Pace {
             + ring.seconds(Collective::AllGather, bytes);
         let copies = moe.map_or(0.0, |moe| to_f64(moe.num_experts_per_tok)) * bytes / t;
         Messages {
-            sums: Seconds((to_f64(model.num_hidden_layers) - layers) * sum + layers * apart),
+            sums: Seconds((all - layers) * sum + layers * apart),
             experts: Seconds(layers * 2.0 * ring.seconds(Collective::AllToAll, copies)),
             stages: Seconds(if hops > 0.0 { hops * self.links.message(bytes, t) } else { 0.0 }),
         }
@@ -265,14 +333,9 @@ impl Pace {
 
     /// Seconds of so many tokens of a prompt from `from` on.
     fn chunk(&self, from: f64, tokens: f64, first: f64) -> f64 {
-        let to = from + tokens;
-        self.step(&Batch {
-            prompt: tokens,
-            pairs: self.pairs(from, to),
-            end: to,
-            first,
-            ..Batch::default()
-        })
+        let mut batch = Batch { first, ..Batch::default() };
+        self.add_prompt(&mut batch, from, from + tokens);
+        self.step(&batch)
     }
 
     /// Returns the seconds to read a prompt of so many tokens, a chunk at a time, until its first
@@ -291,49 +354,63 @@ impl Pace {
         // in each it starts anew.
         let chunks = (all / size).ceil().max(1.0);
         let rest = all - (chunks - 1.0) * size;
-        let pairs = count * self.pairs(0.0, each);
-        let attention = self.attention(pairs, each, size.min(all))
-            + (chunks - 1.0)
-                * (self.work.attention(f64::MIN_POSITIVE, each)
-                    + self.copied_keys(each / 2.0, size));
         let part = |tokens: f64, first: f64| {
-            let device = self.work.products(tokens, first) + self.messages(tokens).total();
-            self.around(device + attention / chunks, tokens, first)
+            let of =
+                |pace: &Self| pace.part_of_prompts((count, each), (chunks, size), tokens, first);
+            let drafts = self.draft.as_ref().map_or(0.0, |draft| draft.prefill(of, tokens));
+            self.around(of(self), drafts, tokens, first)
         };
         Seconds((chunks - 1.0) * part(size, 0.0) + part(rest, count))
     }
 
-    /// Seconds of a step whose kernels and messages take so many, with the engine's own work around
-    /// it.
-    fn around(&self, device: f64, tokens: f64, sequences: f64) -> f64 {
-        let is_captured = tokens <= to_f64(self.steps.captured);
-        let launched = if is_captured { 0.0 } else { self.work.kernels * self.steps.launch };
+    /// Seconds of kernels and messages of one of so many chunks, of a size, of so many prompts of
+    /// so many tokens, in which so many begin to answer.
+    fn part_of_prompts(
+        &self,
+        (count, each): (f64, f64),
+        (chunks, size): (f64, f64),
+        tokens: f64,
+        first: f64,
+    ) -> f64 {
+        let pairs = count * self.pairs(0.0, each);
+        let attention = self.attention(pairs, each, size.min(count * each))
+            + (chunks - 1.0)
+                * (self.work.attention(f64::MIN_POSITIVE, each)
+                    + self.copied_keys(each / 2.0, size));
+        let device = self.work.products(tokens, first) + self.messages(tokens).total();
+        device + attention / chunks
+    }
+
+    /// Seconds of a step whose kernels and messages take so many, and those of what proposes tokens
+    /// so many, with the engine's own work around it.
+    fn around(&self, device: f64, drafts: f64, tokens: f64, sequences: f64) -> f64 {
         let host = self.steps.host + self.steps.sequence * sequences;
-        let ran = device.max(launched);
+        let ran = self.launched(device, tokens) + drafts;
         if self.steps.overlaps { ran.max(host) } else { ran + host }
     }
 
-    /// Returns the seconds of a step in which each of so many sequences at full context gets one
-    /// token.
+    /// Returns the seconds in which each of so many sequences at full context gets one token, on
+    /// average where a step gives several.
     pub fn decode(&self, sequences: u64) -> Seconds {
         self.decode_at(sequences, to_f64(self.job.seq_length()))
     }
 
-    /// Returns the seconds of a step in which each of `sequences` sequences, which hold `tokens`
-    /// tokens on average, gets one token.
+    /// Returns the seconds in which each of `sequences` sequences, which hold `tokens` tokens on
+    /// average, gets one token; of a step that gives several, its share.
     pub fn decode_at(&self, sequences: u64, tokens: f64) -> Seconds {
         let decodes = to_f64(sequences);
-        Seconds(self.step(&Batch { decodes, held: decodes * tokens, ..Batch::default() }))
+        let step = self.step(&Batch { decodes, held: decodes * tokens, ..Batch::default() });
+        Seconds(step / self.tokens_of_a_step().0)
     }
 
     /// Returns the part that holds up a step of decoding with so many sequences at full context:
     /// compute where products take longer than weights and cache are read, else memory.
     pub fn bound(&self, sequences: u64) -> Bound {
         let sequences = to_f64(sequences);
-        let (weights, products) = self.work.apart(sequences, sequences);
+        let tokens = sequences * self.tokens_of_a_step().1;
+        let (weights, products) = self.work.apart(tokens, tokens);
         let context = to_f64(self.job.seq_length());
-        let cache = sequences
-            * (seen(self.job.model(), context) * self.cache.seen + self.cache.fixed)
+        let cache = sequences * (self.sight.seen(context) * self.cache.seen + self.cache.fixed)
             + self.cache.shared;
         if products > weights + self.work.reading(cache) { Bound::Compute } else { Bound::Memory }
     }
@@ -343,7 +420,8 @@ impl Pace {
     /// of one sequence's products. `None` where products take no time.
     pub fn turns_at(&self) -> Option<u64> {
         let (read, _) = self.work.apart(f64::MAX, 1.0);
-        let (_, products) = self.work.apart(1.0, 1.0);
+        let run = self.tokens_of_a_step().1;
+        let (_, products) = self.work.apart(run, run);
         let turns = read / products;
         turns.is_finite().then(|| ceil_u64(turns).max(1))
     }
@@ -359,6 +437,27 @@ impl Pace {
         )
     }
 
+    /// Messages for one further token of so many sequences: of a step that gives several, their
+    /// share.
+    fn messages_of_one(&self, sequences: u64) -> Messages {
+        let (given, run) = self.tokens_of_a_step();
+        let Messages { sums, experts, stages } = self.messages(to_f64(sequences) * run);
+        let [sums, experts, stages] =
+            [sums, experts, stages].map(|Seconds(all)| Seconds(all / given));
+        Messages { sums, experts, stages }
+    }
+
+    /// The parts of a step of decoding that checks proposed tokens.
+    fn speculation(&self, sequences: u64) -> Option<SpeculativeStep> {
+        let draft = self.draft.as_ref()?;
+        let decodes = to_f64(sequences);
+        let held = decodes * to_f64(self.job.seq_length());
+        let batch = Batch { decodes, held, ..Batch::default() };
+        let (step, drafts) = (self.step(&batch), draft.step(&batch));
+        let tokens = self.tokens_of_a_step().0;
+        Some(SpeculativeStep { step: Seconds(step), drafts: Seconds(drafts), tokens })
+    }
+
     fn at(&self, sequences: u64, chunk: u64, prompt: u64) -> ServingTime {
         let (context, tokens) = (to_f64(self.job.seq_length()), to_f64(chunk));
         let decode = self.decode(sequences);
@@ -372,7 +471,8 @@ impl Pace {
             prompt,
             decode,
             tokens_per_second,
-            messages: [chunk, sequences].map(|tokens| self.messages(to_f64(tokens))),
+            messages: [self.messages(tokens), self.messages_of_one(sequences)],
+            speculation: self.speculation(sequences),
             bound: self.bound(sequences),
             turns_at: self.turns_at(),
             price_per_million: gpu_hours * cluster.accelerator.price_per_hour,

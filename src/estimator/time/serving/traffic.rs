@@ -10,7 +10,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use super::pace::{Batch, Pace};
 use crate::config::Run;
-use crate::units::{Seconds, to_f64};
+use crate::units::{Seconds, ceil_u64, to_f64};
 
 /// Requests and how they arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,8 +83,10 @@ struct Simulation<'a> {
     traffic: &'a Traffic,
     state: u64,
     now: f64,
-    /// Steps in which running sequences got a token.
+    /// Tokens that each sequence would have got that ran from the start.
     steps: u64,
+    /// The broken part of a token that steps have given each running sequence.
+    given: f64,
     /// All steps.
     turns: u64,
     started: u64,
@@ -152,9 +154,7 @@ impl Simulation<'_> {
             let (from, to) = (to_f64(request.read), to_f64(request.read + part));
             request.read += part;
             left -= part;
-            batch.prompt += to_f64(part);
-            batch.pairs += self.pace.pairs(from, to);
-            batch.end = batch.end.max(to);
+            self.pace.add_prompt(batch, from, to);
             if request.read < request.prompt {
                 break;
             }
@@ -169,11 +169,18 @@ impl Simulation<'_> {
         let decodes = if mixes { count(self.running.len()) } else { 0 };
         let held = if mixes { self.held } else { 0.0 };
         let mut batch = Batch { decodes: to_f64(decodes), held, ..Batch::default() };
-        let ended = self.take(most_tokens.saturating_sub(decodes).max(1), &mut batch);
+        let (given, run) = self.pace.tokens_of_a_step();
+        let decoded = ceil_u64(to_f64(decodes) * run);
+        let ended = self.take(most_tokens.saturating_sub(decoded).max(1), &mut batch);
         self.now += self.pace.step(&batch);
         self.turns += 1;
         if decodes > 0 {
-            self.advance(1);
+            // Steps that give a broken number of tokens on average give a whole one more now and
+            // then.
+            self.given += given;
+            let whole = self.given.floor();
+            self.given -= whole;
+            self.advance(ceil_u64(whole));
         }
         for request in ended {
             self.first_token.push(self.now - request.arrival);
@@ -228,9 +235,10 @@ impl Simulation<'_> {
             .is_some_and(|next| next.queued > self.now || next.after > self.turns);
         let steps = if comes { 1 } else { end.saturating_sub(self.steps).max(1) };
         let middle = self.held + decodes * (to_f64(steps) - 1.0) / 2.0;
-        self.now +=
-            to_f64(steps) * self.pace.step(&Batch { decodes, held: middle, ..Batch::default() });
-        self.turns += steps;
+        let given = self.pace.tokens_of_a_step().0;
+        let turns = to_f64(steps) / given;
+        self.now += turns * self.pace.step(&Batch { decodes, held: middle, ..Batch::default() });
+        self.turns += ceil_u64(turns);
         self.advance(steps);
     }
 }
@@ -278,6 +286,7 @@ impl Pace {
             state: traffic.seed,
             now: 0.0,
             steps: 0,
+            given: 0.0,
             turns: 0,
             started: 0,
             waiting: VecDeque::new(),

@@ -1,12 +1,14 @@
 //! The kernels of a served step, read off the record, on the accelerator that they run on.
 
 use super::host::{Host, Work};
-use crate::config::{AttentionKernel, Cluster, Job, ServingRun, Speed};
+use crate::config::{AttentionKernel, Cluster, Job, Run, ServingRun, Speed};
 use crate::engines::{GgmlRelease, Steps};
+use crate::estimator::drafting::Drafted;
 use crate::estimator::served::{self, Multiplies};
+use crate::estimator::stage::{self, Stage};
 use crate::hardware::kernels::{Kernels, MOST_VECTORS, Multiplied, OnCard, Ramp, Roofline};
-use crate::ops::{self, Op};
-use crate::units::{DType, Flops, WeightFormat, to_f64};
+use crate::ops::{self, Op, OpList};
+use crate::units::{DType, Elements, Flops, WeightFormat, to_f64};
 
 /// Start of a kernel that only streams a few numbers, in a captured graph, seconds: a norm on an
 /// H200 (`tests/data/rates/h200.jsonl`).
@@ -278,9 +280,48 @@ impl Rates {
 impl StepWork {
     /// The kernels of a serving job; `None` where peak or memory bandwidth are unknown.
     pub fn of(job: &Job, run: &ServingRun, steps: &Steps) -> Option<Self> {
+        Self::of_blocks(job, run, steps, (&ops::lower(&ops::lowering(job)), stage::only(job)))
+    }
+
+    /// The kernels of what proposes tokens ahead of a model.
+    pub fn of_draft(drafted: &Drafted, steps: &Steps) -> Option<Self> {
+        let job = &drafted.job;
+        let Run::Serving(run) = job.run() else { return None };
+        let list = drafted.only(ops::lower(&ops::lowering(job)));
+        let mut work = Self::of_blocks(job, run, steps, (&list, drafted.stage_with_ends()))?;
+        let rates = Rates::of(job.cluster(), run)?;
+        let timed = rates.on(rates.kernels.product(Multiplied::Wide).0, rates.wide);
+        for one in drafted.beside().into_iter().filter(|one| one.multiplies) {
+            let numbers = to_f64(one.numbers);
+            let width = numbers / to_f64(job.model().hidden_size.max(1));
+            let each = to_f64(run.activation_dtype.bits()) / 8.0;
+            work.kernels += 1.0;
+            work.blocks.push(Product {
+                layers: 1.0,
+                bytes: Elements(one.numbers).stored_as(one.dtype).as_f64(),
+                per_token: each * (to_f64(job.model().hidden_size) + width),
+                flops: 2.0 * numbers,
+                rows: if steps.fuses { LEAST_ROWS } else { 0.0 },
+                timed,
+                vectors: None,
+                widening: 0.0,
+                share: None,
+                host: None,
+            });
+        }
+        Some(work)
+    }
+
+    /// The kernels of some blocks and both ends.
+    fn of_blocks(
+        job: &Job,
+        run: &ServingRun,
+        steps: &Steps,
+        (list, stage): (&OpList, Stage),
+    ) -> Option<Self> {
         let rates = Rates::of(job.cluster(), run)?;
         let with = ops::lowering(job);
-        let list = ops::lower(&with);
+        let blocks_here = stage.layers;
         let (t, model) = (to_f64(job.layout().t()), job.model());
         let (tokens, sequences) =
             (to_f64(with.seq_length.max(1)), to_f64(with.concurrent_sequences.max(1)));
@@ -294,7 +335,7 @@ impl StepWork {
         let (mut head, mut inside) = (Vec::with_capacity(2), 0.0);
         let mut experts: [Option<Product>; 2] = [None, None];
         let host = Host::of(job, run);
-        for one in served::multiplied(job, run, &list) {
+        for one in served::multiplied(job, run, list, stage) {
             let of = if one.is_head { sequences } else { tokens };
             let (layers, timed) = (to_f64(one.layers), rates.product(&one, run, steps));
             let apart = if steps.fuses || one.routed { 1.0 } else { one.matrices.max(1.0) };
@@ -331,7 +372,7 @@ impl StepWork {
             ops.iter().filter(|op| op.attention_core).map(|op| op.forward).sum::<Flops>()
         };
         let Flops(scores) = list.over_blocks(core);
-        let layers = to_f64(model.num_hidden_layers.max(1));
+        let layers = to_f64(blocks_here.max(1));
         let attending = list.kinds.iter().filter(|kind| core(&kind.ops).0 > 0.0);
         let narrow = run.kv_cache_dtype.dtype().bits() < 16;
         let decode = rates.kernels.decode(narrow).on(rates.memory, rates.wide);

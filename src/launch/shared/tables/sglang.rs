@@ -446,12 +446,6 @@ pub const NOT_MODELLED: &[Flag] = &[
     .alone(),
     Flag::not_modelled(
         &[
-            "speculative-algorithm",
-            "speculative-draft-model-path",
-            "speculative-draft-model",
-            "speculative-num-steps",
-            "speculative-eagle-topk",
-            "speculative-num-draft-tokens",
             "speculative-dflash-block-size",
             "speculative-domino-candidate-pool-size",
             "speculative-dspark-block-size",

@@ -274,18 +274,6 @@ pub const NOT_MODELLED: &[Flag] = &[
         "Other kernels take other time and workspace.",
     ),
     Flag::not_modelled(&["monokernel"], "Other kernels take other time and workspace.").alone(),
-    Flag::not_modelled(
-        &[
-            "speculative-config",
-            "sc",
-            "spec-method",
-            "spec-model",
-            "spec-tokens",
-            "speculative-model",
-            "num-speculative-tokens",
-        ],
-        "A draft model's or head's weights and cache come on top, and several tokens come from a step.",
-    ),
     Flag::not_modelled(&["diffusion-config", "dc"], "Tokens are made several at a time."),
     Flag::not_modelled(
         &["kv-transfer-config", "ec-transfer-config", "ec-manager-config"],

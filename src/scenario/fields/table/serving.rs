@@ -62,6 +62,38 @@ fields! { $
     CudaGraphs("cg", "cuda_graphs", "CUDA graphs")
         .number(0.0..=1000.0).unit("GiB").group(Group::Reserve).serve().folded()
         .default(FieldDefault::Decimal(0.0)),
+    /// Speculative decoding: a quick draft proposes tokens, and the model checks all of them in one
+    /// step. Its weights and cache come on top, and a step gives more than one token.
+    Drafts("spd", "speculative_method", "Speculative decoding")
+        .choice(&[
+            option("none", "none", "A step gives one token."),
+            option("draft-model", "a draft model", "A smaller model of the same vocabulary proposes; it has weights and a cache of its own."),
+            option("mtp", "the model's own MTP layer", "One more layer like the model's last one, which some models are published with (multi-token prediction)."),
+            option("eagle", "an EAGLE head", "One layer trained on the model's last hidden states; it shares embedding and head with the model."),
+            option("eagle3", "an EAGLE-3 head", "One layer trained on hidden states of three layers, with a head for 32,000 tokens of its own."),
+        ])
+        .group(Group::Run).serve().folded().default(FieldDefault::Choice("none")),
+    /// The draft model: a name of the list of models, such as Llama 3.2 1B.
+    DraftModel("sdm", "speculative_model", "Draft model")
+        .text(64).group(Group::Run).serve().folded().default(FieldDefault::Text("")),
+    /// Format of the draft model's weights; heads have 16 bits, and the model's own layer has its
+    /// format.
+    DraftWeights("sdf", "draft_quantization", "Draft weights")
+        .choice(&[
+            option("16-bit", "16 bits", "Two bytes for each weight, as published."),
+            option("as-model", "as the model's", "The format that the model's weights have."),
+        ])
+        .group(Group::Run).serve().folded().default(FieldDefault::Choice("16-bit")),
+    /// Tokens that the draft proposes for each sequence in every step; the model checks them and
+    /// the one before.
+    DraftTokens("sdk", "num_speculative_tokens", "Drafted tokens")
+        .whole(1..=64).step(1).unit("tokens").group(Group::Run).serve().folded()
+        .default(FieldDefault::Integer(3)),
+    /// Share of drafted tokens that the model accepts, each on its own; it depends on the texts.
+    /// Empty: an assumption, 65 for a draft model, 85 for the model's own layer, 75 for EAGLE.
+    Acceptance("sda", "acceptance_rate", "Accepted drafts")
+        .number(0.0..=100.0).optional().unit("%").group(Group::Run).serve().folded()
+        .default(FieldDefault::Empty),
     /// Low-rank adapters that are on the GPU at once (vLLM): each slot takes memory as an adapter
     /// of the largest rank beside every linear layer does, whatever is loaded; 0: none.
     AdapterSlots("als", "max_loras", "Adapter slots")
