@@ -7,8 +7,10 @@ use crate::units::Bytes;
 pub struct Host {
     /// Memory of the host, bytes; `None`: not stated.
     pub memory: Option<Bytes>,
-    /// Bytes per second that its processor reads from that memory.
+    /// Bytes per second of that memory: transfers per second times bytes of all channels.
     pub bandwidth: f64,
+    /// The share of them that its processor reads weights at.
+    pub share: f64,
     /// FLOP/s of its processor in products with weights.
     pub rate: f64,
     /// Bytes per second from its memory to one accelerator; `None` where both share one memory.
@@ -20,8 +22,15 @@ impl Host {
     /// million transfers of 8 bytes a second on each), and 8 cores of 4 GHz with two units for
     /// multiply-adds of 8 numbers (Intel's and AMD's optimisation guides on AVX2: 32 FLOPs a
     /// cycle). An assumption.
+    ///
+    /// The share is the median of models that run on processors alone: 0.58 (Llama 3.1 8B and a
+    /// model of 14B on a Ryzen AI 5 340, 10.46 and 5.83 tokens/s of 89.6 GB/s,
+    /// geerlingguy/ai-benchmarks issue 33), 0.60 (Llama 3.2 3B on an i5-4278U, 7.68 tokens/s of
+    /// 25.6 GB/s, issue 53), 0.59 (7B on an i5-6500, 253.7 ms a token of 25.6 GB/s, llama.cpp's
+    /// issue 34), 0.76 (Llama 3.1 8B on a Threadripper 3970X, 16.78 tokens/s of 102.4 GB/s,
+    /// brand-o/normiebench issue 52).
     pub const ASSUMED: Self =
-        Self { memory: None, bandwidth: 89.6e9, rate: 1e12, link: Some(31.5e9) };
+        Self { memory: None, bandwidth: 89.6e9, share: 0.6, rate: 1e12, link: Some(31.5e9) };
 }
 
 /// Parts of a served model that lie in the host's memory.

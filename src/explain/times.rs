@@ -361,7 +361,7 @@ fn said_of_host(job: &Job) -> Option<&'static str> {
     let asked = run.in_host_memory;
     if asked.is_computed_there(job.model().num_hidden_layers) {
         Some(
-            "The processor reads what lies in the host's memory at that memory's full bandwidth, or multiplies at its own rate, whichever \
+            "The processor reads what lies in the host's memory at the stated share of that memory's rate, or multiplies at its own rate, whichever \
              takes longer. In a step of 32 tokens and more weights cross the link instead, and nothing hides that.",
         )
     } else if asked.weights.0 > 0 {

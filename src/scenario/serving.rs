@@ -54,6 +54,7 @@ impl Scenario {
             memory: rate(FieldId::HostMemory, to_f64(Bytes::GIB))
                 .map(|bytes| Bytes(super::number::round_u64(bytes))),
             bandwidth: rate(FieldId::HostBandwidth, 1e9).unwrap_or(Host::ASSUMED.bandwidth),
+            share: self.decimal(FieldId::HostShare).unwrap_or(Host::ASSUMED.share),
             rate: rate(FieldId::HostRate, 1e12).unwrap_or(Host::ASSUMED.rate),
             link: rate(FieldId::HostLink, 1e9),
         }

@@ -48,7 +48,7 @@ pub fn printed_code(link: &str) -> Html {
 
 /// Inputs that say nothing until somebody sets them, beside the engines' shares of memory: of
 /// serving, of the libraries that share a model out, loss, float8 and evaluations.
-const QUIET: [FieldId; 24] = [
+const QUIET: [FieldId; 25] = [
     FieldId::Server,
     FieldId::SharedPrefix,
     FieldId::CudaGraphs,
@@ -71,6 +71,7 @@ const QUIET: [FieldId; 24] = [
     FieldId::WeightsOnHost,
     FieldId::HostMemory,
     FieldId::HostBandwidth,
+    FieldId::HostShare,
     FieldId::HostRate,
     FieldId::HostLink,
 ];

@@ -79,13 +79,13 @@ fn token(link: &str) -> f64 {
 #[test]
 fn a_token_takes_what_its_bytes_take_where_they_lie() {
     // All on the processor: its weights but the token table, at 100 GB/s.
-    let link = format!("{DENSE}&ngl=0&hbw=100");
+    let link = format!("{DENSE}&ngl=0&hbw=125&hsh=0.8");
     let (answer, all) = (estimate(&job(&link)), token(&link));
     let table = 128_256.0 * 8192.0 * 9.0 / 16.0;
     let read = answer.host.total().as_f64() - table;
     assert!((all / (read / 100e9) - 1.0).abs() < 0.02, "{all} {read}");
     // Half the bandwidth takes twice as long.
-    let half = token(&format!("{DENSE}&ngl=0&hbw=50"));
+    let half = token(&format!("{DENSE}&ngl=0&hbw=50&hsh=1"));
     assert!((half / all - 2.0).abs() < 0.02, "{half} {all}");
     // Streamed weights take their bytes over the link, beside what stays.
     let streamed = "m=llama3-8b&gpu=rtx4090&srv=sglang&lnk=20";
@@ -198,17 +198,16 @@ const PUBLISHED: [(&str, &str, f64); 4] = [
     ("m=qwen3-30b-a3b&w=q4-k-m", "&ncm=36", 36.7),
 ];
 
-/// The host's full bandwidth is an upper bound of what its processor reads: no run was faster than
-/// is said, and none half as fast.
+/// The bound is what was found, no aim: runs are told faster than they were, by a seventh to two
+/// fifths, experts more than layers. The clients' figures count prompts in, which the estimate
+/// leaves out.
 #[test]
-fn published_runs_with_a_part_on_the_host_are_within_the_bound() {
+fn published_runs_with_a_part_on_the_host_are_near() {
     for (model, way, measured) in PUBLISHED {
         let link = format!("{model}&gpu=rtx2080&srv=llama-cpp&hbw=102{way}");
         let found = 1.0 / Pace::of(&job(&link)).expect("rates").decode_at(1, 256.0).0;
-        println!(
-            "{link}: {found:.1} tokens/s, measured {measured}: {:+.0} %",
-            100.0 * (found / measured - 1.0)
-        );
-        assert!((1.0..2.0).contains(&(found / measured)), "{link}: {found}");
+        let error = found / measured - 1.0;
+        println!("{link}: {found:.1} tokens/s, measured {measured}: {:+.0} %", 100.0 * error);
+        assert!((-0.1..0.6).contains(&error), "{link}: {found}");
     }
 }

@@ -57,7 +57,7 @@ impl Host {
         };
         let (host, ranks) = (job.cluster().host, to_f64(job.layout().t()));
         Some(Self {
-            per_byte: ranks / host.bandwidth,
+            per_byte: ranks / (host.bandwidth * host.share),
             per_flop: ranks / host.rate,
             // One memory has no link: the answer is refused beside it.
             over_link: 1.0 / host.link.unwrap_or(host.bandwidth),

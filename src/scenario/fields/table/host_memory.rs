@@ -27,12 +27,16 @@ fields! { $
     HostMemory("ram", "host_memory", "Host memory")
         .number(0.1..=1_000_000.0).unit("GiB").optional().group(Group::HostMemory).serve().folded()
         .default(FieldDefault::Empty),
-    /// How fast the processor reads the host's memory, for time only. The default is an assumption
-    /// and an upper bound: two full channels of DDR5-5600; DDR4-3200 has 51.2 GB/s. Type what a
-    /// measurement of your machine says.
+    /// Full rate of the host's memory, for time only. The default is an assumption: two channels of
+    /// DDR5-5600; of DDR4-3200 they have 51.2 GB/s.
     HostBandwidth("hbw", "host_bandwidth", "Host memory bandwidth")
         .number(0.1..=100_000.0).unit("GB/s").group(Group::HostMemory).serve().folded()
         .default(FieldDefault::Decimal(89.6)),
+    /// Share of that rate at which the processor reads weights, for time only. The default is an
+    /// assumption: the median of models that run on processors alone.
+    HostShare("hsh", "host_share", "Share of it that is reached")
+        .number(0.01..=1.0).group(Group::HostMemory).serve().folded()
+        .default(FieldDefault::Decimal(0.6)),
     /// How fast the processor multiplies, for time only: it counts with several requests at once.
     /// The default is an assumption: 8 cores of 4 GHz with AVX2.
     HostRate("hpk", "host_rate", "Processor rate")
