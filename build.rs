@@ -460,7 +460,8 @@ fn model(row: &Model, shape: &Shape) -> String {
         config = with_name(&config, field, name);
     }
     format!(
-        "ModelRow {{ id: {:?}, name: {:?}, family: {:?}, config: {config}, weights: {}, has_keys: {}, published_parameters: {:?}, verified: {} }}",
+        "ModelRow {{ id: {:?}, name: {:?}, family: {:?}, config: {config}, weights: {}, has_keys: \
+         {}, published_parameters: {:?}, verified: {} }}",
         row.id,
         row.name,
         row.family,
@@ -476,8 +477,9 @@ fn model(row: &Model, shape: &Shape) -> String {
 
 fn card(row: &Card) -> String {
     format!(
-        "AcceleratorRow {{ id: {:?}, name: {:?}, vendor: {:?}, series: {:?}, accelerator: {:?}, marketed_gb: {}, \
-         memory_basis: MemoryBasis::{}, verified: {}, unverified_fields: &{:?}, tdp_watts: {:?} }}",
+        "AcceleratorRow {{ id: {:?}, name: {:?}, vendor: {:?}, series: {:?}, accelerator: {:?}, \
+         marketed_gb: {}, memory_basis: MemoryBasis::{}, verified: {}, unverified_fields: &{:?}, \
+         tdp_watts: {:?} }}",
         row.id,
         row.name,
         row.vendor,

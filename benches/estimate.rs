@@ -27,7 +27,7 @@ fn benches(criterion: &mut Criterion) {
             run.stack = support::megatron();
         });
     criterion.bench_function("estimate, Megatron-LM", |bench| {
-        bench.iter(|| estimate(std::hint::black_box(&megatron)))
+        bench.iter(|| estimate(std::hint::black_box(&megatron)));
     });
     times(criterion, &megatron);
     serving(criterion, &row.config);
@@ -46,14 +46,14 @@ fn serving(criterion: &mut Criterion, model: &headroom::config::ModelConfig) {
     let layout = support::layout(8, 1, 1, DataSharding::NOTHING);
     let plain = support::serving_job(model, layout, |_| {});
     criterion.bench_function("estimate, serving", |bench| {
-        bench.iter(|| estimate(std::hint::black_box(&plain)))
+        bench.iter(|| estimate(std::hint::black_box(&plain)));
     });
     let mixed = support::serving_job(model, layout, |run| {
         (run.quantization, run.engine, run.concurrent_sequences) =
             (WeightFormat::Q4KM, support::engine("vllm", 0.9), 16);
     });
     criterion.bench_function("estimate, serving a mix", |bench| {
-        bench.iter(|| estimate(std::hint::black_box(&mixed)))
+        bench.iter(|| estimate(std::hint::black_box(&mixed)));
     });
     criterion.bench_function("answers, serving", |bench| {
         bench.iter(|| {
@@ -78,7 +78,7 @@ fn times(criterion: &mut Criterion, job: &headroom::config::Job) {
     let (Some(times), Some(numbers)) = (block_times(&job), spread(&job)) else { return };
     criterion.bench_function("step", |bench| bench.iter(|| step(std::hint::black_box(&job))));
     criterion.bench_function("block_times", |bench| {
-        bench.iter(|| block_times(std::hint::black_box(&job)))
+        bench.iter(|| block_times(std::hint::black_box(&job)));
     });
     criterion.bench_function("StepTime::seconds", |bench| {
         bench.iter(|| {

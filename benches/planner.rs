@@ -60,7 +60,8 @@ fn benches(criterion: &mut Criterion) {
         for watched in &answer.watched {
             match &watched.outcome {
                 Ok(found) => println!(
-                    "  published layout: fits with {:.1} GiB; {} of the fitting have a shorter step, {} need less memory",
+                    "  published layout: fits with {:.1} GiB; {} of the fitting have a shorter \
+                     step, {} need less memory",
                     found.memory.as_f64() / support::float(Bytes::GIB),
                     watched.faster,
                     watched.leaner

@@ -134,7 +134,7 @@ fn act(state: State, action: Action, event: &Event) {
         Action::SwitchLine(line) => switch_line(state, line),
         Action::LogAxis(log) => state.look.change(|look| look.log_axis = log),
         Action::CloseNotice(id) => {
-            state.messages.change(|messages| messages.notices.retain(|notice| notice.id != id))
+            state.messages.change(|messages| messages.notices.retain(|notice| notice.id != id));
         }
         Action::Hear(axis) => hearing::hear(state, axis),
         Action::GoTo(section) => go_to(state, section),
@@ -399,7 +399,7 @@ fn change(state: State, settled: Settled, event: &Event) {
     match settled {
         Settled::ImportSaved => browser::read_file(event, move |text| Shelf(state).import(text)),
         Settled::TeachFile => {
-            browser::read_file(event, move |text| teaching::add_file(state, text))
+            browser::read_file(event, move |text| teaching::add_file(state, text));
         }
         Settled::PasteFile if browser::is_pickle(event) => {
             browser::read_bytes(event, move |bytes| pasting::from_snapshot(state, bytes));
@@ -408,7 +408,7 @@ fn change(state: State, settled: Settled, event: &Event) {
             browser::read_beginnings(event, move |files| pasting::from_files(state, files));
         }
         Settled::PasteFile => {
-            browser::read_file(event, move |text| pasting::from_file(state, text))
+            browser::read_file(event, move |text| pasting::from_file(state, text));
         }
         Settled::Rename(id) => rename(state, &id),
     }

@@ -129,7 +129,7 @@ pub fn keep(state: State) {
         page::write_printed_code(state);
         let scenario = state.scenario_now();
         state.drafts.change(|drafts| {
-            drafts.picker = drafts.picker.take().map(|picker| picker.again(&scenario))
+            drafts.picker = drafts.picker.take().map(|picker| picker.again(&scenario));
         });
     };
     EventListener::new(&window(), CAME, come).forget();

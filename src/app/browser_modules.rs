@@ -46,7 +46,12 @@ fn arrived(state: State, came: bool, waits: bool) {
     if came {
         state.said.update(|said| follow(&mut said.scenario));
     } else if waits {
-        state.tell("A part of this page could not be fetched, and without it this model has no answer. Once there is a network again, change any input.".to_owned(), true);
+        state.tell(
+            "A part of this page could not be fetched, and without it this model has no answer. \
+             Once there is a network again, change any input."
+                .to_owned(),
+            true,
+        );
     }
 }
 

@@ -85,7 +85,7 @@ fn ask_about(state: State, asked: Result<String, String>) {
             });
             let before = encode(&state.scenario_now());
             ask(state, What::Paste, before.clone(), asked, move |reply| {
-                understood(state, before.clone(), reply, None)
+                understood(state, before.clone(), reply, None);
             });
         }
         Err(problem) => state.tell(problem, true),
@@ -122,7 +122,7 @@ fn read(state: State, take_as: Option<String>) {
     let before = encode(&state.scenario_now());
     let mut take_as = take_as;
     ask(state, What::Paste, before.clone(), asked, move |reply| {
-        understood(state, before.clone(), reply, take_as.take())
+        understood(state, before.clone(), reply, take_as.take());
     });
 }
 

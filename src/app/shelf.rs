@@ -55,12 +55,18 @@ impl Shelf {
             return;
         }
         if !saved.available {
-            self.0.tell("This browser does not let the page store anything: scenarios cannot be saved on this device. Links and files still work.".to_owned(), true);
+            self.0.tell(
+                "This browser does not let the page store anything: scenarios cannot be saved on \
+                 this device. Links and files still work."
+                    .to_owned(),
+                true,
+            );
         }
         if saved.set_aside > 0 {
             self.0.tell(
                 format!(
-                    "{} saved scenarios could not be read. They were set aside in this browser's storage; nothing was deleted.",
+                    "{} saved scenarios could not be read. They were set aside in this browser's \
+                     storage; nothing was deleted.",
                     saved.set_aside
                 ),
                 true,

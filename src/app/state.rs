@@ -371,7 +371,7 @@ impl State {
         });
         browser::after(8_000, move || {
             self.messages.change(|messages| {
-                messages.toast = messages.toast.take().filter(|toast| toast.id != id)
+                messages.toast = messages.toast.take().filter(|toast| toast.id != id);
             });
         });
     }

@@ -13,7 +13,7 @@ use crate::worker::wire::{Reply, What};
 /// Asks for the buttons.
 pub fn begin(state: State) {
     request(state, "menu", |reply| {
-        fill(PLACE, &reply.map_or_else(slot::out_of_reach, Reply::made))
+        fill(PLACE, &reply.map_or_else(slot::out_of_reach, Reply::made));
     });
 }
 

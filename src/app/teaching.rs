@@ -101,7 +101,9 @@ fn carry_out(state: State, order: Order) {
             };
             if browser::keep_story(&name, &record).is_err() && told() == Some(false) {
                 state.tell(
-                    "This browser does not keep your progress: copy the result code before you close the page.".to_owned(),
+                    "This browser does not keep your progress: copy the result code before you \
+                     close the page."
+                        .to_owned(),
                     true,
                 );
             }
@@ -109,7 +111,7 @@ fn carry_out(state: State, order: Order) {
         Order::Forget(name) => browser::forget_story(&name),
         Order::Aside(name) => browser::set_story_aside(&name),
         Order::File(id, file) => {
-            browser::download(&format!("headroom-{id}.json"), "application/json", &file)
+            browser::download(&format!("headroom-{id}.json"), "application/json", &file);
         }
         Order::Say(text) => state.say(text, None),
         Order::Problem(text) => state.tell(text, true),
@@ -147,7 +149,7 @@ pub fn follow(state: State, fragment: &str) {
     });
     match (at, part("story"), part("task")) {
         (at, Some(packed), _) => {
-            presenting::begin_packed(state, packed, at.map_or(1, |(_, step)| step))
+            presenting::begin_packed(state, packed, at.map_or(1, |(_, step)| step));
         }
         (Some((story, step)), None, _) => {
             // A link that says nothing else leaves the scenario to the step.

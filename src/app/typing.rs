@@ -146,7 +146,7 @@ fn picker_key(state: State, field: &'static Field, event: &Event) {
             Some(word) => choose(state, field, word),
             // Nothing was changed, or nothing found: what was typed stays for who wants to mend it.
             None if picker.at.is_some() || picker.search.is_none() => {
-                state.drafts.change(|drafts| drafts.picker = None)
+                state.drafts.change(|drafts| drafts.picker = None);
             }
             None => {}
         },

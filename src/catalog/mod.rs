@@ -8,6 +8,7 @@
 //! that people look for most come first, examples of documents last.
 
 mod accelerators;
+mod host_links;
 mod models;
 mod provenance;
 mod search;
@@ -15,6 +16,7 @@ mod speeds;
 
 pub(crate) use accelerators::accelerator_of_id;
 pub use accelerators::{AcceleratorRow, MemoryBasis, accelerator, accelerators};
+pub use host_links::host_link;
 pub use models::{ModelRow, model, models};
 pub(crate) use models::{keys_of, model_of_id};
 pub use provenance::Provenance;

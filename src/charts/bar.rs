@@ -208,7 +208,8 @@ impl Canvas<'_> {
         let end = if inner.is_empty() { "/>".to_owned() } else { format!(">{inner}</rect>") };
         let _ = write!(
             out,
-            "<rect {attributes} x=\"{from:.0}\" y=\"{:.0}\" width=\"{:.0}\" height=\"{BAR:.0}\"{end}",
+            "<rect {attributes} x=\"{from:.0}\" y=\"{:.0}\" width=\"{:.0}\" \
+             height=\"{BAR:.0}\"{end}",
             self.top,
             to - from
         );

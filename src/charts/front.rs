@@ -250,17 +250,20 @@ fn mark(out: &mut String, point: &FrontPoint, (x, y): (f64, f64)) {
     let slug = paint(point.series);
     let shape = match point.series % 3 {
         0 => format!(
-            "<circle class=\"chart-point kind-{slug}\" cx=\"{x:.0}\" cy=\"{y:.0}\" r=\"{radius:.0}\"/>"
+            "<circle class=\"chart-point kind-{slug}\" cx=\"{x:.0}\" cy=\"{y:.0}\" \
+             r=\"{radius:.0}\"/>"
         ),
         1 => format!(
-            "<rect class=\"chart-point kind-{slug}\" x=\"{:.0}\" y=\"{:.0}\" width=\"{:.0}\" height=\"{:.0}\"/>",
+            "<rect class=\"chart-point kind-{slug}\" x=\"{:.0}\" y=\"{:.0}\" width=\"{:.0}\" \
+             height=\"{:.0}\"/>",
             x - radius * 0.886,
             y - radius * 0.886,
             radius * 1.772,
             radius * 1.772
         ),
         _ => format!(
-            "<path class=\"chart-point kind-{slug}\" d=\"M{x:.0} {:.0}L{:.0} {y:.0}L{x:.0} {:.0}L{:.0} {y:.0}Z\"/>",
+            "<path class=\"chart-point kind-{slug}\" d=\"M{x:.0} {:.0}L{:.0} {y:.0}L{x:.0} \
+             {:.0}L{:.0} {y:.0}Z\"/>",
             y - radius * 1.25,
             x + radius * 1.25,
             y + radius * 1.25,
@@ -269,8 +272,9 @@ fn mark(out: &mut String, point: &FrontPoint, (x, y): (f64, f64)) {
     };
     let _ = write!(
         out,
-        "<a href=\"{href}\" data-do=\"{action}\" data-key=\"{href}\" aria-label=\"{name}\"><title>{name}</title>\
-         <circle class=\"chart-hit\" cx=\"{x:.0}\" cy=\"{y:.0}\" r=\"{:.0}\"/>{shape}</a>",
+        "<a href=\"{href}\" data-do=\"{action}\" data-key=\"{href}\" \
+         aria-label=\"{name}\"><title>{name}</title><circle class=\"chart-hit\" cx=\"{x:.0}\" \
+         cy=\"{y:.0}\" r=\"{:.0}\"/>{shape}</a>",
         APART / 2.0
     );
 }
@@ -294,7 +298,8 @@ pub fn front_mark(series: usize) -> String {
         .and_then(|(_, rest)| rest.split_once("</a>"))
         .map_or("", |(shape, _)| shape);
     format!(
-        "<svg class=\"chart chart-swatch\" viewBox=\"0 0 56 56\" width=\"14\" height=\"14\" aria-hidden=\"true\" focusable=\"false\">{shape}</svg>"
+        "<svg class=\"chart chart-swatch\" viewBox=\"0 0 56 56\" width=\"14\" height=\"14\" \
+         aria-hidden=\"true\" focusable=\"false\">{shape}</svg>"
     )
 }
 

@@ -87,7 +87,8 @@ pub fn schedule(view: &ScheduleView, width: u16) -> String {
             let (ground, ink) = pass.kind.classes();
             let _ = write!(
                 shapes,
-                "<rect class=\"chart-pass {ground}\" x=\"{x:.0}\" y=\"{y:.0}\" width=\"{wide:.0}\" height=\"{high:.0}\"/>"
+                "<rect class=\"chart-pass {ground}\" x=\"{x:.0}\" y=\"{y:.0}\" width=\"{wide:.0}\" \
+                 height=\"{high:.0}\"/>"
             );
             if !shared && text_width(&pass.label) + 2.0 * K < wide {
                 let middle = (x + wide / 2.0, y + high / 2.0 + FONT * 0.35);

@@ -103,16 +103,18 @@ pub(super) fn escape(text: &str) -> String {
 /// Opens a chart's SVG element.
 pub(super) fn open(class: &str, width: f64, height: f64) -> String {
     format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart {class}\" viewBox=\"0 0 {width:.0} {height:.0}\" \
-         preserveAspectRatio=\"xMidYMid meet\" font-size=\"{FONT}\" aria-hidden=\"true\" focusable=\"false\">"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart {class}\" viewBox=\"0 0 \
+         {width:.0} {height:.0}\" preserveAspectRatio=\"xMidYMid meet\" font-size=\"{FONT}\" \
+         aria-hidden=\"true\" focusable=\"false\">"
     )
 }
 
 /// Opens the SVG element of a chart with points that can be reached: a group with a name.
 pub(super) fn open_group(class: &str, width: f64, height: f64, name: &str) -> String {
     format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart {class}\" viewBox=\"0 0 {width:.0} {height:.0}\" \
-         preserveAspectRatio=\"xMidYMid meet\" font-size=\"{FONT}\" role=\"group\" aria-label=\"{}\">",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart {class}\" viewBox=\"0 0 \
+         {width:.0} {height:.0}\" preserveAspectRatio=\"xMidYMid meet\" font-size=\"{FONT}\" \
+         role=\"group\" aria-label=\"{}\">",
         escape(name)
     )
 }

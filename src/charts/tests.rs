@@ -382,7 +382,8 @@ fn every_paint_survives_the_journey_through_plotters() {
     }
     let paint = svg::colour(Paint::Capacity);
     let raw = format!(
-        "<svg width=\"9\">\n<line opacity=\"1\" stroke=\"#{:02X}{:02X}{:02X}\" x1=\"0\"/>\n</svg>\n",
+        "<svg width=\"9\">\n<line opacity=\"1\" stroke=\"#{:02X}{:02X}{:02X}\" \
+         x1=\"0\"/>\n</svg>\n",
         paint.0, paint.1, paint.2
     );
     assert_eq!(svg::translate(&raw, "a"), "<line class=\"chart-capacity\" x1=\"0\"/>");

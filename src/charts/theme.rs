@@ -143,8 +143,9 @@ fn kind_pattern(out: &mut String, id: &str, kind: usize, tile: f64) {
     let scale = tile / 10.0;
     let _ = write!(
         out,
-        "<pattern id=\"{id}-{slug}\" width=\"10\" height=\"10\" patternUnits=\"userSpaceOnUse\" patternTransform=\"scale({scale})\">\
-         <rect class=\"kind-{slug}\" width=\"10\" height=\"10\"/>"
+        "<pattern id=\"{id}-{slug}\" width=\"10\" height=\"10\" patternUnits=\"userSpaceOnUse\" \
+         patternTransform=\"scale({scale})\"><rect class=\"kind-{slug}\" width=\"10\" \
+         height=\"10\"/>"
     );
     if !marks.is_empty() {
         let _ = write!(out, "<path class=\"chart-marks kind-{slug}\" d=\"{marks}\"/>");
@@ -162,9 +163,10 @@ pub(super) fn definitions(id: &str, kinds: [bool; KINDS]) -> String {
     for (name, marks) in [("over", "M-1 6L6-1M4 11L11 4"), ("blocked", "M-1 4L6 11M4-1L11 6")] {
         let _ = write!(
             out,
-            "<pattern id=\"{id}-{name}\" width=\"10\" height=\"10\" patternUnits=\"userSpaceOnUse\" patternTransform=\"scale({K})\">\
-             <rect class=\"chart-{name}-ground\" width=\"10\" height=\"10\"/>\
-             <path class=\"chart-{name}-marks\" d=\"{marks}\"/></pattern>"
+            "<pattern id=\"{id}-{name}\" width=\"10\" height=\"10\" \
+             patternUnits=\"userSpaceOnUse\" patternTransform=\"scale({K})\"><rect \
+             class=\"chart-{name}-ground\" width=\"10\" height=\"10\"/><path \
+             class=\"chart-{name}-marks\" d=\"{marks}\"/></pattern>"
         );
     }
     out.push_str("</defs>");
@@ -180,8 +182,10 @@ pub fn swatch(id: &str, kind_index: usize) -> String {
     let mut defs = String::new();
     kind_pattern(&mut defs, &id, kind_index.min(KINDS - 1), 6.0);
     format!(
-        "<svg class=\"chart chart-swatch\" viewBox=\"0 0 14 14\" width=\"14\" height=\"14\" aria-hidden=\"true\" focusable=\"false\">\
-         <defs>{defs}</defs><rect class=\"chart-swatch-area\" x=\".5\" y=\".5\" width=\"13\" height=\"13\" rx=\"2\" fill=\"url(#{id}-{})\"/></svg>",
+        "<svg class=\"chart chart-swatch\" viewBox=\"0 0 14 14\" width=\"14\" height=\"14\" \
+         aria-hidden=\"true\" focusable=\"false\"><defs>{defs}</defs><rect \
+         class=\"chart-swatch-area\" x=\".5\" y=\".5\" width=\"13\" height=\"13\" rx=\"2\" \
+         fill=\"url(#{id}-{})\"/></svg>",
         slug(kind_index)
     )
 }
@@ -191,10 +195,12 @@ pub fn swatch(id: &str, kind_index: usize) -> String {
 pub fn hatch(id: &str) -> String {
     let id = super::svg::safe_id(id);
     format!(
-        "<svg class=\"chart chart-swatch\" viewBox=\"0 0 14 14\" width=\"14\" height=\"14\" aria-hidden=\"true\" focusable=\"false\">\
-         <defs><pattern id=\"{id}-blocked\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">\
-         <path class=\"chart-blocked-marks chart-blocked-key\" d=\"M-1 2L4 7M2-1L7 4\"/></pattern></defs>\
-         <rect class=\"chart-blocked-swatch\" x=\".5\" y=\".5\" width=\"13\" height=\"13\" rx=\"2\" fill=\"url(#{id}-blocked)\"/></svg>"
+        "<svg class=\"chart chart-swatch\" viewBox=\"0 0 14 14\" width=\"14\" height=\"14\" \
+         aria-hidden=\"true\" focusable=\"false\"><defs><pattern id=\"{id}-blocked\" width=\"6\" \
+         height=\"6\" patternUnits=\"userSpaceOnUse\"><path class=\"chart-blocked-marks \
+         chart-blocked-key\" d=\"M-1 2L4 7M2-1L7 4\"/></pattern></defs><rect \
+         class=\"chart-blocked-swatch\" x=\".5\" y=\".5\" width=\"13\" height=\"13\" rx=\"2\" \
+         fill=\"url(#{id}-blocked)\"/></svg>"
     )
 }
 

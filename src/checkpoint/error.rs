@@ -11,12 +11,14 @@ use crate::import::ImportError;
 pub enum CheckpointError {
     /// None of the files is one of a model.
     #[error(
-        "None of these files says what the model is: choose its config.json, params.json or .gguf file."
+        "None of these files says what the model is: choose its config.json, params.json or .gguf \
+         file."
     )]
     NoModel,
     /// Tensors without names of layers.
     #[error(
-        "{said} What they make is not in these files: choose the model's config.json or params.json as well."
+        "{said} What they make is not in these files: choose the model's config.json or \
+         params.json as well."
     )]
     OnlySizes {
         /// The stored tensors in one sentence.
@@ -32,8 +34,8 @@ pub enum CheckpointError {
     },
     /// A GGUF file whose architecture has no place in the table.
     #[error(
-        "This GGUF file is of the architecture \"{name}\", whose keys are not known here. Choose the config.json of the model that it \
-         was made from."
+        "This GGUF file is of the architecture \"{name}\", whose keys are not known here. Choose \
+         the config.json of the model that it was made from."
     )]
     Architecture {
         /// The word under `general.architecture`.

@@ -234,7 +234,8 @@ pub(super) fn header(start: &[u8]) -> Result<Header, String> {
         2 | 3 => {}
         version => {
             return Err(format!(
-                "it is of version {version} of GGUF: 2 and 3 are known, in the order of bytes of usual machines"
+                "it is of version {version} of GGUF: 2 and 3 are known, in the order of bytes of \
+                 usual machines"
             ));
         }
     }

@@ -1,6 +1,6 @@
 //! Accelerators, and the memory on them that the model does not take.
 
-use super::Speed;
+use super::{Host, Speed};
 use crate::units::{Bytes, DType};
 
 /// Dense peak rates in TFLOP/s (TOP/s for int8); `None` where no source gives one.
@@ -88,6 +88,8 @@ pub struct Cluster {
     pub overheads: Overheads,
     /// Figures that time rests on beside the accelerator's peak rates.
     pub speed: Speed,
+    /// The host beside it.
+    pub host: Host,
     /// Emissions of the electricity, grams of CO₂ per kWh.
     pub grid_grams_per_kwh: f64,
 }

@@ -8,16 +8,20 @@ mod cache;
 mod compressed;
 mod draft;
 mod encoder;
+mod expert_modules;
 mod family;
 mod float8;
 mod hardware;
+mod host;
 mod hybrid;
 mod images;
 mod job;
 mod layout;
 mod libraries;
+mod mixer;
 mod model;
 mod modules;
+mod position_styles;
 mod precision;
 mod run;
 mod schedule;
@@ -27,6 +31,7 @@ mod shared;
 mod source;
 mod speed;
 mod steps;
+mod styles;
 mod task;
 mod tiles;
 mod tower;
@@ -39,20 +44,21 @@ pub use encoder::{
     AddedParts, EmbeddedParts, Encoder, EncoderModules, Extent, Further, HeadWidth, OWN_SIZES,
     PositionBuffers, TokenMask,
 };
+pub use expert_modules::{ExpertModules, ExpertWeights, RouterScores, RouterWeights, SharedTurn};
 pub use family::{Family, GENERIC, HiddenAct, LayerSet, Mla, Moe};
 pub use float8::{Float8, Float8Recipe};
 pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};
-pub use hybrid::{AltUp, Feed, Hybrid, Indexer, Keys, LayerKind, Mixer, MixerKind, OtherHeads};
+pub use host::{Host, InHostMemory};
+pub use hybrid::{AltUp, Feed, Hybrid, Indexer, Keys, LayerKind, OtherHeads};
 pub use images::{Images, Seen, number_of_function};
 pub use job::{Choice, ConfigError, Job};
 pub use layout::{Offload, ParallelLayout, PipelineSplit};
 pub use libraries::{LibraryOptions, OverlapComm};
+pub use mixer::{Mixer, MixerKind};
 pub use model::{MlpKind, ModelConfig, Normalization, PositionEmbedding};
-pub use modules::{
-    AttentionGate, BlockLayout, Division, EmbeddingScale, ExpertModules, ExpertWeights,
-    FamilyChoice, FeedForwardStyle, GgufRules, IndexRotation, LinearBiases, LinearStyle, Measured,
-    Modules, NormStyle, PositionIds, Projections, QueryKeyNorm, RotaryTables, RotationStyle,
-    RouterScores, RouterWeights, SharedTurn, SinkStyle, StateProjections, TensorPlan,
+pub use modules::{Division, FamilyChoice, GgufRules, Measured, Modules, TensorPlan};
+pub use position_styles::{
+    EmbeddingScale, IndexRotation, LinearBiases, PositionIds, RotaryTables, RotationStyle,
 };
 pub use precision::{GradientDType, PrecisionRecipe, TrainingPrecision};
 pub use run::{
@@ -67,12 +73,16 @@ pub use shared::SharedBlocks;
 pub use source::Source;
 pub use speed::{Narrow, Overlap, ProductFormat, Speed};
 pub use steps::{TowerFact, TowerScale, TowerStep};
+pub use styles::{
+    AttentionGate, BlockLayout, FeedForwardStyle, LinearStyle, NormStyle, Projections,
+    QueryKeyNorm, SinkStyle, StateProjections,
+};
 pub use task::{BeforeClasses, DenseFunction, Task, TaskHeads, TaskKind};
 pub use tiles::{GRID, Spread, TileRule};
 pub use tower::{Tower, TowerBuffer, TowerLayer, TowerModules, TowerPart, TowerSize, TowerSizes};
 pub use tuning::{BaseFormat, Method, Objective, Rollout, SavedModules, Targets, Tuning};
 
-pub use crate::engines::{DraftMethod, Engine};
+pub use crate::engines::{DraftMethod, Engine, OnHost};
 pub use crate::optimizers::{Optimizer, OptimizerImplementation};
 pub use crate::sharding::DataSharding;
 pub use crate::stacks::{

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::precision::{GradientDType, PrecisionRecipe, TrainingPrecision};
 use super::{
-    CacheFormat, Draft, Engine, Flash, Float8, Images, LibraryOptions, MegatronOptions, Optimizer,
-    OptimizerImplementation, Overlap, ProductFormat, Stack, Tuning, WeightFormat,
+    CacheFormat, Draft, Engine, Flash, Float8, Images, InHostMemory, LibraryOptions,
+    MegatronOptions, Optimizer, OptimizerImplementation, Overlap, ProductFormat, Stack, Tuning,
+    WeightFormat,
 };
 use crate::stacks::LossKernel;
 use crate::units::{Bytes, DType, to_f64};
@@ -324,6 +325,8 @@ pub struct ServingRun {
     /// layers and sends each token to the ranks of its experts (`SGLang`'s `moe_a2a_backend`).
     /// Otherwise all ranks have all tokens, and sum the outputs of their experts.
     pub sends_tokens: bool,
+    /// Parts that lie in the host's memory.
+    pub in_host_memory: InHostMemory,
     /// Format of activations and logits' inputs.
     pub activation_dtype: DType,
     /// Attention kernel.
@@ -367,6 +370,7 @@ impl ServingRun {
             draft: None,
             expert_parallel: false,
             sends_tokens: false,
+            in_host_memory: InHostMemory::NOTHING,
             activation_dtype: DType::Bf16,
             attention: AttentionKernel::Flash,
             overhead_percent: 0.0,

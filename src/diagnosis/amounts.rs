@@ -194,13 +194,15 @@ fn of_request(message: &OomMessage, known: &Known<'_>, asked_for: &AskedFor) -> 
             label: "Allocated by PyTorch",
             message: stated(message.allocated),
             estimate: replayed.or(alive_before),
-            note: "Tensors that were alive when it failed; by the estimate those before that tensor is asked for.",
+            note: "Tensors that were alive when it failed; by the estimate those before that \
+                tensor is asked for.",
         },
         AmountBeside {
             label: "Allocated with what was tried",
             message: with_request.map(ShownAmount::Memory),
             estimate: Some(ShownAmount::exactly(known.amounts.allocated)),
-            note: "Tensors if the request had been granted; by the estimate those at the peak of the step.",
+            note: "Tensors if the request had been granted; by the estimate those at the peak of \
+                the step.",
         },
     ]
 }

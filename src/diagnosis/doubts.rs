@@ -170,42 +170,45 @@ impl fmt::Display for Doubt {
         match self {
             Self::OtherCapacity { stated, estimated } => write!(
                 f,
-                "The message's GPU has {stated}, the link's {}: choose the accelerator that the run had.",
+                "The message's GPU has {stated}, the link's {}: choose the accelerator that the \
+                 run had.",
                 exact(estimated)
             ),
             Self::MoreAllocated { stated, estimated } => write!(
                 f,
-                "PyTorch had allocated {stated}, and the link's job never allocates more than {}: another model, batch, sequence \
-                 length or layout was running.",
+                "PyTorch had allocated {stated}, and the link's job never allocates more than {}: \
+                 another model, batch, sequence length or layout was running.",
                 exact(estimated)
             ),
             Self::LargerTensor { stated, estimated } => write!(
                 f,
-                "{stated} was asked for in one piece, and the largest tensor of the link's job takes {}: another model, batch or \
-                 sequence length was running.",
+                "{stated} was asked for in one piece, and the largest tensor of the link's job \
+                 takes {}: another model, batch or sequence length was running.",
                 exact(estimated)
             ),
             Self::OtherContext { stated, estimated } => write!(
                 f,
-                "The server was told a longest request of {} tokens, and the link's is {}: choose that context length.",
+                "The server was told a longest request of {} tokens, and the link's is {}: choose \
+                 that context length.",
                 whole(*stated),
                 whole(*estimated)
             ),
             Self::OtherCache { stated, estimated } => write!(
                 f,
-                "Keys and values of one longest request take {stated} by the message and {} by the estimate: another model, cache format \
-                 or number of GPUs was running.",
+                "Keys and values of one longest request take {stated} by the message and {} by the \
+                 estimate: another model, cache format or number of GPUs was running.",
                 exact(estimated)
             ),
             Self::OtherRoom { stated, estimated } => write!(
                 f,
-                "The server had room for {stated} of keys and values, and by the estimate it is {estimated}: another GPU, share of its \
-                 memory or number of GPUs was running."
+                "The server had room for {stated} of keys and values, and by the estimate it is \
+                 {estimated}: another GPU, share of its memory or number of GPUs was running."
             ),
             Self::Serves(program) => {
                 write!(
                     f,
-                    "{} serves models, and the link's job trains one: choose serving and its engine.",
+                    "{} serves models, and the link's job trains one: choose serving and its \
+                     engine.",
                     program.name()
                 )
             }

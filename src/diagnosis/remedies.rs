@@ -38,8 +38,9 @@ pub enum Remedy {
 fn expandable_segments(job: &Job, belongs: bool) -> Option<Remedy> {
     (!job.cluster().overheads.expandable_segments).then(|| Remedy::Setting {
         setting: "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
-        note: "PyTorch's allocator's own setting, in the environment of the run: segments grow where they are, so that fewer gaps are \
-               left. Some versions warn that the variable is now called PYTORCH_ALLOC_CONF, but not all of them read that name.",
+        note: "PyTorch's allocator's own setting, in the environment of the run: segments grow \
+            where they are, so that fewer gaps are left. Some versions warn that the variable is \
+            now called PYTORCH_ALLOC_CONF, but not all of them read that name.",
         tried: belongs.then(|| device_memory_under(job, &Settings::expandable()).ok()).flatten(),
     })
 }
@@ -56,19 +57,24 @@ pub(super) fn of(
     match cause {
         Cause::Fragmentation { .. } if is_cuda(message) => found.extend(expandable_segments(known.job, belongs)),
         Cause::Others { holder: Holder::OtherProcesses | Holder::Untold, .. } => found.push(Remedy::Advice(
-            "End the other processes on this GPU, or use another one: nvidia-smi lists who holds its memory.",
+            "End the other processes on this GPU, or use another one: nvidia-smi lists who holds \
+             its memory.",
         )),
         Cause::Others { holder: Holder::ThisProcess, .. } => found.push(Remedy::Advice(
-            "Look for what else this process keeps on the GPU: a second framework, a server inside the training, buffers of NCCL.",
+            "Look for what else this process keeps on the GPU: a second framework, a server inside \
+             the training, buffers of NCCL.",
         )),
         Cause::Limit { .. } => found.push(Remedy::Advice(
-            "Raise the limit that was set for this process, such as torch.cuda.set_per_process_memory_fraction.",
+            "Raise the limit that was set for this process, such as \
+             torch.cuda.set_per_process_memory_fraction.",
         )),
         Cause::Unknown(UnknownCause::HostMemory) => found.push(Remedy::Advice(
-            "Load fewer copies at once (low_cpu_mem_usage, fewer data loader workers), or take a machine with more host memory.",
+            "Load fewer copies at once (low_cpu_mem_usage, fewer data loader workers), or take a \
+             machine with more host memory.",
         )),
         Cause::Unknown(UnknownCause::NoSuchSize) => {
-            found.push(Remedy::Advice("Look for the shape that was computed wrongly where the traceback ends."));
+            found.push(Remedy::Advice("Look for the shape that was computed wrongly where the \
+                traceback ends."));
         }
         Cause::Demand { .. }
         | Cause::TooManyTokens { .. }

@@ -60,7 +60,8 @@ impl Diagnosis {
     fn same_message(&self) -> Option<String> {
         let ReplayedFailure { op, name, .. } = self.failure.filter(|_| self.is_replayed)?;
         Some(format!(
-            "PyTorch's allocator, replayed with the link's job, ends in this very message: {name} ({op}) is asked for."
+            "PyTorch's allocator, replayed with the link's job, ends in this very message: {name} \
+             ({op}) is asked for."
         ))
     }
 
@@ -84,7 +85,8 @@ impl Diagnosis {
             }
             Cause::Fragmentation { .. } | Cause::Others { .. } | Cause::Limit { .. } if !fits => {
                 Some(format!(
-                    "By the estimate the job would not have fitted anyway: at its peak it is {} short on each GPU.",
+                    "By the estimate the job would not have fitted anyway: at its peak it is {} \
+                     short on each GPU.",
                     exact(self.estimate.tensors_over().unwrap_or(self.missing()))
                 ))
             }
@@ -98,8 +100,8 @@ impl Diagnosis {
                 if fits =>
             {
                 Some(format!(
-                    "By the estimate the job fits, with {} to spare on each GPU: where the amounts below differ, the run was another than the \
-                 link's.",
+                    "By the estimate the job fits, with {} to spare on each GPU: where the amounts \
+                     below differ, the run was another than the link's.",
                     exact(self.spare())
                 ))
             }
@@ -129,8 +131,9 @@ impl Diagnosis {
             [numbers.tried, numbers.allocated, numbers.unallocated]
                 .map(|bytes| ByteRange::exactly(bytes).to_string());
         Some(format!(
-            "The estimate says so, too: PyTorch's allocator, replayed with the link's job, runs out when {tried} is asked for {name} ({op}), \
-             with {allocated} allocated and {unallocated} reserved but unallocated."
+            "The estimate says so, too: PyTorch's allocator, replayed with the link's job, runs \
+             out when {tried} is asked for {name} ({op}), with {allocated} allocated and \
+             {unallocated} reserved but unallocated."
         ))
     }
 
@@ -144,8 +147,9 @@ impl Diagnosis {
             AskedFor::SharedSegment { segment, tensors } => {
                 let segment = ByteRange::exactly(segment.0);
                 let mut said = vec![format!(
-                    "{segment} is a whole segment: PyTorch asks the driver for so much at once and cuts small tensors from it, so the size \
-                     tells that memory was full, not which tensor came last."
+                    "{segment} is a whole segment: PyTorch asks the driver for so much at once and \
+                     cuts small tensors from it, so the size tells that memory was full, not which \
+                     tensor came last."
                 )];
                 if !tensors.is_empty() {
                     said.push(format!("It is also the size of {}.", self.tensors().join("; ")));
@@ -283,32 +287,39 @@ fn failed(message: &OomMessage) -> String {
 fn meaning(cause: &Cause, program: ReportingProgram) -> &'static str {
     match cause {
         Cause::Demand { .. } => {
-            "The job needs more memory than the GPU had left, and nothing was wasted: make the job smaller or share it out."
+            "The job needs more memory than the GPU had left, and nothing was wasted: make the job \
+             smaller or share it out."
         }
         Cause::TooManyTokens { .. } => {
-            "The cache has fewer places than the request has tokens: shorten the context, or give the cache more memory."
+            "The cache has fewer places than the request has tokens: shorten the context, or give \
+             the cache more memory."
         }
         Cause::NothingLeft { .. } => {
-            "Weights and working memory alone fill the share that the server was told to take: raise that share, or make the weights smaller."
+            "Weights and working memory alone fill the share that the server was told to take: \
+             raise that share, or make the weights smaller."
         }
         Cause::Fragmentation { .. } => {
-            "There was enough memory, but not in one piece: what PyTorch had reserved lay in gaps between tensors in use, and a tensor needs \
-             one gap that is large enough."
+            "There was enough memory, but not in one piece: what PyTorch had reserved lay in gaps \
+             between tensors in use, and a tensor needs one gap that is large enough."
         }
         Cause::Limit { .. } => {
             "The GPU may have more: a limit that was set for this process was reached first."
         }
         Cause::Others { holder: Holder::OtherProcesses, .. } => {
-            "The job might have gone on if it had the GPU for itself: other processes hold what it lacked."
+            "The job might have gone on if it had the GPU for itself: other processes hold what it \
+             lacked."
         }
         Cause::Others { holder: Holder::ThisProcess, .. } => {
-            "What is missing is held by this very process, but not by PyTorch's tensors: libraries, communicators, or a second framework."
+            "What is missing is held by this very process, but not by PyTorch's tensors: \
+             libraries, communicators, or a second framework."
         }
         Cause::Others { holder: Holder::Untold, .. } => {
-            "What is missing is held by somebody else: other processes, or this one outside PyTorch's allocator; the message does not say."
+            "What is missing is held by somebody else: other processes, or this one outside \
+             PyTorch's allocator; the message does not say."
         }
         Cause::Unknown(UnknownCause::TooFewAmounts) if program != ReportingProgram::PyTorch => {
-            "Programs of this kind print no more than that; what was running when it failed is in the lines before."
+            "Programs of this kind print no more than that; what was running when it failed is in \
+             the lines before."
         }
         Cause::Unknown(why) => unknown(*why),
     }
@@ -318,17 +329,19 @@ fn meaning(cause: &Cause, program: ReportingProgram) -> &'static str {
 const fn unknown(why: UnknownCause) -> &'static str {
     match why {
         UnknownCause::TooFewAmounts => {
-            "Paste the whole sentence: with what is free, allocated and reserved the cause can be told."
+            "Paste the whole sentence: with what is free, allocated and reserved the cause can be \
+             told."
         }
         UnknownCause::TooCoarse => {
             "Another digit would decide it; both demand and gaps between tensors are possible."
         }
         UnknownCause::FreeSuffices => {
-            "Memory was there when the message was written: another process may have given it back in between, or a limit of the system \
-             was reached."
+            "Memory was there when the message was written: another process may have given it back \
+             in between, or a limit of the system was reached."
         }
         UnknownCause::OutsideAllocator => {
-            "PyTorch keeps memory that it does not use at the moment, and libraries cannot take it: leave them some room."
+            "PyTorch keeps memory that it does not use at the moment, and libraries cannot take \
+             it: leave them some room."
         }
         UnknownCause::PagesTooFew => {
             "The cache is handed out in pages, and too few whole ones are left."
@@ -349,7 +362,8 @@ fn no_tensor(
     if let Some([fewest, most]) = message.tried.and_then(sizes_of_segment) {
         let [fewest, most] = [fewest.0 - 1, most.0].map(ByteRange::exactly);
         said = format!(
-            "{said}; PyTorch asks for whole multiples of 2 MiB, so the tensor takes more than {fewest} and at most {most}"
+            "{said}; PyTorch asks for whole multiples of 2 MiB, so the tensor takes more than \
+             {fewest} and at most {most}"
         );
     }
     let named = |tensor: &AskedTensor| {

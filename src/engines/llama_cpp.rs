@@ -1,7 +1,8 @@
 //! llama.cpp: allocates the cache of the whole context for every sequence when it starts.
 
 use super::{
-    CacheMemory, DraftMethod, Earlier, EngineSpec, GgmlRelease, SmallerCache, Speculation, Steps,
+    CacheMemory, DraftMethod, Earlier, EngineSpec, GgmlRelease, OnHost, SmallerCache, Speculation,
+    Steps,
 };
 use crate::sources;
 use crate::units::{CacheFormat, WeightFormat};
@@ -42,6 +43,9 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
         title: "KV cache in q8_0",
         more: "With the KV cache in q8_0",
     },
+    // `GGML_OP_OFFLOAD_MIN_BATCH` is 32; layers before `n_layer + 1 - n_gpu_layers` and the input
+    // layer are the processor's (`src/llama-model.cpp`, `load_tensors`).
+    host: OnHost::Computed { copied_from: 32, source: sources::LLAMA_CPP_HOST },
     adapter_slots: None,
     // docs/speculative.md: `draft`, `draft-mtp` and `draft-eagle3`; texts are translated between
     // vocabularies that differ (common/speculative.cpp). The draft's cache keeps what was accepted.

@@ -43,6 +43,8 @@ pub struct EngineSpec {
     /// Those of earlier releases, from old to new: measurements are compared with the release that
     /// they were made with.
     pub earlier: &'static [Earlier],
+    /// Its use of what lies in the host's memory.
+    pub host: OnHost,
     /// Its slots for adapters on accelerators; `None`: not known.
     pub adapter_slots: Option<AdapterSlots>,
     /// Speculative decoding, as it carries it out.
@@ -96,6 +98,31 @@ pub struct GgmlRelease {
     /// True if it widens weights in blocks to 16 bits for every step of many tokens, and multiplies
     /// these.
     pub widens: bool,
+}
+
+/// An engine's use of what lies in the host's memory.
+#[derive(Debug)]
+pub enum OnHost {
+    /// The processor computes the layers, the experts and the attention whose tensors lie there.
+    /// The token table always does. In a step of many tokens weights are copied to the accelerator,
+    /// which multiplies them then; nothing hides the copy.
+    Computed {
+        /// The fewest tokens of such a step.
+        copied_from: u64,
+        /// The source of the rule.
+        source: Source,
+    },
+    /// So many bytes of each rank's layers, parameter by parameter from the first, are read over
+    /// the link in every step.
+    Streamed {
+        /// True if kernels read them where they are, each number once; otherwise a layer's are
+        /// copied before it runs, and nothing hides the copy.
+        in_place: bool,
+        /// The source of the rule.
+        source: Source,
+    },
+    /// Nothing lies there by a rule that is modelled.
+    Nothing,
 }
 
 /// Slots for low-rank adapters: as many matrices of the largest rank, whatever is loaded, in the

@@ -1,6 +1,8 @@
 //! No engine: the cache is as large as its sequences, in whatever program.
 
-use super::{CacheMemory, DraftMethod, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Speculation, Steps};
+use super::{
+    CacheMemory, DraftMethod, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS, Speculation, Steps,
+};
 use crate::sources;
 
 pub(super) const ENGINE: EngineSpec = EngineSpec {
@@ -17,6 +19,7 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     steps: Steps::NONE,
     earlier: &[],
     smaller_cache: FP8_CACHE,
+    host: OnHost::Nothing,
     adapter_slots: None,
     speculation: Speculation {
         methods: &[DraftMethod::Model, DraftMethod::Mtp, DraftMethod::Eagle, DraftMethod::Eagle3],

@@ -1,7 +1,8 @@
 //! SGLang: weights and cache take a share of the memory that is free before the weights.
 
 use super::{
-    CacheMemory, DraftMethod, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Share, Speculation, Steps,
+    CacheMemory, DraftMethod, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS, Share, Speculation,
+    Steps,
 };
 use crate::sources;
 use crate::units::WeightFormat;
@@ -42,6 +43,8 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     },
     earlier: &[],
     smaller_cache: FP8_CACHE,
+    // `OffloaderV1` copies a layer's parameters before it runs.
+    host: OnHost::Streamed { in_place: false, source: sources::SGLANG_HOST },
     adapter_slots: None,
     // “Pipeline parallelism is not compatible with overlap schedule, speculative decoding”
     // (`check_server_args`). Behind each check the draft reads what was accepted (`draft extend`).

@@ -1,7 +1,8 @@
 //! TensorRT-LLM: the cache takes a share of the memory that weights and working sets leave free.
 
 use super::{
-    CacheMemory, DraftMethod, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Share, Speculation, Steps,
+    CacheMemory, DraftMethod, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS, Share, Speculation,
+    Steps,
 };
 use crate::sources;
 use crate::units::WeightFormat;
@@ -42,6 +43,7 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     },
     earlier: &[],
     smaller_cache: FP8_CACHE,
+    host: OnHost::Nothing,
     adapter_slots: None,
     // docs/source/features/speculative-decoding.md: EAGLE-3, a draft model with the same
     // vocabulary, and MTP.

@@ -1,8 +1,8 @@
 //! vLLM: takes everything up to a share of the accelerator's memory when it starts.
 
 use super::{
-    AdapterSlots, CacheMemory, DraftMethod, Earlier, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Share,
-    Speculation, Steps,
+    AdapterSlots, CacheMemory, DraftMethod, Earlier, EngineSpec, FP8_CACHE, OnHost,
+    SMALLER_TENSORS, Share, Speculation, Steps,
 };
 use crate::sources;
 use crate::units::WeightFormat;
@@ -40,6 +40,9 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
         steps: Steps { host: 4e-3, sequence: 6e-6, captured: 256, ..STEPS },
     }],
     smaller_cache: FP8_CACHE,
+    // Since version 1 kernels read pinned memory of the host by its address on the GPU
+    // (`maybe_offload_to_cpu`).
+    host: OnHost::Streamed { in_place: true, source: sources::VLLM_HOST },
     adapter_slots: Some(AdapterSlots { source: sources::VLLM_LORA }),
     // `verify_equal_vocab_size_if_draft_model`. A draft has as many tensor ranks as the model
     // (`_raise_if_draft_tp_mismatch`) and its cache format (`kv_cache_dtype`); the batch of the

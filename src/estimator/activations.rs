@@ -2,6 +2,7 @@
 
 use super::drafting;
 use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
+use super::placed::Placed;
 use super::stage::Scope;
 use super::states::{self, Gradients};
 use crate::config::{Job, Recompute, Run};
@@ -217,12 +218,19 @@ fn temporary(
     })
 }
 
-const CACHE_NOTE: &str = "What attention looks back on, for every sequence and block: no more tokens than a block's window.";
-const STATES_NOTE: &str = "Keys and values of the layers that have some, and of every sequence the state of fixed size that other layers keep.";
+const CACHE_NOTE: &str = "What attention looks back on, for every sequence and block: no more \
+    tokens than a block's window.";
+const STATES_NOTE: &str = "Keys and values of the layers that have some, and of every sequence the \
+    state of fixed size that other layers keep.";
 
 fn serving(scope: &Scope, lines: &mut Vec<LineItem>) {
     let (list, t) = (scope.list, scope.job.layout().t());
-    let cache = ops::cache(&ops::lowering(scope.job), scope.stage.range());
+    let layers = if Placed::of(scope.job).is_some_and(|placed| placed.cache) {
+        0..0
+    } else {
+        scope.stage.range()
+    };
+    let cache = ops::cache(&ops::lowering(scope.job), layers);
     let held = cache.op.tensors.iter().zip(&cache.layers);
     let cached = held.map(|(tensor, layers)| {
         tensor_line(&cache.op, tensor, *layers, tensor.bytes_per_rank(t, false) * *layers)
@@ -242,7 +250,8 @@ fn serving(scope: &Scope, lines: &mut Vec<LineItem>) {
         .iter()
         .flat_map(BlockKind::halves)
         .filter_map(|half| workspace(scope, half, "Prefill working set", note));
-    let note = "The vision tower over the images of one prompt, before the text goes through: pixels, patches and the larger half of a block.";
+    let note = "The vision tower over the images of one prompt, before the text goes through: \
+        pixels, patches and the larger half of a block.";
     let tower = scope
         .stage
         .embedding

@@ -63,7 +63,7 @@ pub fn tensors_at_peak(job: &Job) -> Result<AtPeak, NotReplayed> {
                 now = now.saturating_add(rounded(bytes));
             }
             TensorEvent::Freed { tensor } => {
-                now = now.saturating_sub(sizes.remove(&tensor).unwrap_or(0))
+                now = now.saturating_sub(sizes.remove(&tensor).unwrap_or(0));
             }
             TensorEvent::CacheEmptied => {}
         }
@@ -78,7 +78,7 @@ pub fn tensors_at_peak(job: &Job) -> Result<AtPeak, NotReplayed> {
     for event in events.iter().take(until) {
         match *event {
             TensorEvent::Taken { tensor, bytes, op, name, .. } => {
-                _ = alive.insert(tensor, (bytes, op, name))
+                _ = alive.insert(tensor, (bytes, op, name));
             }
             TensorEvent::Freed { tensor } => _ = alive.remove(&tensor),
             TensorEvent::CacheEmptied => {}

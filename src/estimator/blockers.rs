@@ -8,41 +8,42 @@ macro_rules! rules {
     };
 }
 
+mod degrees;
 mod drafts;
 mod encoders;
 mod evaluation;
 mod float8;
+mod host;
 mod parts;
 mod rules;
 mod towers;
 mod tuning;
 
-use std::num::NonZeroU64;
-
 use thiserror::Error;
 
 use crate::config::{
-    Division, Job, Loss, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute,
-    RouterWeights, TrainingPrecision, TrainingRun,
+    Job, Loss, Objective, PipelineSplit, Recompute, RouterWeights, TrainingPrecision, TrainingRun,
 };
 use crate::optimizers::{ConflictingTool, OptimizerConflict};
+use degrees::{batch, micro_batch, model, own_degrees, pipeline};
 pub(super) use evaluation::refused as refused_evaluation;
+pub use host::HostRefused;
 use rules::{
     ADAPTED_EXPERTS_APART, ADAPTED_EXPERTS_SPLIT, ADAPTED_LATENT, ADAPTED_OTHERWISE,
-    ADAPTED_SHARED, AUTOCAST_SHARED, CHUNKS_ELSEWHERE, CUT_IN_32_BITS, EVALUATION_AWAY,
-    EVALUATION_GATHERED, EVALUATION_LOSS, EVALUATION_SPLIT, EVALUATION_TUNED,
-    EXPERTS_ADAPTED_IN_HALVES, EXPERTS_ADAPTED_PLAINLY, EXPERTS_ADAPTED_SHARED, GRADIENTS_KEPT,
-    INDEXED_BY_MASKS, INTERLEAVED_ALONE, LAYERS_ELSEWHERE, LOSS_OF_TORCHTITAN, NOTHING_LEARNS,
-    PACKED_ELSEWHERE, PACKED_SCORES, PREFIX_ELSEWHERE, PREFIX_RECOMPUTED, SAVED_SHARED, SAVED_TIED,
-    STATES_ADAPTED, STATES_OTHERWISE, STEPS_IN_BACKWARD, STREAMS_IN_STAGES, STREAMS_TUNED,
-    TUNING_ELSEWHERE, TUNING_MEGATRON, TUNING_SPLIT, UPCAST_SHARED,
+    ADAPTED_SHARED, AUTOCAST_SHARED, CUT_IN_32_BITS, EVALUATION_AWAY, EVALUATION_GATHERED,
+    EVALUATION_LOSS, EVALUATION_SPLIT, EVALUATION_TUNED, EXPERTS_ADAPTED_IN_HALVES,
+    EXPERTS_ADAPTED_PLAINLY, EXPERTS_ADAPTED_SHARED, GRADIENTS_KEPT, INDEXED_BY_MASKS,
+    LAYERS_ELSEWHERE, LOSS_OF_TORCHTITAN, NOTHING_LEARNS, PACKED_ELSEWHERE, PACKED_SCORES,
+    PREFIX_ELSEWHERE, PREFIX_RECOMPUTED, SAVED_SHARED, SAVED_TIED, STATES_ADAPTED,
+    STATES_OTHERWISE, STEPS_IN_BACKWARD, STREAMS_IN_STAGES, STREAMS_TUNED, TUNING_ELSEWHERE,
+    TUNING_MEGATRON, TUNING_SPLIT, UPCAST_SHARED,
 };
 pub use towers::Unseen;
 
 pub use crate::sharding::FrameworkRule;
 use crate::sharding::{CarriedOutBy, With};
 use crate::sources::{self, Source};
-use crate::stacks::{NotWith, TensorParallelism};
+use crate::stacks::NotWith;
 use crate::units::whole;
 
 /// A rule that the layout breaks; its text is one sentence.
@@ -178,6 +179,9 @@ pub enum Blocker {
     /// Images that the model does not see.
     #[error("{0}")]
     Images(Unseen),
+    /// The host's memory cannot hold parts of the model so.
+    #[error("{0}")]
+    Host(HostRefused),
     /// A framework does not offer the combination.
     #[error("{}", .0.says)]
     Framework(&'static FrameworkRule),
@@ -207,6 +211,7 @@ impl Blocker {
             | Self::ExpertGroups { .. }
             | Self::Chunks { .. }
             | Self::Groups { .. } => sources::MEGATRON_CORE,
+            Self::Host(refused) => refused.source(),
             Self::DualPipe { .. } => sources::DEEPSEEK_V3_2024,
             _ => sources::ARITHMETIC,
         }
@@ -232,6 +237,9 @@ impl Blocker {
                 std::ptr::eq(*rule, *other) || rule == other
             }
             (Self::Optimizer(conflict), Self::Optimizer(other)) => conflict == other,
+            (Self::Host(refused), Self::Host(other)) => {
+                std::mem::discriminant(refused) == std::mem::discriminant(other)
+            }
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
     }
@@ -269,6 +277,7 @@ fn add(job: &Job, rules: Rules, found: &mut Vec<Blocker>) {
     match (rules, job.training()) {
         (Rules::Degrees, run) => {
             model(job, found);
+            found.extend(host::refused(job).map(Blocker::Host));
             drafts::add(job, found);
             if let Some(run) = run {
                 own_degrees(job, run, found);
@@ -288,82 +297,6 @@ fn add(job: &Job, rules: Rules, found: &mut Vec<Blocker>) {
             optimizer(job, run, found);
         }
         (Rules::Schedule | Rules::Sharing, None) => {}
-    }
-}
-
-/// How the batch is dealt out to ranks.
-fn batch(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
-    let (batch, ranks) = (run.global_batch_size, job.layout().d());
-    if ranks > batch {
-        found.push(Blocker::TooManyRanks { batch, ranks });
-    } else if !batch.is_multiple_of(ranks) {
-        found.push(Blocker::UnevenBatch { batch, ranks });
-    }
-}
-
-/// How a rank's share of it is dealt out to micro-batches.
-fn micro_batch(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
-    let (share, ranks) = (run.global_batch_size / job.layout().d(), job.layout().d());
-    if let Some(micro_batch) = run.micro_batch_size
-        && share > 0
-        && run.global_batch_size.is_multiple_of(ranks)
-        && !share.is_multiple_of(micro_batch)
-    {
-        found.push(Blocker::UnevenMicroBatch { share, micro_batch });
-    }
-}
-
-/// Sizes that context, expert and virtual pipeline degrees must divide.
-fn own_degrees(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
-    let layout = job.layout();
-    let (ranks, ep, chunks, p) = (layout.cp(), layout.ep(), layout.chunks(), layout.p());
-    if ranks > 1 && !run.seq_length.is_multiple_of(2 * ranks) {
-        found.push(Blocker::Context { seq_length: run.seq_length, pieces: 2 * ranks, ranks });
-    }
-    if let Some(moe) = &job.model().moe {
-        if !moe.num_experts.is_multiple_of(ep) {
-            found.push(Blocker::Experts { experts: moe.num_experts, ranks: ep });
-        }
-        let (stage, group) = (layout.world_size() / p, ep.saturating_mul(layout.etp()));
-        if ep > 1 && !stage.is_multiple_of(group) {
-            found.push(Blocker::ExpertGroups { ranks: stage, group });
-        }
-    }
-    let layers = job.model().num_hidden_layers;
-    let once = ParallelLayout { virtual_pipeline_model_parallel_size: NonZeroU64::MIN, ..*layout };
-    if chunks > 1 && once.deals_out(layers) && !layout.deals_out(layers) {
-        found.push(Blocker::Chunks { layers, chunks, p });
-    }
-}
-
-/// Adds the rules of pipeline schedules on stages, chunks and micro-batches that the job breaks.
-fn pipeline(job: &Job, found: &mut Vec<Blocker>) {
-    let (pipeline, chunks) = (job.pipeline(), job.layout().chunks());
-    let (p, micro_batches, group) = (pipeline.ranks, pipeline.micro_batches, pipeline.group);
-    match pipeline.schedule {
-        PipelineSchedule::Interleaved if p == 1 => {
-            found.push(Blocker::Framework(&INTERLEAVED_ALONE))
-        }
-        PipelineSchedule::Interleaved => {
-            let left = micro_batches % group.max(1);
-            if left > 0 && left < p {
-                found.push(Blocker::Groups { micro_batches, group, left, p });
-            }
-        }
-        _ if chunks > 1 => found.push(Blocker::Framework(&CHUNKS_ELSEWHERE)),
-        PipelineSchedule::DualPipe => {
-            let uneven = !p.is_multiple_of(2)
-                || !micro_batches.is_multiple_of(2)
-                || micro_batches < p.saturating_mul(2);
-            let refused = job
-                .training()
-                .and_then(|run| run.stack.forbidden(NotWith::DualPipe))
-                .map(Blocker::Framework);
-            found.extend(
-                refused.or_else(|| uneven.then_some(Blocker::DualPipe { p, micro_batches })),
-            );
-        }
-        _ => {}
     }
 }
 
@@ -448,68 +381,4 @@ fn optimizer(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     };
     let conflicts = run.optimizer.spec().conflicts.iter();
     found.extend(conflicts.filter(|conflict| used(conflict.with)).map(Blocker::Optimizer));
-}
-
-/// Adds a blocker for every size that the tensor-parallel degree does not divide: heads where
-/// attention is split, columns where feed-forward layers and experts are split.
-fn tensor(job: &Job, found: &mut Vec<Blocker>) {
-    let (model, t) = (job.model(), job.layout().t());
-    let stack = job.training().map(|run| run.stack);
-    let library =
-        stack.is_some_and(|stack| stack.tensor_parallelism == TensorParallelism::PlanOfFamily);
-    let plan = model.family.modules().tensor_plan;
-    if library && t > 1 && plan.is_none() {
-        found.push(Blocker::NoTensorPlan { family: model.family.model_type() });
-        return;
-    }
-    // Experts may be split otherwise than the rest.
-    let experts =
-        if stack.is_some_and(|stack| stack.has_all_degrees) { job.layout().etp() } else { t };
-    let dense = (0..model.num_hidden_layers).any(|layer| model.moe_at(layer).is_none());
-    let moe = model.moe.as_ref();
-    let shared = moe.map_or(0, |moe| moe.shared_expert_intermediate_size);
-    let mut must = |what, size: u64, t: u64| {
-        if !size.is_multiple_of(t) {
-            found.push(Blocker::Tensor { what, size, t });
-        }
-    };
-    if !(library && plan.is_some_and(|plan| plan.attention == Division::Whole)) {
-        let other = model
-            .hybrid
-            .as_ref()
-            .and_then(|hybrid| hybrid.other_heads.as_ref())
-            .filter(|_| library);
-        let other = other.map(|other| [other.num_attention_heads, other.num_key_value_heads]);
-        let usual = [model.num_attention_heads, model.num_key_value_heads];
-        for [heads, kv] in
-            [Some(usual), other.filter(|other| *other != usual)].into_iter().flatten()
-        {
-            must("num_attention_heads", heads, t);
-            // The library splits projections by columns; other software gives several ranks the
-            // same head.
-            if library || !t.is_multiple_of(kv) {
-                must("num_key_value_heads", kv, t);
-            }
-        }
-    }
-    if dense {
-        must("intermediate_size", model.intermediate_size, t);
-    }
-    must("moe_intermediate_size", moe.map_or(0, |moe| moe.moe_intermediate_size), experts);
-    must("shared_expert_intermediate_size", shared, t);
-}
-
-fn model(job: &Job, found: &mut Vec<Blocker>) {
-    let (model, p) = (job.model(), job.layout().p());
-    tensor(job, found);
-    found.extend(towers::unseen(job).map(Blocker::Images));
-    let once =
-        ParallelLayout { virtual_pipeline_model_parallel_size: NonZeroU64::MIN, ..*job.layout() };
-    if !once.deals_out(model.num_hidden_layers) {
-        found.push(Blocker::Pipeline {
-            layers: model.num_hidden_layers,
-            p,
-            split: job.layout().pipeline_split,
-        });
-    }
 }

@@ -151,7 +151,8 @@ fn standing(job: &Job, run: &TrainingRun) -> Vec<LineItem> {
     }
     if tuning.objective == Objective::Ppo {
         let found = of(job, critic(tuning), false);
-        let weights = "A model as large as the one that learns, with one number in place of scores; it learns too.";
+        let weights = "A model as large as the one that learns, with one number in place of \
+            scores; it learns too.";
         let states = "What the optimizer keeps for the critic.";
         lines.extend(named(
             &found,

@@ -58,29 +58,34 @@ pub struct DeviceMemory {
 pub enum NotReplayed {
     /// Serving.
     #[error(
-        "A serving engine takes its memory once, when it starts; nothing is handed out anew with every step."
+        "A serving engine takes its memory once, when it starts; nothing is handed out anew with \
+         every step."
     )]
     Serving,
     /// A stack that lists tensors, or parts of Megatron-LM whose order was not read (context
     /// parallelism, latent attention, shared experts, biases of feed-forward layers, dropout,
     /// interleaved and split schedules, sharded gradients).
     #[error(
-        "The order in which this software stack takes and gives back memory is not modelled, so the reserve for fragmentation is assumed."
+        "The order in which this software stack takes and gives back memory is not modelled, so \
+         the reserve for fragmentation is assumed."
     )]
     Stack,
     /// More layers, or more memory, than anybody trains with.
     #[error(
-        "Trainings of more than 1,000 layers, or of more than 16 TiB on a GPU, are not handed to the allocator tensor by tensor."
+        "Trainings of more than 1,000 layers, or of more than 16 TiB on a GPU, are not handed to \
+         the allocator tensor by tensor."
     )]
     OutOfReach,
     /// Other models share the memory.
     #[error(
-        "The order in which several models take turns is not modelled, so the reserve for fragmentation is assumed."
+        "The order in which several models take turns is not modelled, so the reserve for \
+         fragmentation is assumed."
     )]
     Companions,
     /// A pipeline.
     #[error(
-        "The order in which micro-batches of a pipeline follow each other is not modelled, so the reserve for fragmentation is assumed."
+        "The order in which micro-batches of a pipeline follow each other is not modelled, so the \
+         reserve for fragmentation is assumed."
     )]
     Pipeline,
     /// A rule is broken, so that nobody can start it.
@@ -88,7 +93,8 @@ pub enum NotReplayed {
     CannotRun,
     /// Something waits in host memory.
     #[error(
-        "The order in which tensors go to the host and come back is not modelled, so the reserve for fragmentation is assumed."
+        "The order in which tensors go to the host and come back is not modelled, so the reserve \
+         for fragmentation is assumed."
     )]
     Offload,
 }

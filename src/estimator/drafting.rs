@@ -10,7 +10,9 @@ use std::rc::Rc;
 use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use super::stage::{self, Parameters, Scope, Stage};
 use super::states;
-use crate::config::{Draft, DraftMethod, Job, ModelConfig, ParallelLayout, Run, ServingRun};
+use crate::config::{
+    Draft, DraftMethod, InHostMemory, Job, ModelConfig, ParallelLayout, Run, ServingRun,
+};
 use crate::ops::{self, Dim, OpList, Shape};
 use crate::units::{Bytes, DType, Elements};
 
@@ -54,6 +56,8 @@ impl<'a> Drafted<'a> {
         let served = ServingRun {
             draft: None,
             adapter_slots: 0,
+            // Engines keep a draft on the device.
+            in_host_memory: InHostMemory::NOTHING,
             quantization: draft.format,
             activation_dtype: run.activation_dtype,
             ..run.clone()
@@ -83,7 +87,7 @@ impl<'a> Drafted<'a> {
 
     /// The stage that holds its layers and both ends, whoever they belong to.
     pub fn stage_with_ends(&self) -> Stage {
-        stage::blocks(&self.job, self.layers.clone())
+        stage::of_blocks(&self.job, self.layers.clone())
     }
 
     /// Keeps the layers that run.

@@ -16,6 +16,7 @@ use super::activations::Moment;
 use super::ledger::{Certainty, LineItem, MemoryKind, sort_by_kind};
 use super::listed::alive;
 use super::parts::unplayed;
+use super::placed;
 use super::stage::{self, Scope};
 use super::timeline::Played;
 use super::{megatron_run, played_run};
@@ -42,7 +43,7 @@ pub(super) fn is_away(job: &Job, kind: MemoryKind) -> bool {
 
 /// The lines of host memory for one rank of a stage, in the order of the kinds.
 pub(super) fn lines(job: &Job, stage: u64) -> Vec<LineItem> {
-    let Some(run) = job.training() else { return Vec::new() };
+    let Some(run) = job.training() else { return placed::lines(job, stage) };
     if run.tuning.paged_optimizer && !job.layout().offload.any() {
         return paged(job, stage);
     }
@@ -67,7 +68,8 @@ pub(super) fn lines(job: &Job, stage: u64) -> Vec<LineItem> {
     let bytes =
         if job.layout().offload.activations { activations(job, stage) } else { Bytes::ZERO };
     if bytes > Bytes::ZERO {
-        let note = "What blocks saved for backward, in pinned host memory, for all micro-batches in flight.";
+        let note = "What blocks saved for backward, in pinned host memory, for all micro-batches \
+            in flight.";
         let (source, certainty) = (sources::PYTORCH_AUTOGRAD, Certainty::Modelled);
         let (kind, label) = (MemoryKind::Activation, "Activations of blocks");
         found.push(LineItem { kind, label, bytes, tensors: Vec::new(), note, source, certainty });
@@ -90,7 +92,8 @@ fn paged(job: &Job, stage: u64) -> Vec<LineItem> {
         let here = stays.iter().find(|other| other.kind == line.kind && other.label == line.label);
         line.bytes = line.bytes.saturating_sub(here.map_or(Bytes::ZERO, |line| line.bytes));
         line.tensors.clear();
-        line.note = "In pages that move to the device while the optimizer steps, and back when memory is short.";
+        line.note = "In pages that move to the device while the optimizer steps, and back when \
+            memory is short.";
         line.source = sources::QLORA_2023;
         line.certainty = Certainty::Modelled;
     }

@@ -19,6 +19,7 @@ mod listed;
 mod megatron;
 mod overhead;
 mod parts;
+mod placed;
 mod printed;
 mod replayed_failure;
 mod reservation;
@@ -31,7 +32,7 @@ pub mod time;
 mod timeline;
 
 pub use at_peak::{AtPeak, HeldAfter, TensorsAlike, tensors_at_peak};
-pub use blockers::{Blocker, FrameworkRule, Rules};
+pub use blockers::{Blocker, FrameworkRule, HostRefused, Rules};
 pub use compute::Compute;
 pub use device_memory::{
     DeviceMemory, NotReplayed, device_memory, device_memory_under, finds_room, least_memory,
@@ -46,6 +47,7 @@ pub use overhead::{FRAMEWORK_CONTEXT, MEASURED_BEYOND};
 pub use parts::fetch_parts;
 use parts::unplayed;
 pub use parts::{has_all_parts, has_parts, has_parts_of, needs_parts};
+pub use placed::CACHE_ON_HOST;
 pub use printed::Printed;
 pub use replayed_failure::{ReplayedFailure, replayed_failure};
 pub use reservation::{
@@ -114,7 +116,8 @@ pub enum Verdict {
 pub struct Estimate {
     /// All lines alive at the peak on the most loaded rank.
     pub ledger: Ledger,
-    /// Tensors of that rank that wait in pinned host memory; they are no part of `ledger`.
+    /// Tensors of that rank that wait in pinned host memory, and of a served model the parts that
+    /// lie in the host's memory; they are no part of `ledger`.
     pub host: Ledger,
     /// The moments compared.
     pub moments: Vec<Moment>,

@@ -3,6 +3,7 @@
 
 use super::drafting::Drafted;
 use super::ledger::{Certainty, LineItem, MemoryKind};
+use super::placed::Placed;
 use super::served;
 use super::stage::Stage;
 use crate::config::{CachePart, Job, Run, ServingRun};
@@ -121,9 +122,13 @@ pub fn fragmentation_percent(job: &Job) -> f64 {
     }
 }
 
-/// The room for the cache on that stage, of which `lines` are all lines; `None` when training.
+/// The room for the cache on that stage, of which `lines` are all lines; `None` when training,
+/// and where no cache lies on the device.
 pub(super) fn room(job: &Job, stage: &Stage, lines: &[LineItem]) -> Option<CacheRoom> {
     let Run::Serving(run) = job.run() else { return None };
+    if Placed::of(job).is_some_and(|placed| placed.cache || stage.layers == 0) {
+        return None;
+    }
     let context = run.context_length;
     let (mut per_sequence, mut shared) = served::cached_by(job, run, stage.range());
     let drafted = Drafted::of(job, run).filter(|_| stage.head);

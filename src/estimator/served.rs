@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::ops::Range;
 
 use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
+use super::placed::Placed;
 use super::slots;
 use super::stage::{self, Scope, Stage};
 use crate::config::{Job, ServingRun};
@@ -24,9 +25,30 @@ struct Held<'a> {
     count: u64,
 }
 
+/// The parameters of a stage that are asked for.
+#[derive(Clone, Copy)]
+pub(super) enum Side<'a> {
+    /// All.
+    Both,
+    /// Those on accelerators.
+    Device(&'a Placed),
+    /// Those in the host's memory.
+    Host(&'a Placed),
+}
+
+impl Side<'_> {
+    fn has(self, layer: u64, op: &Op, tensor: (usize, &Tensor)) -> bool {
+        match self {
+            Self::Both => true,
+            Self::Device(placed) => !placed.has(layer, op, tensor),
+            Self::Host(placed) => placed.has(layer, op, tensor),
+        }
+    }
+}
+
 /// Calls `visit` with every parameter of the stage on one tensor-parallel rank, once for each
 /// format that its layers have.
-fn each<'a>(scope: &Scope<'a>, formats: &Formats, mut visit: impl FnMut(Held<'a>)) {
+fn each<'a>(scope: &Scope<'a>, formats: &Formats, side: Side<'_>, mut visit: impl FnMut(Held<'a>)) {
     let (list, stage, t) = (scope.list, &scope.stage, scope.job.layout().t());
     let mut once = |ops: &'a [Op], most: usize| {
         for (op, tensor) in ops::tensors(ops, Role::Parameter).take(most) {
@@ -40,22 +62,24 @@ fn each<'a>(scope: &Scope<'a>, formats: &Formats, mut visit: impl FnMut(Held<'a>
     once(if stage.head { &list.head } else { &[] }, usize::MAX);
     let model = scope.job.model();
     for kind in &list.kinds {
-        for (op, tensor) in ops::tensors(&kind.ops, Role::Parameter) {
-            let here = |layer: &u64| model.kind_of(*layer) == kind.of;
+        for (at, (op, tensor)) in ops::tensors(&kind.ops, Role::Parameter).enumerate() {
+            let here = |layer: &u64| {
+                model.kind_of(*layer) == kind.of && side.has(*layer, op, (at, tensor))
+            };
             let elements = tensor.elements_per_rank(t, false).0;
             formats.each(tensor, elements, stage.range().filter(here), |stored, count| {
-                visit(Held { op, tensor, stored, count })
+                visit(Held { op, tensor, stored, count });
             });
         }
     }
 }
 
-/// The weights of a stage's rank, and what their format stores beside them.
-pub(super) fn weights(scope: &Scope, run: &ServingRun, lines: &mut Vec<LineItem>) {
+/// The weights of a stage's rank on one side, and what their format stores beside them.
+pub(super) fn weights(scope: &Scope, run: &ServingRun, side: Side<'_>, lines: &mut Vec<LineItem>) {
     let formats = Formats::of(scope.job.model(), run.quantization, run.group_size);
     let (mut numbers, mut beside) = (Bytes::ZERO, Bytes::ZERO);
     let (mut of_numbers, mut of_beside) = (Vec::new(), Vec::new());
-    each(scope, &formats, |Held { op, tensor, stored, count }| {
+    each(scope, &formats, side, |Held { op, tensor, stored, count }| {
         numbers += stored.bytes * count;
         beside += stored.extra() * count;
         if scope.detail {
@@ -75,7 +99,8 @@ pub(super) fn weights(scope: &Scope, run: &ServingRun, lines: &mut Vec<LineItem>
         }
     });
     let (kind, source, certainty) = (MemoryKind::Parameter, formats.source(), Certainty::Exact);
-    let note = "Every parameter of this rank as its format stores it; what it leaves alone stays in 16 bits or more.";
+    let note = "Every parameter of this rank as its format stores it; what it leaves alone stays \
+        in 16 bits or more.";
     lines.push(LineItem {
         kind,
         label: "Stored weights",
@@ -119,6 +144,8 @@ pub(super) struct Multiplies {
     pub flops: f64,
     /// Bytes of all slots for adapters beside its matrices in one layer, on a tensor rank.
     pub slots: f64,
+    /// The share of its weights that lies in the host's memory.
+    pub away: f64,
 }
 
 /// Weights that a step multiplies with, on one tensor rank of all stages together.
@@ -161,10 +188,11 @@ pub(super) fn multiplied(
                 width: 0.0,
                 flops,
                 slots: 0.0,
+                away: 0.0,
             });
         }
     }
-    each(&scope, &formats, |held| {
+    each(&scope, &formats, Side::Both, |held| {
         let own = ops.iter().position(|op| std::ptr::eq(*op, held.op));
         let of_head = || found.iter().position(|one| one.is_head);
         let place =
@@ -178,6 +206,20 @@ pub(super) fn multiplied(
         one.matrices += if held.tensor.shape.dims().count() < 2 { 0.0 } else { share };
         one.width += share * width(held.tensor, job.model().hidden_size, t);
     });
+    if let Some(placed) = Placed::of(job) {
+        for one in found.iter_mut().filter(|one| one.is_head && placed.head) {
+            one.away = 1.0;
+        }
+        let blocks = Stage { embedding: false, head: false, ..scope.stage.clone() };
+        let scope = Scope { stage: blocks, ..scope.clone() };
+        each(&scope, &formats, Side::Host(&placed), |held| {
+            let place = ops.iter().position(|op| std::ptr::eq(*op, held.op));
+            let Some(one) = place.and_then(|place| found.get_mut(place)) else { return };
+            let all = one.bytes * to_f64(one.layers.max(1));
+            one.away += (held.stored.total() * held.count).as_f64() / all.max(1.0);
+        });
+        found.iter_mut().for_each(|one| one.away = one.away.min(1.0));
+    }
     found
 }
 

@@ -82,7 +82,8 @@ pub(super) fn line(scope: &Scope, run: &ServingRun) -> Option<LineItem> {
         label: ADAPTER_SLOTS,
         bytes: Elements(numbers).stored_as(run.activation_dtype),
         tensors: Vec::new(),
-        note: "Matrices of the largest rank beside every linear layer for each slot, whatever adapters are loaded.",
+        note: "Matrices of the largest rank beside every linear layer for each slot, whatever \
+            adapters are loaded.",
         source: rule.source,
         certainty: Certainty::Modelled,
     })

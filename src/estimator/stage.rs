@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use super::ledger::TensorLine;
+use super::placed::Placed;
 use crate::config::{Job, LayerKind, PipelineSplit};
 use crate::ops::{self, BlockKind, Op, OpList, Role, Tensor};
 use crate::units::Bytes;
@@ -186,16 +187,27 @@ pub(super) fn only(job: &Job) -> Stage {
 }
 
 /// Some blocks with both ends.
-pub(super) fn blocks(job: &Job, blocks: Range<u64>) -> Stage {
+pub(super) fn of_blocks(job: &Job, blocks: Range<u64>) -> Stage {
     let (first, layers) = (blocks.start, blocks.end.saturating_sub(blocks.start));
     Stage { first, layers, of_kind: Vec::new(), ..only(job) }.counted(job)
+}
+
+/// The blocks at one position of the pipeline: all but the first that lie in the host's memory are
+/// dealt out.
+pub(super) fn blocks(job: &Job, position: u64) -> Range<u64> {
+    let (layers, away) =
+        (job.model().num_hidden_layers, Placed::of(job).map_or(0, |placed| placed.layers));
+    let here = job.layout().blocks_at(layers.saturating_sub(away), position);
+    here.start.saturating_add(away)..here.end.saturating_add(away)
 }
 
 /// One stage; it holds the blocks that the layout gives it, of an uneven split the most.
 pub(super) fn stage(job: &Job, index: u64) -> Stage {
     let pipeline = job.pipeline();
-    let blocks = job.layout().blocks_at(job.model().num_hidden_layers, index);
-    let (embedding, head) = (index == 0, index + 1 == pipeline.ranks);
+    let blocks = blocks(job, index);
+    let away = Placed::of(job);
+    let [table, last] = away.map_or([false; 2], |placed| [placed.table, placed.head]);
+    let (embedding, head) = (index == 0 && !table, index + 1 == pipeline.ranks && !last);
     let (first, layers) = (blocks.start, blocks.end.saturating_sub(blocks.start));
     Stage {
         index,

@@ -50,11 +50,10 @@ impl StageMemory {
 /// # Ok::<(), usize>(())
 /// ```
 pub fn stages(job: &Job) -> Vec<StageMemory> {
-    let (pipeline, layout) = (job.pipeline(), job.layout());
+    let pipeline = job.pipeline();
     let blocks = |stage| {
         let chunks = (0..pipeline.chunks_on_rank()).map(|chunk| pipeline.position(stage, chunk));
-        let ranges =
-            chunks.map(|position| layout.blocks_at(job.model().num_hidden_layers, position));
+        let ranges = chunks.map(|position| stage::blocks(job, position));
         ranges.map(|range| range.end.saturating_sub(range.start)).fold(0, u64::saturating_add)
     };
     let with = |(stage, (by_kind, moment))| StageMemory {

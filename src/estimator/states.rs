@@ -1,9 +1,12 @@
 //! Model states: weights, gradients, optimizer states, and weights gathered for a while under full
 //! sharding.
 
+use super::drafting;
 use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
+use super::placed::Placed;
+use super::served::{self, Side};
+use super::slots;
 use super::stage::Scope;
-use super::{drafting, served, slots};
 use crate::config::{Run, TrainingRun};
 use crate::ops::{self, Dim, EMBEDDING, Op, Role, Shape, Tensor};
 use crate::optimizers::{Served, StateValues, UpdatedParameter};
@@ -30,8 +33,11 @@ pub(super) fn lines(scope: &Scope) -> Vec<LineItem> {
             lines.push(weights(scope));
             optimizer(scope, run, &mut lines);
         }
-        Run::Serving(run) if run.quantization.is_plain() => lines.push(weights(scope)),
-        Run::Serving(run) => served::weights(scope, run, &mut lines),
+        Run::Serving(run) => match Placed::of(scope.job) {
+            Some(placed) => served::weights(scope, run, Side::Device(&placed), &mut lines),
+            None if run.quantization.is_plain() => lines.push(weights(scope)),
+            None => served::weights(scope, run, Side::Both, &mut lines),
+        },
     }
     if let Run::Serving(run) = scope.job.run() {
         lines.extend(slots::line(scope, run));

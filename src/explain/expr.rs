@@ -142,7 +142,7 @@ impl Expr {
             let named = |one: &Self| matches!(one, Self::Symbol(symbol) if !symbol.name.is_empty());
             match joined.last_mut() {
                 Some(last) if *last == factor && named(&factor) => {
-                    *last = Self::Power(Box::new(factor), 2)
+                    *last = Self::Power(Box::new(factor), 2);
                 }
                 Some(Self::Power(base, exponent)) if **base == factor => *exponent += 1,
                 _ => joined.push(factor),
@@ -277,7 +277,9 @@ impl Expr {
                 }
             }
             Self::Sum(all) | Self::Product(all) | Self::Max(all) => {
-                all.iter().for_each(|one| one.visit(found))
+                for one in all {
+                    one.visit(found);
+                }
             }
             Self::Less(a, b) | Self::Quotient(a, b) | Self::Ceil(a, b) | Self::Floor(a, b) => {
                 a.visit(found);

@@ -44,7 +44,8 @@ pub(super) fn arithmetic(scene: &Scene, unit: MemoryUnit) -> Explanation {
         .collect();
     let Some(count) = found.count() else {
         let sentence = format!(
-            "What every GPU holds whatever their number ({}) is not less than its memory ({}): no division gives a count.",
+            "What every GPU holds whatever their number ({}) is not less than its memory ({}): no \
+             division gives a count.",
             unit.show(fixed + replicated),
             unit.show(capacity)
         );
@@ -54,8 +55,8 @@ pub(super) fn arithmetic(scene: &Scene, unit: MemoryUnit) -> Explanation {
             Certainty::Exact,
         );
     };
-    let sentence = "What GPUs share, over what is left on each beside what every GPU holds, rounded up: a division, which no rule \
-                    about batches, heads or nodes has looked at.";
+    let sentence = "What GPUs share, over what is left on each beside what every GPU holds, \
+        rounded up: a division, which no rule about batches, heads or nodes has looked at.";
     let many = Expr::meant(ranks, "GPUs that the shared amount is for");
     let above = Expr::product([many, part("shared, on one of them", shared)]);
     let memory = part("memory of a GPU", capacity);
@@ -74,8 +75,11 @@ pub(super) fn arithmetic(scene: &Scene, unit: MemoryUnit) -> Explanation {
         Expr::part("GPUs by memory alone", Value::Whole(count), None)
     };
     let mut found = plain("GPUs by memory alone", sentence.to_owned(), expr, GPUS);
-    found.notes =
-        vec!["Shared is what becomes smaller with more GPUs; reserves are in the amounts they are a share of.".to_owned()];
+    found.notes = vec![
+        "Shared is what becomes smaller with more GPUs; reserves are in the amounts they are a \
+         share of."
+            .to_owned(),
+    ];
     with_source(found, sources::ARITHMETIC, Certainty::Exact)
 }
 
@@ -97,7 +101,8 @@ pub(super) fn runnable(scene: &Scene, unit: MemoryUnit) -> Explanation {
         Some(last) => {
             let expr = gpus(&scene.job.with_layout(last.layout));
             (
-                "Counts that deal out the work evenly were tried from few to many; this is the first whose memory suffices and that no rule forbids.",
+                "Counts that deal out the work evenly were tried from few to many; this is the \
+                 first whose memory suffices and that no rule forbids.",
                 expr,
             )
         }
@@ -160,7 +165,8 @@ fn of_model(scene: &Scene, name: &str) -> Found {
             ("Of the parameters, those outside the blocks.", sum, NONE)
         }
         ("Parameters that learn", _, Run::Training(_)) => {
-            let sentence = "Those with gradients and optimizer states; adapters are counted as the model's modules declare them.";
+            let sentence = "Those with gradients and optimizer states; adapters are counted as the \
+                model's modules declare them.";
             (sentence, whole("parameters that learn", count.trainable), NONE)
         }
         ("Micro-batch on each GPU", _, Run::Training(run)) => {
@@ -222,7 +228,8 @@ fn of_room(scene: &Scene, name: &str) -> Found {
     let room = scene.estimate.cache_room.as_ref()?;
     let (sentence, expr, measure) = match name {
         "Memory left for the KV cache, per GPU" => {
-            let sentence = "What is left of the memory beside everything else that the server holds or keeps free.";
+            let sentence = "What is left of the memory beside everything else that the server \
+                holds or keeps free.";
             (
                 sentence,
                 Expr::memory("room", Some(MemoryKind::KvCache), room.bytes.0, None),
@@ -286,7 +293,8 @@ fn of_compute(
             )
         }
         "by 6 × parameters × tokens" => {
-            let sentence = "The rule of thumb: two FLOPs for each parameter and token in forward, four in backward; attention is left out.";
+            let sentence = "The rule of thumb: two FLOPs for each parameter and token in forward, \
+                four in backward; attention is left out.";
             let each = Expr::meant(6, "FLOPs for each parameter and token");
             (sentence, Expr::product([each, all(), tokens()]), Measure::Number("FLOP"), rule)
         }

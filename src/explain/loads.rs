@@ -31,7 +31,8 @@ pub(super) fn of_load(job: &Job, name: &str) -> Found {
     let (title, sentence, expr, measure) = match name {
         "first-token" => (
             "Time to first token",
-            "The pieces of a prompt one after the other on a replica, with attention over what was read before.",
+            "The pieces of a prompt one after the other on a replica, with attention over what was \
+             read before.",
             real("the prompt", pace.first_token.0),
             Measure::Seconds,
         ),
@@ -43,7 +44,8 @@ pub(super) fn of_load(job: &Job, name: &str) -> Found {
         ),
         "in-all" => (
             "Tokens per second in all",
-            "One token for every user in the time of a step on the fullest replica: all are active at once, and none waits.",
+            "One token for every user in the time of a step on the fullest replica: all are active \
+             at once, and none waits.",
             all(),
             Measure::Number("tokens/s"),
         ),
@@ -69,7 +71,8 @@ pub(super) fn of_load(job: &Job, name: &str) -> Found {
     let mut found = found(sentence, expr, measure, source, Certainty::Assumed);
     title.clone_into(&mut found.title);
     let spread = format!(
-        "{} users on {} replicas: at most {} requests at once on one, each with {} tokens in the cache; a prompt has {} tokens.",
+        "{} users on {} replicas: at most {} requests at once on one, each with {} tokens in the \
+         cache; a prompt has {} tokens.",
         load.users, load.replicas, load.each, pace.cached, pace.prompt
     );
     found.notes = vec![spread];
@@ -89,7 +92,8 @@ pub(super) fn carrying(job: &Job) -> Option<Explanation> {
     let layout = |tried: &TriedReplica| format!("{} × {}", tried.layout.t(), tried.layout.p());
     let note = |tried: &TriedReplica| match &tried.outcome {
         Ok(found) => format!(
-            "Tensor × pipeline {}: room for {} on each replica, {} replicas, {} GPUs in whole nodes.",
+            "Tensor × pipeline {}: room for {} on each replica, {} replicas, {} GPUs in whole \
+             nodes.",
             layout(tried),
             found.users_each,
             found.count,
@@ -111,7 +115,8 @@ pub(super) fn carrying(job: &Job) -> Option<Explanation> {
             ]);
             let expr = if expr.comes_to(found.gpus) { expr } else { Expr::whole(found.gpus) };
             (
-                "Replicas of each layout were counted until they carry all users, and rounded up to whole nodes; this is the fewest.",
+                "Replicas of each layout were counted until they carry all users, and rounded up \
+                 to whole nodes; this is the fewest.",
                 expr,
             )
         }

@@ -10,12 +10,17 @@
 //! | path | figure |
 //! |---|---|
 //! | `total`, `peak`, `margin` | all memory at the peak; the moments compared; what is left or missing |
+//! | `host` | what lies in the host's memory, beside all of that |
 //! | `ledger/KIND`, `ledger/KIND/LABEL`, `ledger/KIND/LABEL/N` | a kind, a line, its tensor number N |
 //! | `bar/KIND`, `card/NAME` | the same kind beside its part of the bar, the same figure on the answer's card |
 //! | `gpus/arithmetic`, `gpus/runnable` | the two counts; where users are stated, of what carries them |
 //! | `load/first-token`, `load/per-user`, `load/in-all`, `load/price` | serving at its load |
 //! | `time/NAME` | a term of a step, or a figure of time, cost or model by its printed name |
 
+mod totals;
+use totals::sources_of;
+mod path;
+use path::Path;
 mod documents;
 mod drafts;
 mod expr;
@@ -41,9 +46,9 @@ use std::cell::OnceCell;
 
 use crate::config::Job;
 use crate::estimator::time::{Timing, timing};
-use crate::estimator::{Certainty, Estimate, Headroom, LineItem, MemoryKind, Printed, estimate};
+use crate::estimator::{Certainty, Estimate, LineItem, MemoryKind, estimate};
 use crate::methods::MethodAnswer;
-use crate::sources::{self, Source};
+use crate::sources::Source;
 use crate::units::{Bytes, MemoryUnit};
 use inputs::Inputs;
 use printed::{Pick, Words};
@@ -129,52 +134,6 @@ pub struct Explainer<'a> {
     doubled: OnceCell<Vec<(&'static str, Scene)>>,
 }
 
-/// A path that was read.
-enum Path<'a> {
-    Total,
-    Peak,
-    Margin,
-    Kind(MemoryKind),
-    Item(MemoryKind, &'a str),
-    Tensor(MemoryKind, &'a str, usize),
-    Arithmetic,
-    Runnable,
-    Load(&'a str),
-    Figure(&'a str),
-}
-
-impl<'a> Path<'a> {
-    fn read(path: &'a str) -> Option<Self> {
-        Some(match path.split_once('/') {
-            None if path == "total" => Self::Total,
-            None if path == "peak" => Self::Peak,
-            None if path == "margin" => Self::Margin,
-            Some(("gpus", "arithmetic")) => Self::Arithmetic,
-            Some(("gpus", "runnable")) => Self::Runnable,
-            Some(("load", name)) => Self::Load(name),
-            Some(("time" | "card", name)) => Self::Figure(name),
-            // The bar's parts are the ledger's kinds, and the card's figures those of time.
-            Some(("ledger" | "bar", rest)) => return Self::of_ledger(rest),
-            _ => return None,
-        })
-    }
-
-    fn of_ledger(rest: &'a str) -> Option<Self> {
-        let (kind, rest) = rest.split_once('/').unwrap_or((rest, ""));
-        let kind = MemoryKind::ALL.into_iter().find(|known| known.name() == kind)?;
-        if rest.is_empty() {
-            return Some(Self::Kind(kind));
-        }
-        let tensor =
-            rest.rsplit_once('/').and_then(|(label, number)| Some((label, number.parse().ok()?)));
-        Some(
-            tensor.map_or(Self::Item(kind, rest), |(label, number)| {
-                Self::Tensor(kind, label, number)
-            }),
-        )
-    }
-}
-
 impl<'a> Explainer<'a> {
     /// Estimates the job and makes ready to explain its figures; `answers` are the documents' for
     /// the same job, amounts in texts are written in `unit`.
@@ -235,6 +194,7 @@ impl<'a> Explainer<'a> {
             Path::Total => self.total(),
             Path::Peak => self.peak(),
             Path::Margin => self.margin(),
+            Path::Host => self.on_host()?,
             Path::Kind(kind) => self.kind(*kind)?,
             Path::Item(kind, label) => self.item(*kind, label)?,
             Path::Tensor(kind, label, number) => self.tensor(*kind, label, *number)?,
@@ -281,7 +241,9 @@ impl<'a> Explainer<'a> {
                     line.map_or(Bytes::ZERO, |line| line.bytes),
                 )
             }
-            Path::Arithmetic | Path::Runnable | Path::Load(_) | Path::Figure(_) => return,
+            Path::Host | Path::Arithmetic | Path::Runnable | Path::Load(_) | Path::Figure(_) => {
+                return;
+            }
         };
         found.printed.push((String::new(), words.show(&own, exact)));
         found.notes.extend(words.why_not_nearest(&own, exact));
@@ -300,105 +262,6 @@ impl<'a> Explainer<'a> {
 
     fn line(&self, kind: MemoryKind, label: &str) -> Option<&LineItem> {
         line(&self.scene.estimate, kind, label)
-    }
-
-    fn total(&self) -> Explanation {
-        let estimate = &self.scene.estimate;
-        let kinds = MemoryKind::ALL
-            .into_iter()
-            .zip(estimate.ledger.by_kind())
-            .filter(|(_, bytes)| bytes.0 > 0);
-        let expr = Expr::sum(
-            kinds.map(|(kind, bytes)| Expr::memory(kind.name(), Some(kind), bytes.0, None)),
-        );
-        let sentence = format!(
-            "Everything that the fullest GPU holds {}, kind by kind.",
-            estimate.peak_moment
-        );
-        let mut found =
-            plain("Total", sentence, exactly(expr, "Total", estimate.total()), Measure::Bytes);
-        found.sources = sources_of(estimate.ledger.lines.iter());
-        found.documents = documents::of_total(self.answers, estimate.total());
-        found
-    }
-
-    fn peak(&self) -> Explanation {
-        let estimate = &self.scene.estimate;
-        let moments = estimate.moments.iter();
-        let expr = Expr::Max(
-            moments.map(|moment| Expr::memory(moment.name, None, moment.total.0, None)).collect(),
-        );
-        let several = self.scene.job.layout().p() > 1;
-        let stage = if several {
-            format!(", on pipeline stage {}", estimate.peak_stage + 1)
-        } else {
-            String::new()
-        };
-        let sentence =
-            format!("Of the moments compared, memory is highest {}{stage}.", estimate.peak_moment);
-        let mut found =
-            plain("Peak", sentence, exactly(expr, "Peak", estimate.total()), Measure::Bytes);
-        let printed = Printed::of(estimate, self.unit);
-        let lines = estimate.ledger.lines.iter().zip(&printed.lines);
-        let alive = lines.map(|(line, amount)| {
-            format!("{} ({} {})", line.label, printed.scale.number(*amount), self.unit)
-        });
-        found.notes = vec![format!("Alive then: {}.", alive.collect::<Vec<_>>().join(", "))];
-        found.sources = vec![(sources::PYTORCH_AUTOGRAD, Certainty::Modelled, "")];
-        found
-    }
-
-    fn margin(&self) -> Explanation {
-        let estimate = &self.scene.estimate;
-        let total =
-            Expr::memory("all that the GPU holds at the peak", None, estimate.total().0, None);
-        let memory = Expr::memory("memory of the GPU", None, estimate.capacity.0, None);
-        let less = |a: Expr, b: Expr| Expr::Less(Box::new(a), Box::new(b));
-        let (title, sentence, expr, bytes) = match estimate.headroom() {
-            Headroom::Free(free) => (
-                "Free on each GPU",
-                "What the fullest GPU has left at the fullest moment.",
-                less(memory, total),
-                free,
-            ),
-            Headroom::Short(short) => (
-                "Short on each GPU",
-                "What the fullest GPU lacks at the fullest moment.",
-                less(total, memory),
-                short,
-            ),
-        };
-        let mut found =
-            plain(title, sentence.to_owned(), exactly(expr, title, bytes), Measure::Bytes);
-        found.sources = vec![(sources::ARITHMETIC, Certainty::Exact, "")];
-        found
-    }
-
-    fn kind(&self, kind: MemoryKind) -> Option<Explanation> {
-        let estimate = &self.scene.estimate;
-        let lines: Vec<&LineItem> =
-            estimate.ledger.lines.iter().filter(|line| line.kind == kind).collect();
-        if lines.is_empty() {
-            return None;
-        }
-        let with = self.lines();
-        let bytes = estimate.ledger.of(kind);
-        let part = |line: &&LineItem| {
-            let how = self.formula(&with, line);
-            // A long formula is explained on its own line.
-            let how = Some(how).filter(|how| how.parts().is_empty());
-            Expr::memory(line.label, Some(kind), line.bytes.0, how)
-        };
-        let expr = match lines.as_slice() {
-            [only] => self.formula(&with, only),
-            several => exactly(Expr::sum(several.iter().map(part)), kind.name(), bytes),
-        };
-        let mut found = plain(kind.name(), kind_sentence(kind, lines.len()), expr, Measure::Bytes);
-        found.largest =
-            with.largest(&lines).map(|(names, count, one)| Largest { names, count, one });
-        found.sources = sources_of(lines.into_iter());
-        found.documents = documents::of_kind(self.answers, kind, bytes);
-        Some(found)
     }
 
     /// A line's formula.
@@ -463,6 +326,7 @@ impl<'a> Explainer<'a> {
         let estimate = &scene.estimate;
         match path {
             Path::Total | Path::Peak => Some(estimate.total().as_f64()),
+            Path::Host => Some(estimate.host.total().as_f64()),
             Path::Kind(kind) => {
                 Some(estimate.ledger.of(*kind)).filter(|bytes| bytes.0 > 0).map(Bytes::as_f64)
             }
@@ -506,46 +370,5 @@ fn plain(title: impl Into<String>, sentence: String, expr: Expr, measure: Measur
         growth: Vec::new(),
         notes: Vec::new(),
         documents: Vec::new(),
-    }
-}
-
-/// The sources of some lines, each once; a single source covers all of them, so no line is named
-/// beside it.
-fn sources_of<'l>(
-    lines: impl Iterator<Item = &'l LineItem>,
-) -> Vec<(Source, Certainty, &'static str)> {
-    let mut found: Vec<(Source, Certainty, &'static str)> = Vec::new();
-    for line in lines {
-        if found.iter().all(|(source, certainty, _)| {
-            (source.key, *certainty) != (line.source.key, line.certainty)
-        }) {
-            found.push((line.source, line.certainty, line.label));
-        }
-    }
-    if let [(_, _, of)] = found.as_mut_slice() {
-        *of = "";
-    }
-    found
-}
-
-fn kind_sentence(kind: MemoryKind, lines: usize) -> String {
-    let what = match kind {
-        MemoryKind::Parameter => "What the model has learnt, as this GPU holds it.",
-        MemoryKind::Gradient => {
-            "One number for each parameter that learns, as far as they exist at the peak."
-        }
-        MemoryKind::OptimizerState => {
-            "What the optimizer remembers of each parameter from step to step."
-        }
-        MemoryKind::Activation => "What forward keeps because backward needs it.",
-        MemoryKind::KvCache => "What attention looks back on, for every token of every sequence.",
-        MemoryKind::Temporary => "What is alive only while some operation runs, at the peak.",
-        MemoryKind::Framework => {
-            "What stands outside the model: programs, buffers, and what is kept free."
-        }
-    };
-    match lines {
-        1 => what.to_owned(),
-        lines => format!("{what} The sum of {lines} lines."),
     }
 }

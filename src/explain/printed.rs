@@ -41,7 +41,8 @@ impl Words {
         (printed != nearest).then(|| {
             let [printed, nearest] = [printed, nearest].map(|amount| scale.number(amount));
             format!(
-                "It is printed as {printed} {}, not {nearest}, so that the figures on the page add up as printed.",
+                "It is printed as {printed} {}, not {nearest}, so that the figures on the page add \
+                 up as printed.",
                 scale.unit
             )
         })

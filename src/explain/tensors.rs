@@ -353,7 +353,7 @@ impl<'a> Lines<'a> {
                         *bytes = bytes.saturating_add(tensor.bytes.0);
                     }
                     None => {
-                        found.push((tensor, vec![(tensor.name.to_owned(), one)], tensor.bytes.0))
+                        found.push((tensor, vec![(tensor.name.to_owned(), one)], tensor.bytes.0));
                     }
                 }
             }

@@ -1,6 +1,6 @@
 //! Terms of a step, and the figures that follow from a step's time or a served token's.
 
-use crate::config::{Job, TrainingRun};
+use crate::config::{Job, Run, TrainingRun};
 use crate::estimator::Certainty;
 use crate::estimator::time::{
     BlockTime, Cost, IDLE_SHARE, Load, ServingTime, Step, Term, TimeLine, block_times, spread,
@@ -113,16 +113,16 @@ fn of_texts(job: &Job, run: &TrainingRun, step: &Step, name: &str) -> Found {
             let useful = useful_of_step(job, run).over(tokens_of_step(job, run));
             let rest = Expr::Less(Box::new(Expr::whole(1)), Box::new(useful));
             (
-                "What is left of a sequence behind a text of the mean length. Padding is taken to pass through every layer; attention that skips it \
-                 saves a little.",
+                "What is left of a sequence behind a text of the mean length. Padding is taken to \
+                 pass through every layer; attention that skips it saves a little.",
                 rest,
                 Measure::Share,
             )
         }
         "Packed instead" => {
             let times = real("times as many", packing(job, step.useful_tokens_per_second)?);
-            let sentence = "The same fine-tuning with several texts in a sequence, estimated and timed like any other: its useful tokens \
-                            per second over those of this one.";
+            let sentence = "The same fine-tuning with several texts in a sequence, estimated and \
+                timed like any other: its useful tokens per second over those of this one.";
             (sentence, times, NONE)
         }
         _ => return None,
@@ -290,8 +290,8 @@ pub(super) fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found
     let per_second = Measure::Number("tokens/s");
     let (sentence, (expr, measure), source) = match name {
         "Prefill of one chunk" => (
-            "Kernel by kernel: products or reading weights, whichever takes longer, attention, and what only streams; then messages and what \
-             the server's processor does.",
+            "Kernel by kernel: products or reading weights, whichever takes longer, attention, and \
+             what only streams; then messages and what the server's processor does.",
             itself("one piece", time.prefill_chunk.0),
             sources::SERVING_KERNELS,
         ),
@@ -309,8 +309,9 @@ pub(super) fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found
             (sentence, (share, Measure::Seconds), sources::SPECULATIVE_2022)
         }
         "Time per output token (TPOT)" => (
-            "Kernel by kernel: reading weights or multiplying with them, whichever takes longer, every cached key and value, and what only \
-             streams; then messages and what the server's processor does.",
+            "Kernel by kernel: reading weights or multiplying with them, whichever takes longer, \
+             every cached key and value, and what only streams; then messages and what the \
+             server's processor does.",
             itself("one further token", time.decode.0),
             sources::SERVING_KERNELS,
         ),
@@ -339,6 +340,11 @@ pub(super) fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found
                 .or_else(|| of_a_million(job, time, name));
         }
     };
+    let host = said_of_host(job).filter(|_| sentence.starts_with("Kernel by kernel"));
+    if let Some(host) = host {
+        let sentence = format!("{sentence} {host}");
+        return Some(found(&sentence, expr, measure, source, Certainty::Assumed));
+    }
     let measured = job.cluster().speed.kernels.is_measured;
     Some(found(
         sentence,
@@ -349,18 +355,36 @@ pub(super) fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found
     ))
 }
 
+/// A sentence on the speed of what lies in the host's memory, where something does.
+fn said_of_host(job: &Job) -> Option<&'static str> {
+    let Run::Serving(run) = job.run() else { return None };
+    let asked = run.in_host_memory;
+    if asked.is_computed_there(job.model().num_hidden_layers) {
+        Some(
+            "The processor reads what lies in the host's memory at that memory's full bandwidth, or multiplies at its own rate, whichever \
+             takes longer. In a step of 32 tokens and more weights cross the link instead, and nothing hides that.",
+        )
+    } else if asked.weights.0 > 0 {
+        Some("Weights in the host's memory cross the link in every step, at its full rate.")
+    } else {
+        None
+    }
+}
+
 /// Messages of one further token.
 fn of_messages(time: &ServingTime, name: &str) -> Found {
     let [_, further] = time.messages;
     let (sentence, seconds, certainty) = match name {
         "Messages: sums over tensor ranks" => {
-            let sentence = "Two sums in each layer: bytes over the slowest link of the ring, and a latency for each step. Where tokens are \
-                            sent to experts, one of the two takes its place there.";
+            let sentence = "Two sums in each layer: bytes over the slowest link of the ring, and a \
+                latency for each step. Where tokens are sent to experts, one of the two takes its \
+                place there.";
             (sentence, further.sums, Certainty::Modelled)
         }
         "Messages: tokens to experts and back" => {
-            let sentence = "In each layer with experts every GPU sends its tokens, a copy for each expert, and gets them back: bytes over the \
-                            links, if all experts are asked as often.";
+            let sentence = "In each layer with experts every GPU sends its tokens, a copy for each \
+                expert, and gets them back: bytes over the links, if all experts are asked as \
+                often.";
             (sentence, further.experts, Certainty::Assumed)
         }
         "Messages: between stages" => {

@@ -1,7 +1,8 @@
 //! Layers whose tokens see the chunk of the text that they are in.
 
 use super::layers::{FULL, compact};
-use super::reader::{MAX_POSITIONS, Reader};
+use super::reader::Reader;
+use super::sizes::MAX_POSITIONS;
 use super::value::Value;
 use super::{How, ImportError};
 use crate::config::LayerSet;

@@ -2,7 +2,8 @@
 //! `models/deepseek_v4/configuration_deepseek_v4.py`).
 
 use super::encoder::layers_by_rate;
-use super::reader::{MAX_LAYERS, MAX_SIZE, Reader};
+use super::reader::Reader;
+use super::sizes::{MAX_LAYERS, MAX_SIZE};
 use super::value::Value;
 use super::{How, ImportError};
 use crate::config::{Compressed, CompressedLayer, CompressedLayers, Compresses, ModelConfig};

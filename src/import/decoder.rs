@@ -1,17 +1,20 @@
 //! From a file of a known kind to the architecture.
 
+use super::activation::activation;
+use super::attention_heads::{has_new_decoder, head_dim, key_value_heads};
 use super::encoder::encoder;
 use super::experts::{latent_attention, mixture};
 use super::heads::other_heads;
 use super::hybrid::hybrid;
 use super::layers;
-use super::reader::{MAX_POSITIONS, MAX_SIZE, Reader, head_dim_of};
+use super::reader::Reader;
 use super::rotation::rotary_dim;
+use super::sizes::{MAX_POSITIONS, MAX_SIZE};
 use super::streams::streams;
 use super::value::Value;
 use super::{How, ImportError};
-use crate::config::{HiddenAct, LayerSet, Mla, ModelConfig, PositionEmbedding};
-use crate::models::{Attends, FamilySpec, Flag, KeyValueHeads, Norms, Positions, Ties, Window};
+use crate::config::{LayerSet, ModelConfig, PositionEmbedding};
+use crate::models::{FamilySpec, Flag, Norms, Positions, Ties, Window};
 
 /// Every name a size has in some file; this program's own comes first.
 pub(super) const HIDDEN: &[&str] =
@@ -20,16 +23,6 @@ pub(super) const LAYERS: &[&str] =
     &["num_hidden_layers", "n_layer", "n_layers", "num_layers", "layers"];
 pub(super) const HEADS: &[&str] =
     &["num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads"];
-pub(super) const KV_HEADS: &[&str] = &[
-    "num_key_value_heads",
-    "num_kv_heads",
-    "n_head_kv",
-    "kv_n_heads",
-    "n_kv_heads",
-    "num_query_groups",
-    "multi_query_group_num",
-];
-pub(super) const HEAD: &[&str] = &["head_dim", "attention_head_size", "kv_channels"];
 pub(super) const INNER: &[&str] = &[
     "intermediate_size",
     "block_ff_dim",
@@ -57,13 +50,7 @@ pub(super) fn decoder(
     kind: &FamilySpec,
 ) -> Result<ModelConfig, ImportError> {
     let sizes = kind.sizes;
-    let states_a_size =
-        [HIDDEN, LAYERS, HEADS].into_iter().flatten().any(|key| file.peek(key).is_some());
-    // The text part of a larger model may leave everything to the library, if it says whose
-    // defaults these are.
-    if !states_a_size && !file.is_a_part_with_a_kind() {
-        return Err(ImportError::Missing { key: "hidden_size" });
-    }
+    states_a_size(file)?;
     super::only::check(file, kind)?;
     let hidden_size = file.size_or(kind.names_of(HIDDEN), MAX_SIZE, sizes.hidden)?;
     let num_hidden_layers = super::source::layers_of(file, kind)?;
@@ -120,6 +107,18 @@ pub(super) fn decoder(
         ..ModelConfig::plain()
     };
     finished(file, kind, config)
+}
+
+/// Refuses a file that states no size; the text part of a larger model may leave everything to the
+/// library, if it says whose defaults these are.
+fn states_a_size(file: &Reader<'_>) -> Result<(), ImportError> {
+    let states_a_size =
+        [HIDDEN, LAYERS, HEADS].into_iter().flatten().any(|key| file.peek(key).is_some());
+    if states_a_size || file.is_a_part_with_a_kind() {
+        Ok(())
+    } else {
+        Err(ImportError::Missing { key: "hidden_size" })
+    }
 }
 
 /// Rows of the token embedding; of a kind that reads no text, those that stand for what is masked
@@ -243,125 +242,6 @@ pub(super) fn flag(
     }
 }
 
-/// Key/value heads. A key that is there but null means as many as query heads, whatever the
-/// default.
-fn key_value_heads(
-    file: &mut Reader<'_>,
-    kind: &FamilySpec,
-    heads: u64,
-) -> Result<u64, ImportError> {
-    if kind.latent.is_some() {
-        file.without_effect(KV_HEADS);
-        file.implied("num_key_value_heads", &heads, "As many as query heads: latent attention.");
-        return Ok(heads);
-    }
-    let may_be_named = match kind.key_value_heads {
-        KeyValueHeads::AsQueryHeads => {
-            file.without_effect(KV_HEADS);
-            file.implied(
-                "num_key_value_heads",
-                &heads,
-                "As many as query heads: its modules have no others.",
-            );
-            return Ok(heads);
-        }
-        KeyValueHeads::OneOrAll => return one_or_all(file, heads),
-        KeyValueHeads::OneOrAllInOldDecoder if !has_new_decoder(file) => {
-            return one_or_all(file, heads);
-        }
-        KeyValueHeads::StatedOrNamed => true,
-        KeyValueHeads::Stated | KeyValueHeads::OneOrAllInOldDecoder => false,
-    };
-    let names = kind.names_of(KV_HEADS);
-    let absent = !names.iter().any(|key| file.has(key));
-    // Others look at the number alone.
-    if absent
-        && may_be_named
-        && let Some(count) = kind_of_attention(file, heads)
-    {
-        file.implied(
-            "num_key_value_heads",
-            &count,
-            "From the kind of attention that the file names.",
-        );
-        return Ok(count);
-    }
-    if absent && kind.sizes.kv_heads > 0 {
-        file.takes_default("num_key_value_heads", kind.sizes.kv_heads);
-        return Ok(kind.sizes.kv_heads);
-    }
-    file.size_or_derived(names, heads, "As many as query heads: multi-head attention.")
-}
-
-/// MPT and GPT-BigCode name the kind of attention where others state a number.
-fn kind_of_attention(file: &mut Reader<'_>, heads: u64) -> Option<u64> {
-    let count = match (file.peek("multi_query"), file.peek("attn_type")) {
-        (Some(Value::Bool(true)), _) => Some(1),
-        (Some(Value::Bool(false)), _) => Some(heads),
-        (_, Some(Value::Text(kind))) if kind == "multiquery_attention" => Some(1),
-        (_, Some(Value::Text(kind))) if kind == "multihead_attention" => Some(heads),
-        _ => None,
-    };
-    file.done_with(&["multi_query", "attn_type"]);
-    count
-}
-
-/// Falcon's decoder with groups of heads; before it had a switch, its name was that of the 40 B
-/// model.
-fn has_new_decoder(file: &Reader<'_>) -> bool {
-    truth(file, "new_decoder_architecture")
-        || matches!(file.peek("model_type"), Some(Value::Text(name)) if name == "RefinedWeb")
-}
-
-/// Falcon's older models and GPT-BigCode have one key/value head, or as many as query heads; they
-/// do not look at `num_kv_heads`.
-fn one_or_all(file: &mut Reader<'_>, heads: u64) -> Result<u64, ImportError> {
-    let one = file.flag("multi_query", true)?;
-    file.without_effect(KV_HEADS);
-    let count = if one { 1 } else { heads };
-    file.implied("num_key_value_heads", &count, "From multi_query.");
-    Ok(count)
-}
-
-fn head_dim(
-    file: &mut Reader<'_>,
-    kind: &FamilySpec,
-    hidden: u64,
-    heads: u64,
-    mla: Option<Mla>,
-) -> Result<u64, ImportError> {
-    if let Some(mla) = mla {
-        file.without_effect(HEAD);
-        let width = mla.qk_head_dim();
-        file.implied("head_dim", &width, "qk_nope_head_dim + qk_rope_head_dim.");
-        return Ok(width);
-    }
-    let names = kind.names_of(HEAD);
-    let absent = !names.iter().any(|key| file.has(key));
-    if absent && kind.sizes.head > 0 {
-        file.takes_default("head_dim", kind.sizes.head);
-        return Ok(kind.sizes.head);
-    }
-    if let Some(stated) = file.optional(names, MAX_SIZE)? {
-        return Ok(stated);
-    }
-    // Shared blocks read embedded tokens beside hidden states.
-    let hidden =
-        if kind.states.is_some_and(|states| matches!(states.attends, Attends::Shared { .. })) {
-            hidden.saturating_mul(2)
-        } else {
-            hidden
-        };
-    let derived = if kind.rounds_heads_down && hidden >= heads {
-        hidden / heads
-    } else {
-        head_dim_of(hidden, heads)?
-    };
-    file.asks("head_dim", Value::Whole(derived), false);
-    file.implied("head_dim", &derived, "The width of attention's input / num_attention_heads.");
-    Ok(derived)
-}
-
 pub(super) fn truth(file: &Reader<'_>, key: &str) -> bool {
     matches!(file.peek(key), Some(Value::Bool(true)))
 }
@@ -412,66 +292,6 @@ fn positions(
     let name = format!("{found:?}").to_ascii_lowercase();
     file.tell("position_embedding", &name, How::Derived, "From the file's switches.");
     Ok((found, 0))
-}
-
-/// The activation function of that name, if it is known.
-pub(super) fn named_activation(word: &str) -> Option<HiddenAct> {
-    Some(match word {
-        "silu" | "swish" | "swiglu" => HiddenAct::Silu,
-        "gelu" | "gelu_pytorch_tanh" | "gelu_python" | "gelu_10" | "geglu" | "gelu_accurate" => {
-            HiddenAct::Gelu
-        }
-        "gelu_new" => HiddenAct::GeluNew,
-        "gelu_fast" => HiddenAct::GeluFast,
-        "quick_gelu" => HiddenAct::QuickGelu,
-        "relu" => HiddenAct::Relu,
-        "relu2" | "relu_squared" | "sqrelu" => HiddenAct::Relu2,
-        "xielu" => HiddenAct::Xielu,
-        _ => return None,
-    })
-}
-
-/// The activation function, by the operators that compute it.
-fn activation(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<HiddenAct, ImportError> {
-    let default = kind.act;
-    if kind.not_looked_at.contains(&"hidden_act") {
-        return Ok(default);
-    }
-    let keys =
-        ["hidden_activation", "mlp_hidden_act", "hidden_act", "activation_function", "activation"];
-    let Some((key, value)) = keys.iter().find_map(|key| file.peek(key).map(|value| (*key, value)))
-    else {
-        file.asks("hidden_act", Value::Text(name_of(default).to_owned()), false);
-        file.tell("hidden_act", &name_of(default), How::Assumed, "The library's default.");
-        return Ok(default);
-    };
-    let Value::Text(word) = value else { return Err(ImportError::wrong_type(key, "text", value)) };
-    let Some(known) = named_activation(word) else {
-        file.without_effect(&keys);
-        file.asks("hidden_act", Value::Text(name_of(HiddenAct::GeluNew).to_owned()), true);
-        let note = "Not a function known here: counted as gelu_new, which keeps the most.";
-        file.upper_bound("hidden_act", word, note);
-        return Ok(HiddenAct::GeluNew);
-    };
-    file.without_effect(&keys);
-    file.asks("hidden_act", Value::Text(name_of(known).to_owned()), true);
-    let note =
-        if key == "hidden_act" { String::new() } else { format!("The file calls it {key}.") };
-    file.tell("hidden_act", &name_of(known), How::Read, note);
-    Ok(known)
-}
-
-fn name_of(act: HiddenAct) -> &'static str {
-    match act {
-        HiddenAct::Silu => "silu",
-        HiddenAct::Gelu => "gelu",
-        HiddenAct::GeluNew => "gelu_new",
-        HiddenAct::GeluFast => "gelu_fast",
-        HiddenAct::QuickGelu => "quick_gelu",
-        HiddenAct::Relu => "relu",
-        HiddenAct::Relu2 => "relu2",
-        HiddenAct::Xielu => "xielu",
-    }
 }
 
 /// Norms in a block.

@@ -4,8 +4,9 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use super::ImportError;
-use super::reader::{MAX_POSITIONS, MAX_SIZE, Reader, whole};
+use super::reader::Reader;
 use super::said;
+use super::sizes::{MAX_POSITIONS, MAX_SIZE, whole};
 use super::value::Value;
 use crate::config::{CacheParts, EmbeddedParts, Encoder, ModelConfig, OWN_SIZES};
 use crate::models::{COUNTED_SIZES, FamilySpec, OwnSizes, Rest};

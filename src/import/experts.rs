@@ -1,8 +1,8 @@
 //! Experts and latent attention.
 
 use super::decoder::flag;
-use super::layers;
-use super::reader::{MAX_SIZE, Reader, whole};
+use super::reader::Reader;
+use super::sizes::{MAX_SIZE, whole};
 use super::value::Value;
 use super::{How, ImportError};
 use crate::config::{Mla, Moe};
@@ -138,7 +138,7 @@ pub(super) fn mixture(
         moe_intermediate_size,
         shared_expert_intermediate_size: shared,
         shared_expert_gate: experts.shared_gate && shared > 0,
-        layers: layers::with_experts(file, &experts, layers)?,
+        layers: super::sparse_layers::with_experts(file, &experts, layers)?,
         n_group,
         topk_group,
         norm_topk_prob: flag(file, experts.norm_topk, "norm_topk_prob")?,

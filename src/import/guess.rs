@@ -17,28 +17,7 @@ pub(super) fn guessed(file: &Reader<'_>) -> FamilySpec {
     let classic =
         stated(&["layer_norm_eps", "layer_norm_epsilon", "norm_epsilon", "layernorm_epsilon"])
             && !stated(&["rms_norm_eps"]);
-    let act = ["hidden_act", "hidden_activation", "activation_function", "activation"]
-        .iter()
-        .find_map(|key| file.peek(key));
-    let gated = match act {
-        Some(Value::Text(word)) => {
-            !classic || ["silu", "swish", "swiglu", "geglu"].contains(&word.as_str())
-        }
-        _ => !classic,
-    };
-    let rotary = stated(&[
-        "rope_theta",
-        "rope_parameters",
-        "rope_scaling",
-        "rotary_pct",
-        "rotary_dim",
-        "partial_rotary_factor",
-    ]);
-    let positions = match (rotary || !classic, truth(file, "alibi")) {
-        (_, true) => Positions::AlibiOrRotary,
-        (true, _) => Positions::Are(PositionEmbedding::Rotary),
-        (false, _) => Positions::LearnedPlus(0),
-    };
+    let gated = is_gated(file, classic);
     let bias =
         |keys: &[&'static str]| first(keys).map_or(Flag::Is(false), |key| Flag::Key(key, false));
     let base = if classic { FamilySpec::CLASSIC } else { FamilySpec::PLAIN };
@@ -48,7 +27,7 @@ pub(super) fn guessed(file: &Reader<'_>) -> FamilySpec {
         inner: InnerWidth::RatioOrStated(INNER),
         mlp: if gated { MlpKind::Gated } else { MlpKind::Plain },
         act: if gated { HiddenAct::Silu } else { HiddenAct::Gelu },
-        positions,
+        positions: positions(file, classic),
         attention_bias: bias(&[
             "attention_bias",
             "qkv_bias",
@@ -86,5 +65,38 @@ pub(super) fn guessed(file: &Reader<'_>) -> FamilySpec {
         attention_cap: Flag::Number("attn_logit_softcapping", false),
         logit_cap: Flag::Number("final_logit_softcapping", false),
         ..base
+    }
+}
+
+/// True if the feed-forward layer has a gate: of older kinds, those whose activation function comes
+/// with one.
+fn is_gated(file: &Reader<'_>, classic: bool) -> bool {
+    let act = ["hidden_act", "hidden_activation", "activation_function", "activation"]
+        .iter()
+        .find_map(|key| file.peek(key));
+    match act {
+        Some(Value::Text(word)) => {
+            !classic || ["silu", "swish", "swiglu", "geglu"].contains(&word.as_str())
+        }
+        _ => !classic,
+    }
+}
+
+/// How positions enter: as a key about them says, else as kinds of that age have them.
+fn positions(file: &Reader<'_>, classic: bool) -> Positions {
+    let rotary = [
+        "rope_theta",
+        "rope_parameters",
+        "rope_scaling",
+        "rotary_pct",
+        "rotary_dim",
+        "partial_rotary_factor",
+    ]
+    .iter()
+    .any(|key| file.peek(key).is_some());
+    match (rotary || !classic, truth(file, "alibi")) {
+        (_, true) => Positions::AlibiOrRotary,
+        (true, _) => Positions::Are(PositionEmbedding::Rotary),
+        (false, _) => Positions::LearnedPlus(0),
     }
 }

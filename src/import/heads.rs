@@ -1,6 +1,7 @@
 //! Layers whose attention has other heads than the rest.
 
-use super::reader::{MAX_SIZE, Reader, check_groups, whole};
+use super::reader::Reader;
+use super::sizes::{MAX_SIZE, check_groups, whole};
 use super::value::Value;
 use super::{How, ImportError};
 use crate::config::{AltUp, Hybrid, LayerSet, ModelConfig, OtherHeads};

@@ -3,7 +3,8 @@
 
 use super::decoder::truth;
 use super::layers::{SLIDING, compact};
-use super::reader::{MAX_LAYERS, MAX_SIZE, Reader, whole};
+use super::reader::Reader;
+use super::sizes::{MAX_LAYERS, MAX_SIZE, whole};
 use super::states::mixer;
 use super::value::Value;
 use super::{How, ImportError};
@@ -38,15 +39,7 @@ pub(super) fn hybrid(
     kind: &FamilySpec,
     config: &mut ModelConfig,
 ) -> Result<(), ImportError> {
-    // Other kinds' modules do not look at these keys.
-    let generic = kind.names.is_empty();
-    let default = kind.streams.map(|streams| streams.num_kv_shared_layers);
-    let may_share = generic || kind.heads == Some(Heads::WiderWithoutWindow) || default.is_some();
-    let shared = if may_share {
-        shared_keys(file, (generic, default), config.num_hidden_layers)?
-    } else {
-        LayerSet::None
-    };
+    let shared = shared_by_kind(file, kind, config.num_hidden_layers)?;
     if file.peek("moe_latent_size").is_some() && kind.experts.is_none_or(|experts| !experts.narrows)
     {
         return Err(ImportError::not_modelled("experts in a narrower space (moe_latent_size)"));
@@ -63,18 +56,7 @@ pub(super) fn hybrid(
     let beside = matches!(states.attends, Attends::Beside) || shared_block;
     let with_state = set(&|layer| beside || layer == Layer::State)?;
     let attention_layers = set(&|layer| layer == Layer::Attention)?;
-    file.tell(
-        "mixer_layers",
-        &count(&layers, Layer::State, beside),
-        How::Derived,
-        "Layers that keep a state.",
-    );
-    file.tell(
-        "attention_layers",
-        &count(&layers, Layer::Attention, false),
-        How::Derived,
-        "Layers with attention.",
-    );
+    tell_counts(file, &layers, beside);
     let lists_feeds =
         layers.iter().any(|layer| matches!(layer, Layer::FeedForward | Layer::Experts));
     let alone = matches!(states.attends, Attends::Never | Attends::MustBeListed) || lists_feeds;
@@ -108,6 +90,37 @@ pub(super) fn hybrid(
     };
     config.hybrid = (hybrid != Hybrid::default()).then_some(hybrid);
     odd_widths(file, (states.kind, kind.inner), config)
+}
+
+/// Layers that take keys and values from others; other kinds' modules do not look at these keys.
+fn shared_by_kind(
+    file: &mut Reader<'_>,
+    kind: &FamilySpec,
+    layers: u64,
+) -> Result<LayerSet, ImportError> {
+    let generic = kind.names.is_empty();
+    let default = kind.streams.map(|streams| streams.num_kv_shared_layers);
+    if generic || kind.heads == Some(Heads::WiderWithoutWindow) || default.is_some() {
+        shared_keys(file, (generic, default), layers)
+    } else {
+        Ok(LayerSet::None)
+    }
+}
+
+/// Tells how many layers keep a state, all where it stands beside attention, and how many attend.
+fn tell_counts(file: &mut Reader<'_>, layers: &[Layer], beside: bool) {
+    file.tell(
+        "mixer_layers",
+        &count(layers, Layer::State, beside),
+        How::Derived,
+        "Layers that keep a state.",
+    );
+    file.tell(
+        "attention_layers",
+        &count(layers, Layer::Attention, false),
+        How::Derived,
+        "Layers with attention.",
+    );
 }
 
 /// True for each sort of layer that a list may name: those that slide, and those that run a shared

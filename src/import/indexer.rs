@@ -1,7 +1,8 @@
 //! The indexer of sparse attention.
 
 use super::layers::{FULL, compact};
-use super::reader::{MAX_LAYERS, MAX_POSITIONS, MAX_SIZE, Reader, whole};
+use super::reader::Reader;
+use super::sizes::{MAX_LAYERS, MAX_POSITIONS, MAX_SIZE, whole};
 use super::value::Value;
 use super::{How, ImportError};
 use crate::config::{Hybrid, Indexer, LayerSet, ModelConfig};
@@ -53,7 +54,6 @@ fn of_blocks(
     config: &mut ModelConfig,
 ) -> Result<(), ImportError> {
     const GROUP: &str = "sparse_attention_config";
-    const LISTED: &str = "layer_types";
     const NAMES: [(&str, &str); 4] = [
         ("index_n_heads", "sparse_num_index_heads"),
         ("index_head_dim", "sparse_index_dim"),
@@ -78,23 +78,7 @@ fn of_blocks(
             None => file.size_or(&[name], MAX_POSITIONS, default)?,
         };
     }
-    let is_full = |value: &Value| matches!(value, Value::Text(word) if word == FULL);
-    let own: Vec<bool> =
-        match (file.peek(LISTED), group.and_then(|group| group.get("sparse_attention_freq"))) {
-            (Some(Value::List(types)), _) => types.iter().map(|sort| !is_full(sort)).collect(),
-            (None, Some(Value::List(flags))) => {
-                let words =
-                    flags.iter().map(|flag| if *flag == Value::Whole(0) { FULL } else { SPARSE });
-                file.asks(
-                    LISTED,
-                    Value::List(words.map(|word| Value::Text(word.to_owned())).collect()),
-                    true,
-                );
-                flags.iter().map(|flag| *flag != Value::Whole(0)).collect()
-            }
-            _ => Vec::new(),
-        };
-    file.done_with(&[LISTED]);
+    let own = with_blocks(file, group.and_then(|group| group.get("sparse_attention_freq")));
     let layers = config.num_hidden_layers;
     if !own.is_empty() && u64::try_from(own.len()).ok() != Some(layers) {
         return Err(ImportError::Layers {
@@ -116,6 +100,28 @@ fn of_blocks(
         config.hybrid = Some(Hybrid { indexer: Some(indexer), ..before });
     }
     Ok(())
+}
+
+/// The layers with an indexer of blocks: as listed, else by a flag for each.
+fn with_blocks(file: &mut Reader<'_>, flags: Option<&Value>) -> Vec<bool> {
+    const LISTED: &str = "layer_types";
+    let is_full = |value: &Value| matches!(value, Value::Text(word) if word == FULL);
+    let own = match (file.peek(LISTED), flags) {
+        (Some(Value::List(types)), _) => types.iter().map(|sort| !is_full(sort)).collect(),
+        (None, Some(Value::List(flags))) => {
+            let words =
+                flags.iter().map(|flag| if *flag == Value::Whole(0) { FULL } else { SPARSE });
+            file.asks(
+                LISTED,
+                Value::List(words.map(|word| Value::Text(word.to_owned())).collect()),
+                true,
+            );
+            flags.iter().map(|flag| *flag != Value::Whole(0)).collect()
+        }
+        _ => Vec::new(),
+    };
+    file.done_with(&[LISTED]);
+    own
 }
 
 /// The layers that choose for themselves: as listed, else by a pattern of letters, else by a

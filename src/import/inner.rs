@@ -1,6 +1,7 @@
 //! The feed-forward layer's inner width.
 
-use super::reader::{MAX_SIZE, Reader, whole};
+use super::reader::Reader;
+use super::sizes::{MAX_SIZE, whole};
 use super::value::Value;
 use super::{How, ImportError};
 use crate::models::{FamilySpec, InnerWidth};
@@ -57,20 +58,7 @@ pub(super) fn inner(
             return Ok(four_times);
         }
     };
-    // A width for each layer.
-    if let Some(key) = names.first()
-        && let Some(Value::List(widths)) = file.peek(key)
-        && let Some(first) = widths.first()
-    {
-        if widths.iter().any(|width| width != first) {
-            return Err(ImportError::not_modelled(format!(
-                "feed-forward layers of several widths ({key})"
-            )));
-        }
-        let width = whole(key, first, MAX_SIZE)?;
-        file.without_effect(names);
-        file.asks(key, Value::Whole(width), true);
-        file.tell(key, &width, How::Read, "The same for every layer.");
+    if let Some(width) = of_every_layer(file, names)? {
         return Ok(width);
     }
     // A kind that is not listed has no sizes of its own, and its files must state theirs.
@@ -78,6 +66,26 @@ pub(super) fn inner(
         return file.size_or_derived(names, four_times, "4 × hidden_size.");
     }
     file.size_or(names, MAX_SIZE, kind.sizes.inner)
+}
+
+/// The width of every layer, where the file lists one for each.
+fn of_every_layer(
+    file: &mut Reader<'_>,
+    names: &[&'static str],
+) -> Result<Option<u64>, ImportError> {
+    let Some(key) = names.first() else { return Ok(None) };
+    let Some(Value::List(widths)) = file.peek(key) else { return Ok(None) };
+    let Some(first) = widths.first() else { return Ok(None) };
+    if widths.iter().any(|width| width != first) {
+        return Err(ImportError::not_modelled(format!(
+            "feed-forward layers of several widths ({key})"
+        )));
+    }
+    let width = whole(key, first, MAX_SIZE)?;
+    file.without_effect(names);
+    file.asks(key, Value::Whole(width), true);
+    file.tell(key, &width, How::Read, "The same for every layer.");
+    Ok(Some(width))
 }
 
 /// The feed-forward layer's inner width that follows from `hidden_ratio`, unless the file may state

@@ -2,7 +2,8 @@
 
 use super::ImportError;
 use super::decoder;
-use super::reader::{self, Asked, Reader};
+use super::reader::{Asked, Reader};
+use super::sizes;
 use super::value::{Object, Value};
 use crate::config::ModelConfig;
 use crate::models;
@@ -32,7 +33,7 @@ pub(crate) fn config_of_keys(model_type: &str, keys: &Object) -> KeysRead {
     };
     let mut file = Reader::of_keys(keys);
     let config = decoder::decoder(&mut file, kind)
-        .and_then(|config| reader::check_heads(&config).map(|()| config));
+        .and_then(|config| sizes::check_heads(&config).map(|()| config));
     KeysRead { config, asked: file.into_asked() }
 }
 

@@ -6,7 +6,9 @@
 //! something that needs at least as much or refused. Reading is lenient about the notation
 //! (comments, trailing commas, `Infinity`) and strict about the meaning.
 
+mod activation;
 mod address;
+mod attention_heads;
 mod chunks;
 mod compressed;
 mod decoder;
@@ -30,13 +32,16 @@ mod reader;
 mod refuse;
 mod rotation;
 mod said;
+mod sizes;
 mod source;
+mod sparse_layers;
 mod states;
 mod streams;
 mod task;
 mod tower;
 mod unread;
 mod value;
+mod vision_part;
 
 pub use error::ImportError;
 pub(crate) use keys::{
@@ -172,7 +177,7 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     let model_type = kind_of(&base, nested.map(|_| &file))?;
     refuse::not_modelled(&model_type, &file)?;
     refuse::not_modelled(&model_type, &base)?;
-    tower::beside(&mut base, &file);
+    vision_part::beside(&mut base, &file);
     let by_name = models::of(&model_type).map(|kind| by_class(&base, kind));
     let other = by_name.and_then(|kind| by_key(&base, kind));
     let listed = other.or(by_name).copied();
@@ -187,7 +192,7 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     tell_kind(&mut reader, &model_type, listed.as_ref());
     let kind = listed.unwrap_or_else(|| guess::guessed(&reader));
     let config = decoder::decoder(&mut reader, &kind)?;
-    reader::check_heads(&config)?;
+    sizes::check_heads(&config)?;
     // The text part of a larger model is often named after the model it was made from.
     let name = name(&file);
     let quantization = quantization::quantization(&mut reader);

@@ -22,7 +22,7 @@ pub(super) fn check(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<(), Impo
             }
             (false, Otherwise::NotCounted) => file.disagrees(only.key),
             (false, Otherwise::UpperBound(note)) => {
-                file.upper_bound(only.key, &stated.unwrap_or_default(), note)
+                file.upper_bound(only.key, &stated.unwrap_or_default(), note);
             }
         }
     }

@@ -6,7 +6,8 @@
 
 use super::ImportError;
 use super::encoder::own_size;
-use super::reader::{MAX_SIZE, Reader, whole};
+use super::reader::Reader;
+use super::sizes::{MAX_SIZE, whole};
 use super::value::{Object, Value};
 use crate::models::{COUNTED_SIZES, FamilySpec};
 

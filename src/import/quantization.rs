@@ -1,7 +1,8 @@
 //! The format of quantised weights, as a file's `quantization_config` states it.
 
 use super::How;
-use super::reader::{self, Reader};
+use super::reader::Reader;
+use super::sizes;
 use super::value::{Object, Value};
 use crate::config::WeightFormat;
 
@@ -86,7 +87,7 @@ fn text<'a>(file: &'a Object, key: &str) -> Option<&'a str> {
 }
 
 fn whole(file: &Object, key: &str) -> Option<u64> {
-    reader::whole(key, file.get(key)?, MOST_PER_SCALE).ok()
+    sizes::whole(key, file.get(key)?, MOST_PER_SCALE).ok()
 }
 
 fn is(file: &Object, key: &str) -> bool {

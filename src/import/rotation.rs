@@ -1,7 +1,8 @@
 //! The rotated part of a head.
 
 use super::layers::{FULL, SLIDING};
-use super::reader::{MAX_SIZE, Reader};
+use super::reader::Reader;
+use super::sizes::MAX_SIZE;
 use super::value::{Object, Value};
 use super::{How, ImportError};
 use crate::models::FamilySpec;

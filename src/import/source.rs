@@ -1,9 +1,11 @@
 //! The encoder beside a decoder.
 
 use super::ImportError;
-use super::decoder::{LAYERS, named_activation};
+use super::activation::named_activation;
+use super::decoder::LAYERS;
 use super::encoder::own_size;
-use super::reader::{MAX_LAYERS, MAX_POSITIONS, MAX_SIZE, Reader, head_dim_of, whole};
+use super::reader::Reader;
+use super::sizes::{MAX_LAYERS, MAX_POSITIONS, MAX_SIZE, head_dim_of, whole};
 use super::value::{Object, Value, class_of};
 use crate::config::{MlpKind, ModelConfig, OWN_SIZES, Source};
 use crate::models::{Absent, FamilySpec, SourceKeys};

@@ -1,7 +1,8 @@
 //! The state that layers keep, as files state its sizes.
 
 use super::decoder::truth;
-use super::reader::{MAX_SIZE, Reader, whole};
+use super::reader::Reader;
+use super::sizes::{MAX_SIZE, whole};
 use super::value::Value;
 use super::{How, ImportError};
 use crate::config::{LayerSet, Mixer, MixerKind, ModelConfig, Modules};
@@ -40,32 +41,13 @@ pub(super) fn mixer(
         (states.kind, states.sizes, config.hidden_size);
     no_biases(file)?;
     residual(file, modules);
-    let kimi = match file.peek("linear_attn_config") {
-        Some(Value::Object(own)) => Some(own),
-        _ => None,
-    };
-    let of_kimi = |key: &str, default: u64| match kimi.and_then(|own| own.get(key)) {
-        Some(Value::Whole(size)) if (1..=MAX_SIZE).contains(size) => *size,
-        _ => default,
-    };
-    // Its sizes are told under the names that other kinds give them.
-    file.without_effect(&["linear_attn_config"]);
-    let mut mixer = Mixer {
-        kind,
-        layers,
-        num_heads: hidden,
-        head_dim: 1,
-        num_key_heads: 1,
-        state_size: 1,
-        conv_kernel: 0,
-        time_step_rank: 0,
-        chunk_size: 256,
-        fp32_state: fp32(file, states),
-    };
+    let mut mixer = of_channels(kind, layers, hidden);
+    mixer.fp32_state = fp32(file, states);
     mixer.conv_kernel = if kernel == 0 {
         0
     } else {
-        file.size_or(&states.names(KERNEL), 1024, of_kimi("short_conv_kernel_size", kernel))?
+        let default = of_kimi(file, "short_conv_kernel_size", kernel);
+        file.size_or(&states.names(KERNEL), 1024, default)?
     };
     match kind {
         MixerKind::Lfm2 => correction(file),
@@ -87,7 +69,7 @@ pub(super) fn mixer(
             mixer.time_step_rank = unless_auto(file, &rank, hidden.div_ceil(16))?;
         }
         MixerKind::RgLru | MixerKind::Rwkv | MixerKind::Mlstm => {
-            recurrences(file, states, config, &mut mixer)?
+            recurrences(file, states, config, &mut mixer)?;
         }
         MixerKind::KimiWhole => {
             let width = file.size_or(
@@ -98,13 +80,11 @@ pub(super) fn mixer(
             mixer = heads_as_attention(file, config, width, mixer);
         }
         MixerKind::KimiLinear => {
-            mixer.num_heads =
-                file.size_or(&states.names(HEADS), MAX_SIZE, of_kimi("num_heads", heads))?;
-            mixer.head_dim = file.size_or(
-                &["linear_value_head_dim", "linear_head_dim"],
-                MAX_SIZE,
-                of_kimi("head_dim", head),
-            )?;
+            let [heads, head] = [("num_heads", heads), ("head_dim", head)]
+                .map(|(key, size)| of_kimi(file, key, size));
+            mixer.num_heads = file.size_or(&states.names(HEADS), MAX_SIZE, heads)?;
+            let names = ["linear_value_head_dim", "linear_head_dim"];
+            mixer.head_dim = file.size_or(&names, MAX_SIZE, head)?;
             (mixer.num_key_heads, mixer.state_size) = (mixer.num_heads, mixer.head_dim);
         }
         MixerKind::Qwen3Next | MixerKind::Mamba2 | MixerKind::FalconH1 => {
@@ -112,6 +92,37 @@ pub(super) fn mixer(
         }
     }
     Ok(mixer)
+}
+
+/// A size that Kimi Linear's group of keys states. It is told under the name that other kinds give
+/// it.
+fn of_kimi(file: &mut Reader<'_>, key: &str, default: u64) -> u64 {
+    const GROUP: &str = "linear_attn_config";
+    file.without_effect(&[GROUP]);
+    let own = match file.peek(GROUP) {
+        Some(Value::Object(own)) => own.get(key),
+        _ => None,
+    };
+    match own {
+        Some(Value::Whole(size)) if (1..=MAX_SIZE).contains(size) => *size,
+        _ => default,
+    }
+}
+
+/// A state of one number for each channel, without a convolution.
+const fn of_channels(kind: MixerKind, layers: LayerSet, channels: u64) -> Mixer {
+    Mixer {
+        kind,
+        layers,
+        num_heads: channels,
+        head_dim: 1,
+        num_key_heads: 1,
+        state_size: 1,
+        conv_kernel: 0,
+        time_step_rank: 0,
+        chunk_size: 256,
+        fp32_state: false,
+    }
 }
 
 /// Heads among which the channels of a state are shared out; one where each is by itself.

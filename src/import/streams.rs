@@ -1,7 +1,8 @@
 //! Several residual streams, and an embedding of its own for every layer.
 
 use super::layers::compact;
-use super::reader::{MAX_SIZE, Reader};
+use super::reader::Reader;
+use super::sizes::MAX_SIZE;
 use super::value::Value;
 use super::{How, ImportError};
 use crate::config::{AltUp, Hybrid, ModelConfig};

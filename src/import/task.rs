@@ -4,7 +4,8 @@
 //! and a link carry them.
 
 use super::ImportError;
-use super::reader::{MAX_SIZE, Reader};
+use super::reader::Reader;
+use super::sizes::MAX_SIZE;
 use super::value::{Object, Value, class_of};
 use crate::config::{ModelConfig, Task, TaskKind};
 use crate::models::{self, FamilySpec};

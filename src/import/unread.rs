@@ -1,7 +1,8 @@
 //! Keys that were not understood and may change the answer.
 
 use super::decoder;
-use super::reader::{Reader, whole};
+use super::reader::Reader;
+use super::sizes::whole;
 use super::value::{Object, Value};
 use crate::config::{ModelConfig, PositionEmbedding};
 use crate::models::{self, FURTHER, FamilySpec, VISION};
@@ -190,7 +191,7 @@ pub(super) fn not_counted(
         }
         match value {
             Value::Object(inner) if !is_apart(key) && !groups.contains(&key) => {
-                found.extend(nested(key, inner, &counted))
+                found.extend(nested(key, inner, &counted));
             }
             _ if counted.may_change(key, value, known) => found.push(key.to_owned()),
             _ => {}
@@ -288,8 +289,8 @@ impl Counted<'_> {
             (decoder::HIDDEN, config.hidden_size),
             (decoder::LAYERS, config.num_hidden_layers),
             (decoder::HEADS, config.num_attention_heads),
-            (decoder::KV_HEADS, config.num_key_value_heads),
-            (decoder::HEAD, config.head_dim),
+            (super::attention_heads::KV_HEADS, config.num_key_value_heads),
+            (super::attention_heads::HEAD, config.head_dim),
             (decoder::INNER, config.intermediate_size),
             (decoder::VOCAB, config.vocab_size),
         ];

@@ -10,8 +10,9 @@ pub enum LaunchError {
     TooLong,
     /// No format knows the text.
     #[error(
-        "This is no command or file of a tool that is known here: begin with the program, for example `vllm serve`, `torchrun … pretrain_gpt.py`, \
-         `swift sft` or `trl sft`, or paste a whole YAML, TOML or JSON file."
+        "This is no command or file of a tool that is known here: begin with the program, for \
+         example `vllm serve`, `torchrun … pretrain_gpt.py`, `swift sft` or `trl sft`, or paste a \
+         whole YAML, TOML or JSON file."
     )]
     NoFormat,
     /// The model's file beside the text cannot be read.

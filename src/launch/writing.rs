@@ -74,8 +74,11 @@ impl<'a> Writing<'a> {
         let own = self.scenario.model().filter(|_| !self.scenario.is_custom_model());
         own.map_or_else(
             || {
-                self.missing
-                    .push("The model is none of the catalog's: put its folder or repository in the place of MODEL.".to_owned());
+                self.missing.push(
+                    "The model is none of the catalog's: put its folder or repository in the place \
+                     of MODEL."
+                        .to_owned(),
+                );
                 "MODEL".to_owned()
             },
             |row| model_names::name_of(row).to_owned(),

@@ -182,7 +182,7 @@ pub fn known_factor(ratio: f64, figure: &Figure, facts: &Facts) -> Option<String
 fn of_job(figure: &Figure, facts: &Facts) -> Vec<Known> {
     let mut known = Vec::new();
     let mut say = |ratio: Option<f64>, why: &str| {
-        known.extend(ratio.filter(|ratio| *ratio > 0.0).map(|ratio| (ratio, why.to_owned())))
+        known.extend(ratio.filter(|ratio| *ratio > 0.0).map(|ratio| (ratio, why.to_owned())));
     };
     let layers = to_f64(facts.job.model().num_hidden_layers);
     let gpus = to_f64(facts.job.layout().world_size());
@@ -208,7 +208,8 @@ fn of_job(figure: &Figure, facts: &Facts) -> Vec<Known> {
         say(Some(gpus), "That is for all GPUs together: one holds its share.");
         say(
             Some(1.0 / gpus),
-            "That is divided by the number of GPUs once too often: what is asked for is not shared out.",
+            "That is divided by the number of GPUs once too often: what is asked for is not shared \
+             out.",
         );
     }
     if matches!(figure.id, "activations" | "saved-per-layer") {
@@ -266,12 +267,23 @@ fn of_units(unit: Unit) -> Vec<Known> {
         ]);
     }
     known.extend([
-        (8.0 / 7.0, "Eight sevenths of it: 16 bytes were counted where 14 are, or one part of eight too many."),
-        (7.0 / 8.0, "Seven eighths of it: two of sixteen bytes are missing, such as the gradients."),
+        (
+            8.0 / 7.0,
+            "Eight sevenths of it: 16 bytes were counted where 14 are, or one part of eight too \
+             many.",
+        ),
+        (
+            7.0 / 8.0,
+            "Seven eighths of it: two of sixteen bytes are missing, such as the gradients.",
+        ),
         (2.0, "Twice as much: was something counted twice, or fp32 taken for bf16?"),
         (0.5, "Half of it: was bf16 taken for fp32, or one of two forgotten?"),
         (4.0, "Four times as much: was a length or a width doubled twice?"),
-        (0.25, "A quarter of it: four of sixteen bytes are weights and gradients, the rest belongs to the optimizer."),
+        (
+            0.25,
+            "A quarter of it: four of sixteen bytes are weights and gradients, the rest belongs to \
+             the optimizer.",
+        ),
         (4.0 / 3.0, "A third too much: was forward counted once more?"),
         (0.75, "Three quarters of it: twelve of sixteen bytes, or no recomputation."),
         (1000.0, "A thousand times too much: look at the unit."),

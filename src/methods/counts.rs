@@ -141,7 +141,8 @@ impl<'a> Rules<'a> {
             );
         }
         format!(
-            "At most {} can share {batch} in whole micro-batches; even then one holds {held} and needs {need} of {room}.",
+            "At most {} can share {batch} in whole micro-batches; even then one holds {held} and \
+             needs {need} of {room}.",
             ranks(most)
         )
     }
@@ -173,7 +174,8 @@ impl<'a> Rules<'a> {
         let shared = product([count / instance, self.micro_batch_size.unwrap_or(1)]).max(1);
         if !batch.is_multiple_of(shared) {
             return format!(
-                "{shared} does not divide {batch}: one rank would hold {} and need {need} of {room}.",
+                "{shared} does not divide {batch}: one rank would hold {} and need {need} of \
+                 {room}.",
                 sequences(placed.sequences)
             );
         }

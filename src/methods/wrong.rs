@@ -69,7 +69,8 @@ pub static TABLE: &[DocumentError] = &[
         "3.2.1",
         "924 GPUs",
         "935, and none can run",
-        "Activations were rounded to 11,000 GB; at most 128 ranks can share 128 sequences, and one sequence needs 86.97 GB.",
+        "Activations were rounded to 11,000 GB; at most 128 ranks can share 128 sequences, and one \
+         sequence needs 86.97 GB.",
     ),
     error(
         JU,
@@ -161,7 +162,8 @@ pub static TABLE: &[DocumentError] = &[
         "Sharded Optimizers",
         "divided by No. GPUs",
         "divided by data-parallel ranks",
-        "The sentence below the formulas says DP degree; both agree only without tensor and pipeline parallelism.",
+        "The sentence below the formulas says DP degree; both agree only without tensor and \
+         pipeline parallelism.",
     ),
     error(
         ELEUTHER,
@@ -280,7 +282,8 @@ pub static TABLE: &[DocumentError] = &[
         "compute_training_memory",
         "activations 34.4 GB",
         "85.9 GB",
-        "34.4 belongs to 64 layers and one factor of 2; the program prints 85.9, and its text's formula gives 42.9.",
+        "34.4 belongs to 64 layers and one factor of 2; the program prints 85.9, and its text's \
+         formula gives 42.9.",
     ),
     error(
         CAPACITY,
@@ -294,7 +297,8 @@ pub static TABLE: &[DocumentError] = &[
         "compute_training_memory",
         "next power of two 16",
         "32",
-        "The code cuts 15.6 to 15 before it counts bits; 16 cards hold 1280 GB of the 1326.5 GB needed.",
+        "The code cuts 15.6 to 15 before it counts bits; 16 cards hold 1280 GB of the 1326.5 GB \
+         needed.",
     ),
     error(
         CAPACITY,
@@ -386,7 +390,8 @@ pub static TABLE: &[DocumentError] = &[
         "Question 5",
         "1,080 GB left of 1,280 GB",
         "1,140 GB, or 720 GB",
-        "1,280 − 140 is 1,140; with the stated TP = 4 there are four copies of the weights and 720 GB remain.",
+        "1,280 − 140 is 1,140; with the stated TP = 4 there are four copies of the weights and 720 \
+         GB remain.",
     ),
     error(
         CAPACITY,
@@ -400,7 +405,8 @@ pub static TABLE: &[DocumentError] = &[
         "7.2, table",
         "rows add up to 34",
         "38",
-        "The MLP's up-projection and the GeLU input are the same tensor, and two inputs of 2 bytes are missing.",
+        "The MLP's up-projection and the GeLU input are the same tensor, and two inputs of 2 bytes \
+         are missing.",
     ),
     error(
         OVERVIEW,

@@ -9,6 +9,7 @@ mod gguf;
 mod keys;
 mod prelude;
 mod projectors;
+mod rules;
 mod sam;
 mod sound;
 mod spec;
@@ -25,7 +26,8 @@ pub(crate) use keys::{
     Absent, Attends, COUNTED_SIZES, Heads, InnerWidth, KeyValueHeads, OwnSizes, Rest, SourceKeys,
     States, Ties,
 };
-pub(crate) use spec::{Experts, FamilySpec, Flag, Latent, Norms, Otherwise, Positions, Window};
+pub(crate) use rules::{Experts, Flag, Latent, Norms, Otherwise, Positions, Window};
+pub(crate) use spec::FamilySpec;
 #[cfg(test)]
 pub(crate) use tower::tower_keys;
 pub(crate) use tower::{

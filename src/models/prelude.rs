@@ -6,10 +6,11 @@ pub(super) use super::keys::{
     Absent, Attends, DECODER, Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, SourceKeys,
     States, Ties,
 };
-pub(super) use super::spec::{
-    ATTENTION_BIAS, BY_STEP, Experts, FROM_FIRST, FamilySpec, Flag, LEARNED, Latent, Norms, Only,
-    Otherwise, Positions, Sizes, Window,
+pub(super) use super::rules::{
+    ATTENTION_BIAS, BY_STEP, Experts, FROM_FIRST, Flag, LEARNED, Latent, Norms, Only, Otherwise,
+    Positions, Sizes, Window,
 };
+pub(super) use super::spec::FamilySpec;
 pub(super) use crate::config::{
     AddedParts, AttentionGate, BlockLayout, CachePart, CachePartKind, DenseFunction, Division,
     EmbeddedParts, EmbeddingScale, Encoder, EncoderModules, ExpertModules, ExpertWeights,

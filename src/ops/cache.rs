@@ -181,7 +181,7 @@ fn of_one_layer(with: &Lowering, (tokens, kind): (u64, LayerKind), tensors: &mut
                     name,
                     Shape::of([tokens, sequences, heads, width]),
                     dtype,
-                ))
+                ));
             };
             keep(name, width, with.kv_cache.dtype());
             if let Some((name, values)) = formats::beside_cache(with.kv_cache, width.1) {

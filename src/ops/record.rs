@@ -199,7 +199,7 @@ fn add(with: &Lowering, ops: &mut Vec<Op>, flops: Vec<OpName>) {
         let backward = Flops(weights * of_weights + 2.0 * (attention + adapters) + once);
         match ops.iter_mut().find(|op| op.name == name) {
             Some(op) => {
-                (op.forward, op.backward, op.attention_core) = (forward, backward, attention_core)
+                (op.forward, op.backward, op.attention_core) = (forward, backward, attention_core);
             }
             None => ops.push(Op {
                 name,

@@ -17,7 +17,8 @@ pub(super) const OPTIMIZER: OptimizerSpec = OptimizerSpec {
     key: "adafactort",
     name: "adafactor_transformers",
     label: "Adafactor (transformers)",
-    help: "Row and column statistics; the step copies one parameter after the other into fp32. Hugging Face's Trainer takes it for adafactor.",
+    help: "Row and column statistics; the step copies one parameter after the other into fp32. \
+        Hugging Face's Trainer takes it for adafactor.",
     place: 51,
     states: &[FACTORS, ROOT_MEAN_SQUARE],
     temporaries,
@@ -25,19 +26,24 @@ pub(super) const OPTIMIZER: OptimizerSpec = OptimizerSpec {
     conflicts: &[
         conflict(
             ConflictingTool::OwnTrainingLoop,
-            "Megatron-LM has a training loop of its own; use another optimizer, or the software stack Hugging Face",
+            "Megatron-LM has a training loop of its own; use another optimizer, or the software \
+             stack Hugging Face",
         ),
         conflict(
             ConflictingTool::TensorParallelism,
-            "transformers' Adafactor makes its statistics for whole tensors, not for those that tensor-parallel ranks split; use 1 tensor-parallel rank, or another optimizer",
+            "transformers' Adafactor makes its statistics for whole tensors, not for those that \
+             tensor-parallel ranks split; use 1 tensor-parallel rank, or another optimizer",
         ),
         conflict(
             ConflictingTool::ShardedStates,
-            "transformers' Adafactor makes its statistics for whole tensors, and how it works on those that ZeRO or FSDP share out is not modelled; share nothing out, or use another optimizer",
+            "transformers' Adafactor makes its statistics for whole tensors, and how it works on \
+             those that ZeRO or FSDP share out is not modelled; share nothing out, or use another \
+             optimizer",
         ),
         conflict(
             ConflictingTool::OffloadedStates,
-            "The step of transformers' Adafactor in host memory is not modelled; keep its states on the GPU, or use another optimizer",
+            "The step of transformers' Adafactor in host memory is not modelled; keep its states \
+             on the GPU, or use another optimizer",
         ),
         conflict(
             ConflictingTool::PagedStates,

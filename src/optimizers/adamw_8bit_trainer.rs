@@ -20,12 +20,14 @@ pub(super) const OPTIMIZER: OptimizerSpec = OptimizerSpec {
     key: "adamw8t",
     name: "adamw_8bit_trainer",
     label: "AdamW, 8-bit (Trainer)",
-    help: "Two moments of one byte, as Hugging Face's Trainer sets them up: those of embeddings and of small tensors stay in fp32.",
+    help: "Two moments of one byte, as Hugging Face's Trainer sets them up: those of embeddings \
+        and of small tensors stay in fp32.",
     place: 21,
     states: &[FIRST_MOMENT, SECOND_MOMENT, SCALES, FIRST_WIDE, SECOND_WIDE],
     conflicts: &[OptimizerConflict {
         with: ConflictingTool::OwnTrainingLoop,
-        says: "Megatron-LM has a training loop of its own; use another optimizer, or the software stack Hugging Face",
+        says: "Megatron-LM has a training loop of its own; use another optimizer, or the software \
+            stack Hugging Face",
         source: sources::MEGATRON_CORE,
     }],
     replaces: None,

@@ -18,7 +18,8 @@ pub(super) const OPTIMIZER: OptimizerSpec = OptimizerSpec {
     key: "muon",
     name: "muon",
     label: "Muon, with AdamW",
-    help: "One momentum for the matrices of the blocks; AdamW's two moments for embeddings, head, norms and biases.",
+    help: "One momentum for the matrices of the blocks; AdamW's two moments for embeddings, head, \
+        norms and biases.",
     place: 60,
     is_default: false,
     states: &[MOMENTUM, FIRST_MOMENT, SECOND_MOMENT],
@@ -27,27 +28,32 @@ pub(super) const OPTIMIZER: OptimizerSpec = OptimizerSpec {
     is_measured: true,
     work: Some(OptimizerWork {
         of: work,
-        formula: "Newton–Schulz products at the rate of 16-bit products, and bytes of weights, gradients and states over the memory's bandwidth",
+        formula: "Newton–Schulz products at the rate of 16-bit products, and bytes of weights, \
+            gradients and states over the memory's bandwidth",
     }),
     conflicts: &[
         OptimizerConflict {
             with: ConflictingTool::OwnTrainingLoop,
-            says: "Muon is modelled as PyTorch has it, not as Megatron-LM does; use another software stack, or another optimizer",
+            says: "Muon is modelled as PyTorch has it, not as Megatron-LM does; use another \
+                software stack, or another optimizer",
             source: sources::PYTORCH_AUTOGRAD,
         },
         OptimizerConflict {
             with: ConflictingTool::TensorParallelism,
-            says: "Muon multiplies whole matrices, and how it gathers those that tensor-parallel ranks split is not modelled; use 1 tensor-parallel rank, or another optimizer",
+            says: "Muon multiplies whole matrices, and how it gathers those that tensor-parallel \
+                ranks split is not modelled; use 1 tensor-parallel rank, or another optimizer",
             source: sources::PYTORCH_AUTOGRAD,
         },
         OptimizerConflict {
             with: ConflictingTool::ShardedStates,
-            says: "Muon multiplies whole matrices, and how it gathers those that ZeRO or FSDP share out is not modelled; share nothing out, or use another optimizer",
+            says: "Muon multiplies whole matrices, and how it gathers those that ZeRO or FSDP \
+                share out is not modelled; share nothing out, or use another optimizer",
             source: sources::PYTORCH_AUTOGRAD,
         },
         OptimizerConflict {
             with: ConflictingTool::OffloadedStates,
-            says: "Muon's step in host memory is not modelled; keep its states on the GPU, or use another optimizer",
+            says: "Muon's step in host memory is not modelled; keep its states on the GPU, or use \
+                another optimizer",
             source: sources::PYTORCH_AUTOGRAD,
         },
         OptimizerConflict {

@@ -5,10 +5,10 @@ use super::count::GpuCount;
 use super::inverse::{largest, room, room_of};
 use super::legal::lifting;
 use crate::config::{
-    AttentionKernel, BaseFormat, CacheFormat, DataSharding, Job, Method, Optimizer, Recompute,
-    Rollout, Run, Targets, Tuning, WeightFormat,
+    AttentionKernel, BaseFormat, CacheFormat, DataSharding, InHostMemory, Job, Method, OnHost,
+    Optimizer, Recompute, Rollout, Run, ServingRun, Targets, Tuning, WeightFormat,
 };
-use crate::estimator::{Estimate, Headroom, Requests, estimate};
+use crate::estimator::{Estimate, Headroom, Requests, estimate, memory_by_kind};
 use crate::units::{Bytes, sort_short, whole};
 
 /// One change of one input.
@@ -68,6 +68,12 @@ pub enum Change {
     Requests(u64),
     /// Another rank of adapters.
     Rank(u64),
+    /// Experts of so many layers in the host's memory.
+    ExpertsOnHost(u64),
+    /// Another number of layers on accelerators.
+    GpuLayers(u64),
+    /// So many GiB of each accelerator's weights in the host's memory.
+    WeightsOnHost(u64),
 }
 
 /// A change with its effect.
@@ -319,6 +325,65 @@ const FOUR_BITS: [(WeightFormat, &str); 2] = [
     (WeightFormat::Iq4Xs, "Weights in 4 bit (GGUF IQ4_XS)"),
 ];
 
+/// The least of the model that goes to the host's memory so that the rest fits: experts, or whole
+/// layers, where the processor computes them; and weights that cross the link in every step.
+fn on_host(job: &Job, run: &ServingRun) -> (Vec<Candidate>, Option<Candidate>) {
+    if job.cluster().host.link.is_none() {
+        return (Vec::new(), None);
+    }
+    let with = |edit: &dyn Fn(&mut InHostMemory)| {
+        job.with_run(|run| {
+            if let Run::Serving(run) = run {
+                edit(&mut run.in_host_memory);
+            }
+        })
+    };
+    let (layers, asked) = (job.model().num_hidden_layers, run.in_host_memory);
+    match run.engine.spec().host {
+        OnHost::Nothing => (Vec::new(), None),
+        OnHost::Computed { .. } => {
+            let experts = |many| with(&|asked| asked.expert_layers = many);
+            let left = layers.saturating_sub(asked.expert_layers);
+            let least = (job.model().moe.is_some() && left > 0)
+                .then(|| largest(left, |rest| room(&experts(layers + 1 - rest))))
+                .flatten()
+                .map(|rest| layers + 1 - rest);
+            let experts = least.map(|many| {
+                let title = format!("Experts of {} layers in host memory", whole(many));
+                (Change::ExpertsOnHost(many), title, experts(many))
+            });
+            let on_gpu = |many: u64| with(&|asked| asked.gpu_layers = Some(many));
+            let now = asked.gpu_layers.map_or(layers + 1, |many| many.min(layers + 1));
+            let most = (now > 0)
+                .then(|| largest(now, |above| room(&on_gpu(above - 1))))
+                .flatten()
+                .map(|above| above - 1);
+            let fewer = most.map(|many| {
+                let title = format!("{} of {} layers on the GPU", whole(many), whole(layers + 1));
+                (Change::GpuLayers(many), title, on_gpu(many))
+            });
+            (experts.into_iter().chain(fewer).collect(), None)
+        }
+        OnHost::Streamed { .. } => {
+            let away = |gibibytes: u64| {
+                with(&|asked| asked.weights = Bytes(gibibytes.saturating_mul(Bytes::GIB)))
+            };
+            let [weights, ..] = memory_by_kind(job);
+            let now = asked.weights.0.div_ceil(Bytes::GIB);
+            let most = now.saturating_add(weights.0.div_ceil(Bytes::GIB));
+            let least = (most > now)
+                .then(|| largest(most - now, |rest| room(&away(most + 1 - rest))))
+                .flatten()
+                .map(|rest| most + 1 - rest);
+            let streamed = least.map(|many| {
+                let title = format!("{} GiB of weights in host memory", whole(many));
+                (Change::WeightsOnHost(many), title, away(many))
+            });
+            (Vec::new(), streamed)
+        }
+    }
+}
+
 fn serving(job: &Job) -> Vec<Candidate> {
     let Run::Serving(run) = job.run() else { return Vec::new() };
     let mut list = Vec::with_capacity(6);
@@ -338,6 +403,8 @@ fn serving(job: &Job) -> Vec<Candidate> {
             edit(&|run| run.kv_cache_dtype = to),
         ));
     }
+    let (computed, streamed) = on_host(job, run);
+    list.extend(computed);
     let bits = run.quantization.dtype().bits();
     let quantized = |(format, title): (WeightFormat, &str)| {
         (Change::Quantization(format), title.to_owned(), edit(&|run| run.quantization = format))
@@ -352,6 +419,7 @@ fn serving(job: &Job) -> Vec<Candidate> {
         let first = four.iter().position(|(.., job)| room(job) >= 0).unwrap_or(0);
         list.extend(four.into_iter().nth(first));
     }
+    list.extend(streamed);
     let context = run.context_length;
     let served = Requests::of(job);
     let shorter = served.and_then(|served| {

@@ -148,7 +148,7 @@ impl Scenario {
         match (field(id).kind, value) {
             (FieldKind::Model, Value::Text(model)) => _ = self.set_model(&model),
             (FieldKind::Accelerator, Value::Text(accelerator)) => {
-                _ = self.set_accelerator(&accelerator)
+                _ = self.set_accelerator(&accelerator);
             }
             (FieldKind::Text { max_len }, Value::Text(text)) => {
                 // A draft model is a row of the catalog, whose names have plain letters.
@@ -160,7 +160,7 @@ impl Scenario {
                 self.put(id, Value::Text(keys::words(&text)));
             }
             (FieldKind::Keys { max_len }, Value::Text(text)) => {
-                self.put(id, Value::Text(keys::clean(&text, max_len)))
+                self.put(id, Value::Text(keys::clean(&text, max_len)));
             }
             // Adding zero turns minus zero into zero, which alone can be written and read.
             (FieldKind::Decimal { .. }, Value::Decimal(number)) if number.is_finite() => {

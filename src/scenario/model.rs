@@ -80,7 +80,8 @@ pub(super) struct Unread {
 
 impl Unread {
     fn waiting() -> Self {
-        let message = "Changed keys of the model are read by a part of this page that has not come yet; it needs the network.";
+        let message = "Changed keys of the model are read by a part of this page that has not come \
+            yet; it needs the network.";
         Self { message: message.to_owned(), about: Vec::new(), waits: true }
     }
 }

@@ -46,7 +46,8 @@ pub enum RecordError {
     Malformed(String),
     /// A later version of the page wrote it.
     #[error(
-        "this was saved by a newer version of the page (record version {0}); reload the page to get it"
+        "this was saved by a newer version of the page (record version {0}); reload the page to \
+         get it"
     )]
     UnknownVersion(u32),
 }
@@ -218,7 +219,8 @@ pub fn import_all(json: &str) -> Result<ImportedRecords, String> {
 /// # Errors
 /// As [`import_all`].
 pub fn read_file<D: Document>(json: &str) -> Result<ImportedRecords, String> {
-    const NONE_OF_OURS: &str = "This file holds no saved scenarios: choose a file that “Download all” or “Inputs as JSON” of this page has made.";
+    const NONE_OF_OURS: &str = "This file holds no saved scenarios: choose a file that “Download \
+        all” or “Inputs as JSON” of this page has made.";
     if json.len() > LONGEST_FILE {
         return Err(
             "This file is larger than 5 MiB, more than saved scenarios of this page can be."
@@ -249,7 +251,7 @@ pub fn read_file<D: Document>(json: &str) -> Result<ImportedRecords, String> {
             }
             Ok(record) => imported.records.push(record),
             Err(error) => {
-                imported.skipped.push(format!("Scenario {} is left out: {error}.", index + 1))
+                imported.skipped.push(format!("Scenario {} is left out: {error}.", index + 1));
             }
         }
     }

@@ -147,7 +147,8 @@ impl Scenario {
         let (rounded, full) = peak.tf32.zip(peak.fp32).filter(|_| rounds)?;
         let times = grouped(rounded / full, 1);
         let text = format!(
-            "The time is that of products in TF32 (`allow_tf32`), which PyTorch runs where it is asked to; in full fp32 they take {times} times as long."
+            "The time is that of products in TF32 (`allow_tf32`), which PyTorch runs where it is \
+             asked to; in full fp32 they take {times} times as long."
         );
         Some(Remark { kind: RemarkKind::Tf32, text })
     }
@@ -168,7 +169,8 @@ impl Scenario {
             Mode::Train | Mode::Tune => (self.integer(FieldId::SeqLength), ""),
             Mode::Serve => (
                 self.integer(FieldId::ContextLength),
-                " Their time in the vision tower, a server's cache of encoded images, and copies of pixels in the host's memory are not counted.",
+                " Their time in the vision tower, a server's cache of encoded images, and copies \
+                 of pixels in the host's memory are not counted.",
             ),
         };
         let cut = if seen.tiles > 1 {
@@ -177,7 +179,8 @@ impl Scenario {
             "resized to".to_owned()
         };
         Some(format!(
-            "Images: each of {} × {} pixels is {cut} {} × {} and becomes {} tokens; {many} {} of its {} tokens.{behind}",
+            "Images: each of {} × {} pixels is {cut} {} × {} and becomes {} tokens; {many} {} of \
+             its {} tokens.{behind}",
             number(images.width),
             number(images.height),
             number(width),
@@ -212,40 +215,45 @@ impl Scenario {
             MixerKind::Lfm2 => "`causal-conv1d`",
         };
         let several = if model.shared.is_some() {
-            " Run again in backward, blocks that layers share hold a few hidden states until Python collects garbage: up to half a per cent more or less."
+            " Run again in backward, blocks that layers share hold a few hidden states until \
+             Python collects garbage: up to half a per cent more or less."
         } else if matches!(
             kind,
             MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::KimiWhole
         ) {
-            " Beyond 1 024 tokens several chunks of the text are counted together, which is a little too much."
+            " Beyond 1 024 tokens several chunks of the text are counted together, which is a \
+             little too much."
         } else if kind == MixerKind::Mlstm {
-            " A text is counted in whole chunks, as the library's mode for training takes it; in its mode for inference, which published files state, it does not multiply in bf16."
+            " A text is counted in whole chunks, as the library's mode for training takes it; in \
+             its mode for inference, which published files state, it does not multiply in bf16."
         } else {
             ""
         };
         let text = format!(
-            "Layers that keep a state are counted as transformers' own PyTorch code trains them. Kernels of {packages}, which take its place where they are installed and keep less, are not modelled.{several}"
+            "Layers that keep a state are counted as transformers' own PyTorch code trains them. \
+             Kernels of {packages}, which take its place where they are installed and keep less, \
+             are not modelled.{several}"
         );
         Some(Remark { kind: RemarkKind::Kernels, text })
     }
 }
 
 /// The remark about experts under QLoRA.
-const EXPERTS_IN_16_BITS: &str = "The experts stay in 16 bits: transformers 5 keeps all experts of a layer in one parameter, and \
-                                  bitsandbytes packs linear layers alone.";
+const EXPERTS_IN_16_BITS: &str = "The experts stay in 16 bits: transformers 5 keeps all experts of \
+    a layer in one parameter, and bitsandbytes packs linear layers alone.";
 
 /// The remark about a model whose parameters are counted alone, and whose cache is told.
-const COUNTED_AND_SERVED: &str = "Weights and cache are those of transformers. What attention works with while a prompt is read is not counted. \
-                                  Of its weights every tensor rank is taken to hold all, which is an upper bound; stages are taken to have \
-                                  equal parts of the cache.";
+const COUNTED_AND_SERVED: &str = "Weights and cache are those of transformers. What attention \
+    works with while a prompt is read is not counted. Of its weights every tensor rank is taken to \
+    hold all, which is an upper bound; stages are taken to have equal parts of the cache.";
 
 /// The remark about a model with a vision tower.
-const NO_IMAGES: &str = "Texts alone: the vision tower and its projector lie in memory, and no image is counted. An image's tokens, \
-                         and what the tower works with, come on top.";
+const NO_IMAGES: &str = "Texts alone: the vision tower and its projector lie in memory, and no \
+    image is counted. An image's tokens, and what the tower works with, come on top.";
 
 /// The remark about a model with a tower for sound.
-const NO_SOUND: &str = "Texts alone: the audio tower and its projector lie in memory, and no sound is counted. A sound's tokens, \
-                        and what the tower works with, come on top.";
+const NO_SOUND: &str = "Texts alone: the audio tower and its projector lie in memory, and no sound \
+    is counted. A sound's tokens, and what the tower works with, come on top.";
 
 /// The remark about keys, or about a kind, that was not understood.
 fn not_counted(as_generic: bool, kind: &str, keys: &str) -> Remark {
@@ -342,9 +350,8 @@ mod tests {
                 (FieldId::AsGeneric, Value::Flag(true)),
                 text(FieldId::NotCounted, "a,b,more_3")
             ]),
-            [
-                "Assumed: counted as a generic decoder, because the kind `zebra` is not known. Not understood: `a`, `b`, and 3 more."
-            ]
+            ["Assumed: counted as a generic decoder, because the kind `zebra` is not known. Not \
+                 understood: `a`, `b`, and 3 more."]
         );
         assert_eq!(
             said(&[text(FieldId::LeftOut, "vision_tower_420000000,audio_tower")]),
@@ -355,9 +362,8 @@ mod tests {
                 FieldId::LeftOut,
                 "audio_tower,layers_of_the_checkpoint_that_predict_further_tokens"
             )]),
-            [
-                "Left out: the audio tower. Not loaded, as the library's class has none: layers of the checkpoint that predict further tokens."
-            ]
+            ["Left out: the audio tower. Not loaded, as the library's class has none: layers of \
+                 the checkpoint that predict further tokens."]
         );
     }
 }

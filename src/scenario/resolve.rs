@@ -1,5 +1,8 @@
 //! The way from the user's inputs to a checked job, or to every problem at once.
 
+mod layout;
+mod rules;
+use rules::{check_experts, check_gpus, check_heads, check_positions, check_stack};
 mod architecture;
 mod hybrid;
 mod listed;
@@ -10,10 +13,8 @@ use std::num::NonZeroU64;
 use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text};
 use super::{drafting, serving};
 use crate::config::{
-    Accelerator, Cluster, DataSharding, Dispatch, Evaluation, Float8, Float8Recipe, Images, Job,
-    LibraryOptions, MegatronOptions, Narrow, Offload, Overheads, Overlap, ParallelLayout,
-    PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding, ProductFormat, RecomputeMethod,
-    RecomputeModules, Run, Speed, TrainingRun, Tuning,
+    Accelerator, Cluster, Dispatch, Evaluation, Float8, Float8Recipe, Images, Job, Narrow,
+    Overheads, PeakRates, ProductFormat, Run, Speed, TrainingRun, Tuning,
 };
 use crate::planner::admitted;
 use crate::stacks::Stack;
@@ -248,123 +249,6 @@ impl Scenario {
         }
     }
 
-    /// Options of the libraries that share a training out.
-    fn library(&self) -> LibraryOptions {
-        LibraryOptions {
-            made_on_gpu: self.flag(FieldId::MadeOnGpu),
-            cublas_workspace_cache: self.flag(FieldId::KeptWorkspaces),
-            wraps_blocks: self.flag(FieldId::WrapsBlocks),
-            gradient_as_bucket_view: self.flag(FieldId::GradientAsBucketView),
-            bucket_cap_mb: self.integer(FieldId::BucketCap),
-            find_unused_parameters: self.flag(FieldId::FindUnusedParameters),
-            overlap_comm: self.word(FieldId::OverlapComm),
-            contiguous_gradients: self.flag(FieldId::ContiguousGradients),
-            reduce_scatter: self.flag(FieldId::ReduceScatter),
-            persistence_threshold: self.integer(FieldId::PersistenceThreshold),
-            max_live_parameters: self.integer(FieldId::MaxLiveParameters),
-            prefetch_bucket_size: self.integer(FieldId::PrefetchBucket),
-            max_reuse_distance: self.integer(FieldId::MaxReuseDistance),
-            sub_group_size: self.integer(FieldId::SubGroupSize),
-        }
-    }
-
-    /// Messages beside the computation: the stack whose options are asked says how, others do what
-    /// current software does.
-    fn overlap(&self) -> Overlap {
-        let is_asked = self.word::<Stack>(FieldId::Stack).options.are_asked_for();
-        Overlap {
-            gradients: !is_asked || self.flag(FieldId::OverlapGradReduce),
-            ..Overlap::DEFAULT
-        }
-    }
-
-    /// Options that Megatron-LM alone has; the rest keeps Megatron-LM's defaults.
-    fn megatron(&self) -> MegatronOptions {
-        let blocks = self.nonzero(FieldId::RecomputeLayers);
-        let block = self.get(FieldId::RecomputeMethod) == Value::Choice("block");
-        MegatronOptions {
-            hidden_dropout: self.flag(FieldId::HiddenDropout),
-            attention_dropout: self.flag(FieldId::AttentionDropout),
-            make_vocab_size_divisible_by: self.nonzero(FieldId::VocabMultiple),
-            cross_entropy_loss_fusion: self.word(FieldId::LossFusion),
-            gradient_accumulation_fusion: self.flag(FieldId::GradientFusion),
-            transformer_engine: self.flag(FieldId::TransformerEngine),
-            recompute_method: if block {
-                RecomputeMethod::Block(blocks.get())
-            } else {
-                RecomputeMethod::Uniform(blocks)
-            },
-            recompute_modules: RecomputeModules {
-                core_attn: self.flag(FieldId::RecomputeCore),
-                layernorm: self.flag(FieldId::RecomputeNorms),
-                mla_up_proj: self.flag(FieldId::RecomputeLatent),
-                mlp: self.flag(FieldId::RecomputeMlp),
-                moe: self.flag(FieldId::RecomputeExperts),
-                moe_act: self.flag(FieldId::RecomputeExpertAct),
-                shared_experts: self.flag(FieldId::RecomputeShared),
-            },
-            fused_attention: self.flag(FieldId::FusedAttention),
-            moe_token_dispatcher: self.word(FieldId::TokenDispatcher),
-            moe_load_percent: number::round_u64(
-                self.decimal(FieldId::LoadImbalance).unwrap_or(1.0) * 100.0,
-            ),
-            moe_grouped_gemm: self.flag(FieldId::GroupedExperts),
-            moe_pad_expert_input_to_capacity: self.flag(FieldId::PadExperts),
-            ..MegatronOptions::DEFAULT
-        }
-    }
-
-    /// The layout; when serving, data-parallel ranks are replicas and share nothing.
-    fn layout(&self, mode: Mode) -> ParallelLayout {
-        let (t, p) =
-            (self.nonzero(FieldId::TensorParallel), self.nonzero(FieldId::PipelineParallel));
-        let training = mode != Mode::Serve;
-        let degree = |id| if training { self.nonzero(id) } else { NonZeroU64::MIN };
-        let cp = degree(FieldId::ContextParallel);
-        let ranks =
-            self.integer(FieldId::Gpus) / t.get().saturating_mul(p.get()).saturating_mul(cp.get());
-        ParallelLayout {
-            tensor_model_parallel_size: t,
-            pipeline_model_parallel_size: p,
-            data_parallel_size: NonZeroU64::new(ranks).unwrap_or(NonZeroU64::MIN),
-            sequence_parallel: training && self.flag(FieldId::SequenceParallel),
-            sharding: if training { self.word(FieldId::Sharding) } else { DataSharding::NOTHING },
-            reshard_after_forward: self.flag(FieldId::ReshardAfterForward),
-            reduce_in_fp32: self.flag(FieldId::ReduceInFp32),
-            reduce_once: training && self.flag(FieldId::ReduceOnce),
-            context_parallel_size: cp,
-            expert_model_parallel_size: degree(FieldId::ExpertParallel),
-            expert_tensor_parallel_size: self
-                .optional_integer(FieldId::ExpertTensorParallel)
-                .filter(|_| training)
-                .and_then(NonZeroU64::new),
-            virtual_pipeline_model_parallel_size: degree(FieldId::VirtualPipeline),
-            pipeline_schedule: if training {
-                self.word(FieldId::PipelineSchedule)
-            } else {
-                PipelineSchedule::default()
-            },
-            pipeline_split: if training { self.split() } else { PipelineSplit::Even },
-            data_parallel_replicas: degree(FieldId::Replicas),
-            offload: Offload {
-                optimizer: training && self.flag(FieldId::OffloadOptimizer),
-                parameters: training && self.flag(FieldId::OffloadParameters),
-                activations: training && self.flag(FieldId::OffloadActivations),
-            },
-        }
-    }
-
-    /// How blocks are dealt out over the stages; numbers of the ends count before the flag.
-    fn split(&self) -> PipelineSplit {
-        let ends = [FieldId::FirstStageLayers, FieldId::LastStageLayers]
-            .map(|id| self.optional_integer(id));
-        match ends.map(|blocks| blocks.and_then(NonZeroU64::new)) {
-            [None, None] if self.flag(FieldId::AccountForEnds) => PipelineSplit::WithEnds,
-            [None, None] => PipelineSplit::Even,
-            [first, last] => PipelineSplit::Ends { first, last },
-        }
-    }
-
     fn cluster(&self) -> Cluster {
         let preset = self.accelerator().map(|row| &row.accelerator);
         let memory = match (preset, self.is_set(FieldId::AcceleratorMemory)) {
@@ -403,6 +287,7 @@ impl Scenario {
                 expandable_segments: self.flag(FieldId::ExpandableSegments),
             },
             speed: self.speed(),
+            host: self.host(),
             grid_grams_per_kwh: self.decimal(FieldId::GridEmissions).unwrap_or_default(),
         }
     }
@@ -418,132 +303,6 @@ impl Scenario {
     pub(super) fn gibibytes(&self, id: FieldId) -> Bytes {
         Bytes(number::round_u64(self.decimal(id).unwrap_or_default() * to_f64(Bytes::GIB)))
     }
-}
-
-/// Query heads must be a multiple of key/value heads.
-fn check_heads(scenario: &Scenario) -> Option<FieldError> {
-    let (heads, kv_heads) =
-        (scenario.integer(FieldId::NumAttentionHeads), scenario.integer(FieldId::NumKeyValueHeads));
-    if heads == 0 || kv_heads == 0 || heads.is_multiple_of(kv_heads) {
-        return None;
-    }
-    // A model in which every query head had its own key/value head most likely stays one.
-    let multi_head = scenario
-        .model()
-        .is_some_and(|row| row.config.num_attention_heads == row.config.num_key_value_heads);
-    let way_out = if multi_head {
-        heads
-    } else {
-        (1..=kv_heads.min(heads)).rev().find(|count| heads.is_multiple_of(*count)).unwrap_or(1)
-    };
-    Some(FieldError {
-        field: FieldId::NumKeyValueHeads,
-        message: format!(
-            "{} attention heads do not split evenly over {} key/value heads.",
-            count(heads),
-            count(kv_heads)
-        ),
-        way_out: Some((format!("Use {} key/value heads", count(way_out)), Value::Integer(way_out))),
-    })
-}
-
-/// A learned position table needs rows.
-fn check_positions(scenario: &Scenario) -> Option<FieldError> {
-    let learned = scenario.word::<PositionEmbedding>(FieldId::PositionEmbedding)
-        == PositionEmbedding::Learned;
-    if !learned || scenario.reads_keys() || scenario.integer(FieldId::PositionRows) > 0 {
-        return None;
-    }
-    let rows = scenario.integer(FieldId::MaxPositionEmbeddings).max(1);
-    Some(FieldError {
-        field: FieldId::PositionRows,
-        message: "A learned position table needs at least one row.".to_owned(),
-        way_out: Some((format!("Use {} rows", count(rows)), Value::Integer(rows))),
-    })
-}
-
-/// Not every stack is modelled with these degrees.
-fn check_stack(scenario: &Scenario) -> Option<FieldError> {
-    const DEGREES: [FieldId; 4] = [
-        FieldId::ContextParallel,
-        FieldId::ExpertParallel,
-        FieldId::ExpertTensorParallel,
-        FieldId::VirtualPipeline,
-    ];
-    if scenario.mode() == Mode::Serve || scenario.word::<Stack>(FieldId::Stack).has_all_degrees {
-        return None;
-    }
-    let id = DEGREES
-        .into_iter()
-        .find(|id| scenario.optional_integer(*id).is_some_and(|degree| degree > 1))?;
-    Some(FieldError {
-        field: id,
-        message: format!(
-            "{} is modelled for the stack {} only.",
-            field(id).label,
-            Stack::names_with_all_degrees()
-        ),
-        way_out: Some(("Use 1".to_owned(), Value::Integer(1))),
-    })
-}
-
-/// A token cannot go through more experts than there are.
-fn check_experts(scenario: &Scenario) -> Option<FieldError> {
-    let moe = scenario.experts().filter(|_| !scenario.reads_keys())?;
-    (moe.num_experts_per_tok > moe.num_experts).then(|| FieldError {
-        field: FieldId::ExpertsPerToken,
-        message: format!(
-            "A token cannot go through {} experts where there are {}.",
-            count(moe.num_experts_per_tok),
-            count(moe.num_experts)
-        ),
-        way_out: Some((
-            format!("Use {} experts per token", count(moe.num_experts)),
-            Value::Integer(moe.num_experts),
-        )),
-    })
-}
-
-/// GPUs must be a multiple of tensor times pipeline ranks.
-fn check_gpus(scenario: &Scenario) -> Option<FieldError> {
-    let gpus = scenario.integer(FieldId::Gpus);
-    let (t, p) =
-        (scenario.integer(FieldId::TensorParallel), scenario.integer(FieldId::PipelineParallel));
-    let cp =
-        if scenario.mode() == Mode::Serve { 1 } else { scenario.integer(FieldId::ContextParallel) };
-    let group = t.saturating_mul(p).saturating_mul(cp);
-    let FieldKind::Integer { max, .. } = field(FieldId::Gpus).kind else { return None };
-    if gpus == 0 || group == 0 || gpus.is_multiple_of(group) {
-        return None;
-    }
-    let context = if cp > 1 { format!(" × {} context", count(cp)) } else { String::new() };
-    let ranks = format!("{} tensor × {} pipeline{context} ranks need", count(t), count(p));
-    if group > max {
-        return Some(FieldError {
-            field: FieldId::TensorParallel,
-            message: format!(
-                "{ranks} {} GPUs, more than the {} this page counts.",
-                count(group),
-                count(max)
-            ),
-            way_out: Some(("Use 1 tensor rank".to_owned(), Value::Integer(1))),
-        });
-    }
-    let below = gpus / group * group;
-    let above = below.saturating_add(group);
-    let (reason, nearest) = if below == 0 {
-        (format!("is too few: {} is the nearest", count(above)), above)
-    } else if above > max {
-        (format!("is none: {} is the nearest", count(below)), below)
-    } else {
-        let nearest = if gpus - below < above - gpus { below } else { above };
-        (format!("is none: {} and {} are the nearest", count(below), count(above)), nearest)
-    };
-    Some(FieldError {
-        field: FieldId::Gpus,
-        message: format!("{ranks} a multiple of {} GPUs; {} {reason}.", count(group), count(gpus)),
-        way_out: Some((format!("Use {} GPUs", count(nearest)), Value::Integer(nearest))),
-    })
 }
 
 /// A count with grouped digits.

@@ -2,7 +2,8 @@
 
 use super::resolve::count;
 use super::{FieldError, FieldId, Mode, Scenario, Value, field_of_key};
-use crate::config::{Engine, LengthMix, ServingRun, WeightFormat};
+use crate::config::{Engine, Host, InHostMemory, LengthMix, ServingRun, WeightFormat};
+use crate::units::{Bytes, to_f64};
 
 impl Scenario {
     /// The serving run, unchecked.
@@ -34,9 +35,27 @@ impl Scenario {
             draft: self.draft(quantization),
             expert_parallel: self.flag(FieldId::WholeExperts),
             sends_tokens: self.flag(FieldId::TokensSent),
+            in_host_memory: InHostMemory {
+                gpu_layers: self.optional_integer(FieldId::GpuLayers),
+                expert_layers: self.integer(FieldId::ExpertLayersOnHost),
+                cache: self.flag(FieldId::CacheOnHost),
+                weights: self.gibibytes(FieldId::WeightsOnHost),
+            },
             activation_dtype: quantization.activation(),
             attention: self.word(FieldId::Attention),
             overhead_percent: self.decimal(FieldId::ServingOverhead).unwrap_or_default(),
+        }
+    }
+
+    /// The host beside the accelerator.
+    pub(super) fn host(&self) -> Host {
+        let rate = |id, unit: f64| self.decimal(id).map(|value| value * unit);
+        Host {
+            memory: rate(FieldId::HostMemory, to_f64(Bytes::GIB))
+                .map(|bytes| Bytes(super::number::round_u64(bytes))),
+            bandwidth: rate(FieldId::HostBandwidth, 1e9).unwrap_or(Host::ASSUMED.bandwidth),
+            rate: rate(FieldId::HostRate, 1e12).unwrap_or(Host::ASSUMED.rate),
+            link: rate(FieldId::HostLink, 1e9),
         }
     }
 

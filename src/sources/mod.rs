@@ -176,6 +176,15 @@ sources! {
         "DualPipe: bubble, two copies of the parameters, p + 1 micro-batches in flight.");
     VLLM = ("vllm", "vLLM", "vllm/v1/worker", "KV cache sized per layer and head, profiling run for activations", Code,
         "Serving memory.");
+    VLLM_HOST = ("vllm-host", "vLLM", "vllm/model_executor/models/utils.py: maybe_offload_to_cpu",
+        "cpu_offload_gb of each GPU's layers, parameter by parameter from the first, in pinned host memory", Code,
+        "Weights in host memory.");
+    SGLANG_HOST = ("sglang-host", "SGLang", "python/sglang/srt/utils/offloader.py: OffloaderV1",
+        "cpu_offload_gb of each GPU's layers, parameter by parameter from the first, copied before a layer runs", Code,
+        "Weights in host memory.");
+    LLAMA_CPP_HOST = ("llama-cpp-host", "llama.cpp", "src/llama-model.cpp: load_tensors; ggml/src/ggml-cuda/ggml-cuda.cu: offload_op",
+        "the first layers and the token table are the processor's; weights are copied to the GPU for 32 tokens and more", Code,
+        "Layers, experts and cache in host memory.");
     VLLM_LORA = ("vllm-lora", "vLLM", "vllm/lora/layers and model_manager.py: create_lora_weights",
         "max_loras slots of max_lora_rank beside every linear layer, and at both ends of some models", Code,
         "Slots for adapters.");

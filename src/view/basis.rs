@@ -180,8 +180,9 @@ pub fn assumed_figures(scenario: &Scenario, job: &Job, timing: &Timing) -> Vec<G
         vec![ground(FieldId::PricePerHour, "Assumed, in US dollars: enter your price.")];
     if cluster.speed.matmul_16bit.is_none() {
         let name = format!("Rate of matrix products, {} of the peak", per_cent(Speed::UNMEASURED));
-        let sentence = "On this accelerator nothing was measured: the share is that of A100 and H100. So are the shares of its memory's \
-                        bandwidth and of its links, and the rate of attention.";
+        let sentence = "On this accelerator nothing was measured: the share is that of A100 and \
+            H100. So are the shares of its memory's bandwidth and of its links, and the rate of \
+            attention.";
         grounds.push(Ground { name, tag: "assumed", sentences: vec![sentence.to_owned()] });
     }
     let Some(run) = job.training() else { return grounds };
@@ -191,7 +192,8 @@ pub fn assumed_figures(scenario: &Scenario, job: &Job, timing: &Timing) -> Vec<G
     ));
     if cluster.speed.tdp_watts.is_some() {
         let name = format!("Power of a waiting GPU, {} of its board power", per_cent(IDLE_SHARE));
-        let sentence = "A computing GPU is taken to draw all of its board power. Hosts, network and cooling are not counted.";
+        let sentence = "A computing GPU is taken to draw all of its board power. Hosts, network \
+            and cooling are not counted.";
         grounds.push(Ground { name, tag: "assumed", sentences: vec![sentence.to_owned()] });
         grounds.push(ground(
             FieldId::GridEmissions,

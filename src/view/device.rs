@@ -123,14 +123,21 @@ impl Device {
         let fits = matches!(self.verdict, Verdict::Fits | Verdict::Tight | Verdict::CannotRun);
         match (fits, self.memory.fits) {
             (true, true) if self.memory.retries > 0 => {
-                "It fits: the GPU was full for a moment, PyTorch gave back what it kept for later, and went on.".to_owned()
+                "It fits: the GPU was full for a moment, PyTorch gave back what it kept for later, \
+                 and went on."
+                    .to_owned()
             }
-            (true, true) => format!("It fits: {} of {capacity}.", percent(self.memory.in_use, self.capacity)),
+            (true, true) => {
+                format!("It fits: {} of {capacity}.", percent(self.memory.in_use, self.capacity))
+            }
             (true, false) => format!(
-                "The tensors would fit, but PyTorch runs out of memory: its allocator cannot use all that lies free between them. On a GPU without a limit it would hold {reserved}; this one has {capacity}."
+                "The tensors would fit, but PyTorch runs out of memory: its allocator cannot use \
+                 all that lies free between them. On a GPU without a limit it would hold \
+                 {reserved}; this one has {capacity}."
             ),
             (false, true) => format!(
-                "It just fits: the ledger's total keeps a larger reserve for the allocator than this run needs, which takes {reserved} of {capacity}."
+                "It just fits: the ledger's total keeps a larger reserve for the allocator than \
+                 this run needs, which takes {reserved} of {capacity}."
             ),
             (false, false) => format!("It does not fit: {reserved} of {capacity}."),
         }

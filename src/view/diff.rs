@@ -432,12 +432,15 @@ mod tests {
             "<p>a</p>",
             "<p class=\"x\">a &amp; b</p>",
             "<p class=\"y\" hidden>a<b>c</b></p>tail",
-            "<ul><li data-key=\"1\">one</li><li data-key=\"2\">two</li><li data-key=\"3\">three</li></ul>",
+            "<ul><li data-key=\"1\">one</li><li data-key=\"2\">two</li><li \
+             data-key=\"3\">three</li></ul>",
             "<ul><li data-key=\"1\">one</li><li data-key=\"3\">drei</li></ul>",
-            "<ul><li data-key=\"0\">zero</li><li data-key=\"2\">two</li><li data-key=\"1\">one</li></ul>",
+            "<ul><li data-key=\"0\">zero</li><li data-key=\"2\">two</li><li \
+             data-key=\"1\">one</li></ul>",
             "<ul><li data-key=\"3\">three</li>text<li>none</li><br><input value=\"a &gt; b\"></ul>",
             "<svg viewBox=\"0 0 1 1\"><path d=\"M0 0\"/><text>1</text></svg>",
-            "<svg viewBox=\"0 0 2 2\"><path d=\"M0 1\"/><path d=\"M1 1\"></path><text>2</text></svg>",
+            "<svg viewBox=\"0 0 2 2\"><path d=\"M0 1\"/><path d=\"M1 \
+             1\"></path><text>2</text></svg>",
             "<div data-own=\"a\"></div><div data-own=\"b\"></div>",
             "<div data-own=\"b\"></div><p>x</p>",
         ];
@@ -471,10 +474,14 @@ mod tests {
     #[test]
     fn what_belongs_to_others_and_what_is_open_stays() {
         let old = Tree::new(
-            "<div data-own=\"r\" class=\"a\"><i data-own=\"x\" class=\"1\">old</i><details open>a</details></div>".to_owned(),
+            "<div data-own=\"r\" class=\"a\"><i data-own=\"x\" class=\"1\">old</i><details \
+             open>a</details></div>"
+                .to_owned(),
         );
         let new = Tree::new(
-            "<div data-own=\"r\" class=\"b\"><i data-own=\"x\" class=\"2\">new</i><details>a</details></div>".to_owned(),
+            "<div data-own=\"r\" class=\"b\"><i data-own=\"x\" \
+             class=\"2\">new</i><details>a</details></div>"
+                .to_owned(),
         );
         assert_eq!(element(&old, &new), [Step::Set("class", "b")]);
     }

@@ -126,7 +126,7 @@ pub const MODE: Part = part("mode", Follows::AtOnce, |seen| {
 });
 
 /// The parts of the form, with their inputs.
-pub const FORM: [Part; 10] = [
+pub const FORM: [Part; 11] = [
     part("group-0", Follows::Picture, |seen| section(0, seen)),
     part("group-1", Follows::Picture, |seen| section(1, seen)),
     part("group-2", Follows::Picture, |seen| section(2, seen)),
@@ -137,6 +137,7 @@ pub const FORM: [Part; 10] = [
     part("fold-4", Follows::Picture, |seen| fold(4, seen)),
     part("fold-5", Follows::Picture, |seen| fold(5, seen)),
     part("fold-6", Follows::Picture, |seen| fold(6, seen)),
+    part("fold-7", Follows::Picture, |seen| fold(7, seen)),
 ];
 
 fn section(index: usize, seen: &Seen) -> Html {
@@ -413,7 +414,7 @@ mod tests {
             scenario.set(FieldId::SequenceParallel, Value::Flag(true));
             let said = Snapshot { scenario, compare: Vec::new() };
             let answers = Answers::of(&said, None).0;
-            let open = (0..7).map(|at| format!("fold-{at}")).collect();
+            let open = (0..8).map(|at| format!("fold-{at}")).collect();
             let ui = Ui { opened: Opened { open, ..Opened::default() }, ..Ui::default() };
             let page = read_all(&said, &answers, &ui);
             for (part, place) in FORM.iter().zip(&FormPlace::ALL[1..]) {

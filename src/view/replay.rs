@@ -118,18 +118,21 @@ impl Limits {
         let reason = match (flat, self.gpus) {
             (Some(flat), Some(found)) if found > flat => {
                 format!(
-                    "On {} the tensors would fit, but PyTorch's allocator finds no room between them.",
+                    "On {} the tensors would fit, but PyTorch's allocator finds no room between \
+                     them.",
                     gpus(flat)
                 )
             }
             (flat, Some(found)) if flat.is_none_or(|flat| found < flat) => {
                 format!(
-                    "PyTorch's allocator manages with {}; the usual reserve of memory for it would not be left.",
+                    "PyTorch's allocator manages with {}; the usual reserve of memory for it would \
+                     not be left.",
                     gpus(found)
                 )
             }
             (Some(flat), None) => format!(
-                "From {} on the tensors would fit, but PyTorch's allocator finds no room on any count that was tried (eight at most).",
+                "From {} on the tensors would fit, but PyTorch's allocator finds no room on any \
+                 count that was tried (eight at most).",
                 gpus(flat)
             ),
             _ => return said,

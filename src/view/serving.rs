@@ -131,7 +131,8 @@ pub fn load_assumed(
                 format!(" on {}", gpus_of(scenario, load))
             };
             format!(
-                "{who} active at once{on}: {requests} on the fullest replica, each with {tokens} in the cache."
+                "{who} active at once{on}: {requests} on the fullest replica, each with {tokens} \
+                 in the cache."
             )
         }
         None => {
@@ -178,7 +179,8 @@ fn users_counts(job: &Job, answer: &UsersAnswer, one_replica: Option<u64>) -> [S
         return [
             minimum,
             "none".to_owned(),
-            "No layout of whole heads and nodes has room for one request; fewer bits, a shorter context or more memory may."
+            "No layout of whole heads and nodes has room for one request; fewer bits, a shorter \
+             context or more memory may."
                 .to_owned(),
         ];
     };

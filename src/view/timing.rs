@@ -199,7 +199,8 @@ fn of_texts(job: &Job, step: &Step, (run, texts): (&TrainingRun, Texts)) -> Vec<
     let pace = |note| ("Useful tokens per second", amount(useful), note);
     if texts.packed {
         let note = format!(
-            "texts of {mean} tokens packed without gaps, each sees itself alone: assumed; unequal lengths make attention dearer"
+            "texts of {mean} tokens packed without gaps, each sees itself alone: assumed; unequal \
+             lengths make attention dearer"
         );
         return vec![pace(note)];
     }
@@ -336,7 +337,8 @@ pub fn stated(job: &Job, estimate: &Estimate) -> Option<String> {
     let (step, run) = (duration(step_seconds?.0), duration(seconds?.0));
     let (hours, price) = (amount(gpu_hours?), money(cost?));
     Some(format!(
-        "At your stated utilisation of {}: one step {step}, the run {run}, {hours} GPU-hours, cost {price}.",
+        "At your stated utilisation of {}: one step {step}, the run {run}, {hours} GPU-hours, cost \
+         {price}.",
         per_cent(mfu)
     ))
 }
@@ -347,21 +349,34 @@ pub fn unknown(scenario: &Scenario, timing: &Timing) -> Option<String> {
     let name = accelerator_name(scenario);
     Some(match missing {
         Unknown::Peak(format) => format!(
-            "No time and cost: no peak rate of {name} in {} is known. Enter it under GPU and layout details, or choose another format.",
+            "No time and cost: no peak rate of {name} in {} is known. Enter it under GPU and \
+             layout details, or choose another format.",
             format.name()
         ),
         Unknown::Bandwidth => {
-            format!("No time and cost: the memory bandwidth of {name} is not known. Enter it under GPU and layout details.")
+            format!(
+                "No time and cost: the memory bandwidth of {name} is not known. Enter it under GPU \
+                 and layout details."
+            )
         }
         Unknown::Narrow => {
-            format!("No time and cost: no rate of {name} for matrix products in so few bits is known. Choose another format.")
+            format!(
+                "No time and cost: no rate of {name} for matrix products in so few bits is known. \
+                 Choose another format."
+            )
         }
-        Unknown::Encoder => "No time and cost: the time of serving an encoder beside its decoder, and of an encoder of sound, is not modelled yet.".to_owned(),
+        Unknown::Encoder => "No time and cost: the time of serving an encoder beside its decoder, \
+            and of an encoder of sound, is not modelled yet."
+            .to_owned(),
         Unknown::Counted => {
-            "No time and cost: of this model's attention the parameters and the cache are known, and not its work.".to_owned()
+            "No time and cost: of this model's attention the parameters and the cache are known, \
+             and not its work."
+                .to_owned()
         }
         Unknown::Images => {
-            "No time and cost: the time of a vision tower is not modelled yet. Set “Images per sequence” to 0 for that of texts alone.".to_owned()
+            "No time and cost: the time of a vision tower is not modelled yet. Set “Images per \
+             sequence” to 0 for that of texts alone."
+                .to_owned()
         }
     })
 }

@@ -207,7 +207,8 @@ fn at_once(scenario: &Scenario, estimate: &Estimate) -> Option<String> {
     let run = if running == 1 { "runs" } else { "run" };
     Some(if running < most {
         format!(
-            "There is room for {of} at once; the server would run up to {}, and those without room wait.",
+            "There is room for {of} at once; the server would run up to {}, and those without room \
+             wait.",
             whole(most)
         )
     } else {

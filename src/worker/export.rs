@@ -96,7 +96,8 @@ fn menu(luggage: &Luggage, pinned: usize) -> Html {
             (snippet(luggage))
         }
         div class="share__tools" {
-            button type="button" class="button" data-do=(Action::Copy("embed-code".to_owned())) { "Copy these lines" }
+            button type="button" class="button" data-do=(Action::Copy("embed-code".to_owned())) { "Copy \
+                these lines" }
         }
     }
 }
@@ -145,7 +146,8 @@ fn serves(format: Format) -> bool {
 fn snippet(luggage: &Luggage) -> String {
     let fragment = encode_all(&luggage.scenario, &luggage.compare);
     format!(
-        "<iframe src=\"{}#{}&embed=1\" title=\"Headroom\" width=\"100%\" height=\"720\" loading=\"lazy\"></iframe>",
+        "<iframe src=\"{}#{}&embed=1\" title=\"Headroom\" width=\"100%\" height=\"720\" \
+         loading=\"lazy\"></iframe>",
         luggage.address, fragment
     )
 }

@@ -40,7 +40,7 @@ pub fn panel(scenario: &Scenario, asked: &str, unit: MemoryUnit) -> Html {
     }
     match order {
         FitsOrder::Length => {
-            shown.sort_by_key(|fit| std::cmp::Reverse((fit.length, fit.parameters)))
+            shown.sort_by_key(|fit| std::cmp::Reverse((fit.length, fit.parameters)));
         }
         FitsOrder::Speed => {
             shown.sort_by(|a, b| {
@@ -54,7 +54,8 @@ pub fn panel(scenario: &Scenario, asked: &str, unit: MemoryUnit) -> Html {
         p data-testid="fits-about" { (about(scenario, shown.len(), serves)) }
         (ways(&all, order, way))
         @if shown.is_empty() {
-            p class="quiet" { "No model of the list fits. More GPUs, a larger one, or fewer bits would help." }
+            p class="quiet" { "No model of the list fits. More GPUs, a larger one, or fewer bits \
+                would help." }
         } @else {
             div class="dialog__scroll" tabindex="0" role="region" aria-label="Models that fit" {
                 table class="table" data-testid="fits" {
@@ -74,13 +75,14 @@ fn about(scenario: &Scenario, count: usize, serves: bool) -> String {
     let hardware = format!("{} × {}", whole(gpus), accelerator_name(scenario));
     if serves {
         format!(
-            "{count} models of the list can be served on {hardware}, one request at a time: the longest context that fits, and the speed \
-             with {} tokens in the cache.",
+            "{count} models of the list can be served on {hardware}, one request at a time: the \
+             longest context that fits, and the speed with {} tokens in the cache.",
             whole(SPEED_AT)
         )
     } else {
         format!(
-            "{count} models of the list can be fine-tuned on {hardware}, one text at a time, every block recomputed."
+            "{count} models of the list can be fine-tuned on {hardware}, one text at a time, every \
+             block recomputed."
         )
     }
 }
@@ -123,7 +125,8 @@ fn head(order: FitsOrder, way: &str, serves: bool, unit: MemoryUnit) -> Html {
                 th scope="col" { "Model" }
                 (sorted(FitsOrder::Size, "Parameters"))
                 th scope="col" { (if serves { "Weights" } else { "What learns" }) }
-                @if serves { (sorted(FitsOrder::Length, "Longest context")) (sorted(FitsOrder::Speed, "Tokens per second")) } @else { th scope="col" { "Sequence" } }
+                @if serves { (sorted(FitsOrder::Length, "Longest context")) (sorted(FitsOrder::Speed, "Tokens \
+                    per second")) } @else { th scope="col" { "Sequence" } }
                 th scope="col" { (unit.name()) }
             }
         }

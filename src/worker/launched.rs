@@ -59,7 +59,8 @@ fn report(launched: &Launched, link: &str) -> Html {
                 p { "To make it fit:" }
                 ul class="paste__helps" data-testid="paste-helps" { @for help in &helps { (remedy(help)) } }
             }
-            div class="dialog__scroll" tabindex="0" role="region" aria-label="Settings of the text" {
+            div class="dialog__scroll" tabindex="0" role="region" aria-label="Settings of the \
+                text" {
                 table class="table" data-testid="paste-report" {
                     thead { tr { @for head in ["Setting", "Value", "How", "Note"] { th scope="col" { (head) } } } }
                     tbody { @for setting in in_order(launched) { (row(setting)) } }
@@ -105,7 +106,8 @@ fn remedy(help: &Remedy) -> Html {
 fn row(row: &Row) -> Html {
     html! {
         tr class=[row.way.is_left_out().then_some("paste__open")] {
-            th scope="row" { code { (row.flag) } @if let Some(place) = row.place { span class="quiet" { " line " (place.line) } } }
+            th scope="row" { code { (row.flag) } @if let Some(place) = row.place { span class="quiet" { " \
+                line " (place.line) } } }
             td { (row.value) }
             td { (row.way.word()) }
             td { (row.note) }

@@ -35,8 +35,8 @@ fn refused(log: &Log) -> Html {
     html! {
         div class="refused" role="alert" {
             p data-testid="paste-error" {
-                "This is the log of " (of) ", printed by " (log.label) ". Choose " (choose) " and settings first, or paste its command: \
-                 the log is then set beside the estimate."
+                "This is the log of " (of) ", printed by " (log.label) ". Choose " (choose) " and \
+                    settings first, or paste its command: the log is then set beside the estimate."
             }
         }
     }
@@ -77,14 +77,16 @@ fn table(
             p data-testid="paste-understood" {
                 "The log of " (log.label) " beside the estimate of " b { (words::about(scenario)) } "."
             }
-            div class="dialog__scroll" tabindex="0" role="region" aria-label="Measured beside estimated" {
+            div class="dialog__scroll" tabindex="0" role="region" aria-label="Measured beside \
+                estimated" {
                 table class="table" data-testid="paste-report" {
                     thead { tr { @for head in ["Figure", "Measured", "Estimated", "Difference"] { th scope="col" { (head) } } } }
                     tbody {
                         @for row in compared { (beside_row(row, unit)) }
                         @for printed in others {
                             tr {
-                                th scope="row" { (printed.figure.label()) span class="quiet" { " line " (printed.line) } }
+                                th scope="row" { (printed.figure.label()) span class="quiet" { " \
+                                    line " (printed.line) } }
                                 td class="number" { (shown(printed.amount, unit)) }
                                 td {}
                                 td {}
@@ -101,18 +103,21 @@ fn table(
 /// The sentence about what can be kept.
 fn offer(log: &Log, compared: &[Compared], unit: MemoryUnit) -> String {
     if !log.trains {
-        return "“Use it” keeps what was measured outside the model, captured graphs and memory outside PyTorch, as inputs under Reserve: \
-                the ledger then shows them as lines."
+        return "“Use it” keeps what was measured outside the model, captured graphs and memory \
+            outside PyTorch, as inputs under Reserve: the ledger then shows them as lines."
             .to_owned();
     }
     match beyond(compared) {
         Some(bytes) => format!(
-            "“Use it” keeps the {} {} that were measured beyond the estimate as “Measured minus predicted” under Reserve: a line of the \
-             ledger, for this machine. A link carries it only after that.",
+            "“Use it” keeps the {} {} that were measured beyond the estimate as “Measured minus \
+             predicted” under Reserve: a line of the ledger, for this machine. A link carries it \
+             only after that.",
             unit.number(bytes, 2),
             unit.name()
         ),
-        None => "The estimate holds as much as was measured, or the log does not tell: there is nothing to keep.".to_owned(),
+        None => "The estimate holds as much as was measured, or the log does not tell: there is \
+            nothing to keep."
+            .to_owned(),
     }
 }
 
@@ -149,8 +154,9 @@ mod tests {
     use crate::scenario::codec::decode;
     use crate::units::MemoryUnit;
 
-    const LOG: &str = "INFO 11-06 10:51:48 [kv_cache_utils.py:1229] GPU KV cache size: 75,840 tokens\n\
-                       INFO 11-06 10:52:10 [gpu_model_runner.py:3050] Graph capturing finished in 12 secs, took 0.62 GiB\n";
+    const LOG: &str = "INFO 11-06 10:51:48 [kv_cache_utils.py:1229] GPU KV cache size: 75,840 \
+        tokens\nINFO 11-06 10:52:10 [gpu_model_runner.py:3050] Graph capturing finished in 12 \
+        secs, took 0.62 GiB\n";
 
     #[test]
     fn a_log_stands_beside_the_estimate_and_graphs_can_be_kept() {
@@ -171,7 +177,8 @@ mod tests {
 
     #[test]
     fn a_training_can_keep_what_was_measured_beyond_its_estimate() {
-        let line = "step: 10  loss:  6.0388  memory: 79.66GiB(52.28%)  tps: 5,593  tflops: 323.92  mfu: 32.75%\n";
+        let line = "step: 10  loss:  6.0388  memory: 79.66GiB(52.28%)  tps: 5,593  tflops: 323.92  \
+            mfu: 32.75%\n";
         let log = read(line).expect("a log");
         let (html, link) =
             panel(&decode("v2&m=llama3.2-1b&n=1&gpu=h100-80").scenario, &log, MemoryUnit::Gib);

@@ -14,7 +14,8 @@ const MOST_SHOWN: usize = 8;
 /// Every message of a text beside the scenario's estimate; a sentence for a scenario without a job.
 pub fn panel(scenario: &Scenario, messages: &[OomMessage]) -> Html {
     let Ok(job) = scenario.resolve() else {
-        let sentence = "The message was read, but the scenario has no answer to set beside it: correct its inputs first.";
+        let sentence = "The message was read, but the scenario has no answer to set beside it: \
+            correct its inputs first.";
         return html! {
             div class="refused" role="alert" { p data-testid="paste-error" { (sentence) } }
         };
@@ -147,8 +148,9 @@ mod tests {
     use crate::view::panels::tests::{count, text};
 
     const RUN: &str = "v1&m=llama3-8b&l=4&n=1&gb=4&b=4&s=2048&rc=full&att=standard&prec=bf16-pure&oi=for-loop&ker=eager&mem=26.5";
-    const MESSAGE: &str = "CUDA out of memory. Tried to allocate 3.91 GiB. GPU 0 has a total capacity of 26.50 GiB of which 3.12 GiB is \
-        free. Of the allocated memory 17.15 GiB is allocated by PyTorch, and 5.73 GiB is reserved by PyTorch but unallocated.";
+    const MESSAGE: &str = "CUDA out of memory. Tried to allocate 3.91 GiB. GPU 0 has a total \
+        capacity of 26.50 GiB of which 3.12 GiB is free. Of the allocated memory 17.15 GiB is \
+        allocated by PyTorch, and 5.73 GiB is reserved by PyTorch but unallocated.";
 
     #[test]
     fn a_message_stands_beside_the_scenarios_estimate_and_changes_are_buttons() {

@@ -108,8 +108,8 @@ fn refused(problem: &ImportError) -> Html {
     let ImportError::UnknownKind { model_type } = problem else {
         let nor = match problem {
             ImportError::NotJson { .. } => {
-                " Nor is it a command or file of a tool that is known here, or an out-of-memory message: those \
-                 begin with words such as `vllm serve` or “CUDA out of memory”."
+                " Nor is it a command or file of a tool that is known here, or an out-of-memory \
+                 message: those begin with words such as `vllm serve` or “CUDA out of memory”."
             }
             _ => "",
         };
@@ -296,7 +296,8 @@ mod tests {
         let (report, link) = read(&generic(&file), Scenario::default());
         let scenario = decode(&link.expect("a link")).scenario;
         assert_eq!(model_name(&scenario), "Zebra · 53.4 M");
-        let sentence = "Assumed: counted as a generic decoder, because the kind zebra is not known. Not understood: stripes_per_head.";
+        let sentence = "Assumed: counted as a generic decoder, because the kind zebra is not \
+            known. Not understood: stripes_per_head.";
         assert!(text(&report).contains(sentence), "{}", text(&report));
         let answers =
             crate::view::panels::tests::answers(&crate::scenario::codec::encode(&scenario));

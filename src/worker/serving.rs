@@ -206,7 +206,8 @@ impl Story<'_> {
                 "Products take longer than reading the weights even for one request.".to_owned()
             }
             Some(turns) => format!(
-                "Up to {} reading the weights takes longer than the products; from there on the products do.",
+                "Up to {} reading the weights takes longer than the products; from there on the \
+                 products do.",
                 requests(turns)
             ),
             None => String::new(),

@@ -158,7 +158,8 @@ impl<'a> Story<'a> {
         let states = "optimizer states appear at the end of step 1 and stay";
         if first <= room && steady > room {
             return format!(
-                "Step 1 fits with {} and step 2 does not with {}: {states}. Such a run dies in its second step.",
+                "Step 1 fits with {} and step 2 does not with {}: {states}. Such a run dies in its \
+                 second step.",
                 show(first),
                 show(steady)
             );

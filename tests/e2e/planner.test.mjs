@@ -208,7 +208,10 @@ test('reasons are filtered without another search', async () => {
   await part(page, 'plan-why-kind').selectOption('rule');
   await assertSoon(async () => (await rows.count()) < all);
   await part(page, 'plan-why-text').fill('layers');
-  await assertSoon(async () => (await rows.allTextContents()).every((text) => /layers/i.test(text)));
+  await assertSoon(async () => {
+    const texts = await rows.allTextContents();
+    return texts.length > 0 && texts.every((text) => /layers/i.test(text));
+  });
   assert.equal(await part(page, 'plan-why-text').inputValue(), 'layers');
   assert.equal(await textOf(status(page)), told);
   await part(page, 'plan-why-text').fill('nothing like it');

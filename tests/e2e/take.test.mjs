@@ -74,13 +74,15 @@ test('pictures carry the colours of the page, in SVG and at twice the size in PN
         title: made.querySelector('title').textContent,
         about: made.querySelector('desc').textContent,
         classes: made.querySelectorAll('[class]').length,
-        patterns: [...source.matchAll(/url\(#([\w-]+)\)/g)].every(([, id]) => made.getElementById(id)),
+        patterns: [...source.matchAll(/url\(#([\w-]+)\)/g)].map(([, id]) => Boolean(made.getElementById(id))),
         page: ground.getAttribute('fill') === root.getPropertyValue('--chart-page').trim(),
         names: [...made.querySelectorAll('text')].map((text) => text.textContent),
         size: [Number(made.documentElement.getAttribute('width')), Number(made.documentElement.getAttribute('height'))],
       };
     }, markup);
-    assert.deepEqual([seen.broken, seen.classes, seen.patterns, seen.page], [0, 0, true, true]);
+    assert.deepEqual([seen.broken, seen.classes, seen.page], [0, 0, true]);
+    // Areas are filled with patterns, and the file has each of them.
+    assert.ok(seen.patterns.length > 0 && seen.patterns.every((found) => found), seen.patterns.join());
     assert.match(seen.title, /^Memory by sequence length: (Training|Fine-tuning|Serving) .+ on \d+ × .+/);
     assert.match(seen.about, /#v2&c=.* · Headroom /);
     assert.ok(seen.names.includes('B') && !/var\(|class=/.test(markup));
@@ -166,7 +168,7 @@ test('walkthrough 14: one sheet of paper with everything on it', async () => {
     ['four', FOUR],
   ]) {
     const page = await open(fragment, { colorScheme: 'dark' });
-    await part(page, 'curve-gpus').locator('svg').waitFor({ state: 'attached' });
+    await part(page, 'curve-gpus').locator('svg.chart-curve').waitFor({ state: 'attached' });
     const pdf = (await page.pdf({ preferCSSPageSize: true })).toString('latin1');
     const sheets = [...pdf.matchAll(/\/Type\s*\/Page\b/g)].length;
     assert.equal(sheets, 1, `${name} takes ${sheets} sheets`);

@@ -154,7 +154,7 @@ const NAMES_WITH_OTHER_MEANINGS: &[(&str, &[&str])] = &[
         "::Fused",
         &[
             "src/config/run.rs",
-            "src/estimator/time/block.rs",
+            "src/estimator/time/fixed.rs",
             "src/estimator/timeline/optimizer.rs",
             "src/optimizers/",
         ],
@@ -494,7 +494,7 @@ fn no_code_is_excused_from_short_functions_and_documented_items() {
 /// with a state are called after the models that introduced them, and the form has a field `opt`.
 const OTHER_MEANINGS: &[(&str, &[&str])] = &[
     // These are torchtitan's own names of its models.
-    ("src/launch/formats/torchtitan.rs", &["deepseek_v3", "gpt_oss", "llama4", "qwen3"]),
+    ("src/launch/shared/torchtitan_written.rs", &["deepseek_v3", "gpt_oss", "llama4", "qwen3"]),
     ("src/scenario/words.rs", &["mamba", "mamba2", "jamba", "minimax", "lfm2"]),
     ("src/scenario/fields/table/hybrid.rs", &["mamba", "mamba2", "jamba", "minimax", "lfm2"]),
     ("src/scenario/fields/table/precision.rs", &["opt"]),

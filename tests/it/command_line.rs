@@ -189,7 +189,8 @@ fn a_message_is_set_beside_the_estimate_of_its_link() {
     for part in [
         "PyTorch on CUDA device 0: tried to allocate 3.91 GiB.\n",
         "\nCause\n  Fragmentation: 3.91 GiB was asked for, 5.73 GiB is reserved but unallocated",
-        "  3.91 GiB = fp32 log-probabilities, logits in fp32 [4 × 2048 × 128\u{202f}256] (Output head and loss, when the loss is computed)\n",
+        "  3.91 GiB = fp32 log-probabilities, logits in fp32 [4 × 2048 × 128\u{202f}256] (Output \
+         head and loss, when the loss is computed)\n",
         "  17.15 GiB  17.15 GiB\n",
         "\nWhat helps\n  PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: ",
         "  Micro-batch of 1: 17.90 GiB in place of 23.52 GiB on each GPU, tried by the estimator.",
@@ -241,7 +242,8 @@ fn what_is_no_message_is_refused_with_a_way_out() {
     for (arguments, sentence) in [
         (
             &["oom", &other, "v1"][..],
-            "no out-of-memory message was found in the text: paste the whole error, from \"out of memory\"",
+            "no out-of-memory message was found in the text: paste the whole error, from \"out of \
+             memory\"",
         ),
         (&["oom", &missing, "v1"][..], "cannot be read: "),
         (

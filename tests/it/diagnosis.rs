@@ -171,7 +171,8 @@ fn the_issues_example_is_read_as_it_says() {
     let link = "v1&do=tune&m=gemma-7b&n=1&gb=4&b=4&s=1024&ft=lora&ker=eager";
     let names = |amount: &str| {
         let text = format!(
-            "CUDA out of memory. Tried to allocate {amount}. GPU 0 has a total capacity of 79.65 GiB"
+            "CUDA out of memory. Tried to allocate {amount}. GPU 0 has a total capacity of 79.65 \
+             GiB"
         );
         let found = diagnosis::of(&job(link), &read(&text).expect("a message")[0]);
         found.asked_for.tensors().iter().map(ToString::to_string).collect::<Vec<_>>()
@@ -198,7 +199,8 @@ fn the_issues_example_is_read_as_it_says() {
 fn a_segment_that_tensors_share_names_none_of_them() {
     for amount in ["2.00 MiB", "20.00 MiB"] {
         let text = format!(
-            "CUDA out of memory. Tried to allocate {amount}. GPU 0 has a total capacity of 79.65 GiB"
+            "CUDA out of memory. Tried to allocate {amount}. GPU 0 has a total capacity of 79.65 \
+             GiB"
         );
         let found = diagnosis::of(&job("v1&n=1"), &read(&text).expect("a message")[0]);
         assert!(
@@ -250,8 +252,8 @@ fn a_message_of_another_job_is_said_to_be_one() {
 #[test]
 fn the_cache_of_a_request_is_set_beside_the_servers() {
     // 64.00 GiB for 524288 tokens are 131072 bytes a token: Llama 3 8B in 16 bits.
-    let text = "To serve at least one request with the models's max seq len (524288), (64.00 GiB KV cache is needed, which is larger than \
-                the available KV cache memory (60.92 GiB).";
+    let text = "To serve at least one request with the models's max seq len (524288), (64.00 GiB \
+        KV cache is needed, which is larger than the available KV cache memory (60.92 GiB).";
     let found = diagnosis::of(
         &job("v1&do=serve&m=llama3-8b&n=1&ctx=524288"),
         &read(text).expect("a message")[0],
@@ -269,7 +271,8 @@ fn ranks_that_print_alike_are_one_diagnosis() {
     let message = text("truth_cuda_43");
     let ranks: Vec<String> =
         (0..3).map(|rank| format!("[rank{rank}]: {}", message.trim())).collect();
-    let other = "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB. GPU 3 has a total capacity of 26.50 GiB";
+    let other = "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB. \
+        GPU 3 has a total capacity of 26.50 GiB";
     let messages = read(&format!("{}\n{other}", ranks.join("\n"))).expect("messages");
     let found = diagnosis::of_each(&job(TRUTH_43), &messages);
     let summary: Vec<(usize, &[u32])> =

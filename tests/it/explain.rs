@@ -313,7 +313,8 @@ proptest! {
         let (_, bare) = check_ledger(&job);
         for path in bare {
             // Workspaces of libraries, and one buffer for each shape of matrix.
-            let rules = ["Matrix-product workspaces", "Dummy weight gradients", "Scores", "Deferred output gradients"];
+            let rules = ["Matrix-product workspaces", "Dummy weight gradients", "Scores", "Deferred \
+                output gradients"];
             // A line may also lack a formula where it is 0, because the stage has no block of its
             // kind.
             let none = bytes_at(&job, &path) == 0;
@@ -340,8 +341,7 @@ prop_compose! {
         let server = ["", "&srv=vllm", "&srv=sglang", "&srv=llama-cpp"][rest.1];
         let flags = format!("&mxf={}&og={}", u8::from(rest.2), u8::from(rest.3));
         format!(
-            "v1&do=serve&m=qwen3-next-80b&n={}&tp={t}&pp={p}&mx={kind}&mxl={states}&al={attention}&fl={feed}&kvs={shared}&mxn={heads}\
-             &mxd={}&mxg={keys}&mxc={kernel}&mxr=7{flags}&w={format}{server}&ctx=3000&seqs=3",
+            "v1&do=serve&m=qwen3-next-80b&n={}&tp={t}&pp={p}&mx={kind}&mxl={states}&al={attention}&fl={feed}&kvs={shared}&mxn={heads}&mxd={}&mxg={keys}&mxc={kernel}&mxr=7{flags}&w={format}{server}&ctx=3000&seqs=3",
             t * p,
             8 * head
         )
@@ -481,10 +481,15 @@ fn both_counts_and_the_peak_explain_themselves() {
         let printed = Reader::all(&numbers(&arithmetic.expr));
         match count.arithmetic {
             Some(gpus) => {
-                assert_eq!(printed, Some(u128::from(gpus)), "{link}: {}", numbers(&arithmetic.expr))
+                assert_eq!(
+                    printed,
+                    Some(u128::from(gpus)),
+                    "{link}: {}",
+                    numbers(&arithmetic.expr)
+                );
             }
             None => {
-                assert!(printed > Some(u128::from(job.cluster().accelerator.memory.0)), "{link}")
+                assert!(printed > Some(u128::from(job.cluster().accelerator.memory.0)), "{link}");
             }
         }
         let runnable = explainer.explain("gpus/runnable").expect("a search");

@@ -431,7 +431,9 @@ fn an_own_story_is_recorded_written_moved_and_taken_along() {
         html.contains("name=\"editing\" value=\"own-1\"") && html.contains("#v1&amp;story="),
         "{html}"
     );
-    let form = "editing=own-1\ntitle=Mine <b>\nfor=Class\ntitle-0=One\ntext-0=It takes {per-gpu}.\nlook-0=gpus\nfigure-0=weights\nask-0=weights\nprompt-0=How much?\ntolerance-0=10\nlive-0=n";
+    let form = "editing=own-1\ntitle=Mine <b>\nfor=Class\ntitle-0=One\ntext-0=It takes \
+        {per-gpu}.\nlook-0=gpus\nfigure-0=weights\nask-0=weights\nprompt-0=How \
+        much?\ntolerance-0=10\nlive-0=n";
     let (orders, html) = teach("record:own-1", form, &[("own-1", &first)]);
     assert!(html.contains("Mine &lt;b&gt;"));
     let story = Story::read(&stored(&orders)).expect("a story");

@@ -53,6 +53,7 @@ mod estimator {
     mod evaluation;
     mod float8;
     mod frameworks;
+    mod host_memory;
     mod images;
     mod layouts;
     mod losses;

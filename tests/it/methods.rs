@@ -48,10 +48,10 @@ fn every_worked_example_runs_or_says_why_not() {
         let class = classes.entry(row.verdict_class()).or_default();
         match (computed, not_run.get(row.id())) {
             (Some(_), Some(_)) => {
-                failures.push(format!("{}: is computed and listed as not run", row.id()))
+                failures.push(format!("{}: is computed and listed as not run", row.id()));
             }
             (None, None) => {
-                failures.push(format!("{}: neither computed nor listed as not run", row.id()))
+                failures.push(format!("{}: neither computed nor listed as not run", row.id()));
             }
             (None, Some(_)) => {
                 class.1 += 1;

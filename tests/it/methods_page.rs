@@ -116,6 +116,7 @@ fn job(model: ModelConfig, run: Run, layout: ParallelLayout, capacity_gb: u64) -
             accelerator,
             overheads,
             speed: headroom::config::Speed::GENERIC,
+            host: headroom::config::Host::ASSUMED,
             grid_grams_per_kwh: 0.0,
         },
     )
@@ -218,7 +219,8 @@ fn memory_at_the_last_step_is_the_documents() {
 #[test]
 fn capacity_planning_keeps_its_rounding_and_names_the_right_count() {
     let run = train(|run| {
-        (run.global_batch_size, run.micro_batch_size, run.recompute) = (8, Some(1), Recompute::Full)
+        (run.global_batch_size, run.micro_batch_size, run.recompute) =
+            (8, Some(1), Recompute::Full);
     });
     let answers =
         ask(&job(llama_2_70b(), run, layout(1, 1, 16, sharding("3")), 80), 70_000_000_000);

@@ -154,8 +154,12 @@ fn without_modules(link: &str) -> (String, String) {
 mod tests {
     use super::joined;
 
-    const BINDINGS: &str = "import * as import1 from \"./link.js\"\nimport * as import2 from \"./link.js\"\nlet wasm;\nfunction imports() {\n    const import0 = {\n        __proto__: null,\n        a: b,\n    };\n    return {\n        \"./page_bg.js\": import0,\n        \"./link.js\": import1,\n        \"./link.js\": import2,\n    };\n}\n";
-    const LINK: &str = "import { initSync } from \"./page.js\";\nconst { memory, table,  } = initSync(undefined, undefined);\nexport const __wasm_split_load_rare = wrap(load);\n";
+    const BINDINGS: &str = "import * as import1 from \"./link.js\"\nimport * as import2 from \
+        \"./link.js\"\nlet wasm;\nfunction imports() {\n    const import0 = {\n        __proto__: \
+        null,\n        a: b,\n    };\n    return {\n        \"./page_bg.js\": import0,\n        \
+        \"./link.js\": import1,\n        \"./link.js\": import2,\n    };\n}\n";
+    const LINK: &str = "import { initSync } from \"./page.js\";\nconst { memory, table,  } = \
+        initSync(undefined, undefined);\nexport const __wasm_split_load_rare = wrap(load);\n";
 
     #[test]
     fn two_scripts_become_one() {

@@ -25,8 +25,8 @@ impl Browser {
         }
         let root = ask("id", &["-u"]).as_deref() == Some("0");
         if !root || find(&["apt-get"]).is_none() {
-            return Err("the tests need Chromium and its driver: install them with \
-                        `sudo apt-get install chromium chromium-driver`, or name them in CHROME_PATH and CHROMEDRIVER."
+            return Err("the tests need Chromium and its driver: install them with `sudo apt-get \
+                install chromium chromium-driver`, or name them in CHROME_PATH and CHROMEDRIVER."
                 .to_owned());
         }
         say("Installing Chromium and its driver with apt-get");

@@ -65,7 +65,8 @@ fn name_the_worker(dist: &Path, worker: &str) -> Outcome {
         .replace(&format!("\"./{old_script}\""), &format!("\"./{script_name}\""));
     if !html.contains(&script_name) {
         return Err(format!(
-            "index.html does not say where the worker is: it needs a `<meta>` with `./{old_script}`."
+            "index.html does not say where the worker is: it needs a `<meta>` with \
+             `./{old_script}`."
         ));
     }
     let written = fs::write(dist.join("index.html"), html)
@@ -79,7 +80,8 @@ fn name_the_worker(dist: &Path, worker: &str) -> Outcome {
 /// The last statement of the worker's script.
 fn worker_start(program: &str) -> String {
     format!(
-        "\nwasm_bindgen({{ module_or_path: \"./{program}\" }}).catch((error) => postMessage(`failed: ${{error}}`));\n"
+        "\nwasm_bindgen({{ module_or_path: \"./{program}\" }}).catch((error) => \
+         postMessage(`failed: ${{error}}`));\n"
     )
 }
 

@@ -158,7 +158,8 @@ fn with_start_script(html: &str, name: &str) -> Outcome<String> {
     let (above, below) =
         before.split_once("<link").ok_or("dist/index.html names no style sheet.")?;
     Ok(format!(
-        "{above}<link rel=\"modulepreload\" href=\"./{name}\"><link{below}<script type=\"module\" src=\"./{name}\"></script>{after}"
+        "{above}<link rel=\"modulepreload\" href=\"./{name}\"><link{below}<script type=\"module\" \
+         src=\"./{name}\"></script>{after}"
     ))
 }
 
@@ -227,7 +228,8 @@ mod tests {
 
     #[test]
     fn hints_to_load_early_are_dropped() {
-        let html = "<head><link rel=\"modulepreload\" href=\"./a.js\"><link rel=\"stylesheet\" href=\"./a.css\">\n<link rel=\"preload\" href=\"./a.wasm\"></head>";
+        let html = "<head><link rel=\"modulepreload\" href=\"./a.js\"><link rel=\"stylesheet\" \
+            href=\"./a.css\">\n<link rel=\"preload\" href=\"./a.wasm\"></head>";
         assert_eq!(
             without_preloads(html),
             "<head><link rel=\"stylesheet\" href=\"./a.css\"></head>"
@@ -236,7 +238,8 @@ mod tests {
 
     #[test]
     fn a_bare_script_does_the_same() {
-        let script = "// What it does.\nconst a = 1; // one\n/**\n * @param {number} b\n */\nfunction f(b) {\n    /* short */\n    return a + b;\n}\n";
+        let script = "// What it does.\nconst a = 1; // one\n/**\n * @param {number} b\n \
+            */\nfunction f(b) {\n    /* short */\n    return a + b;\n}\n";
         assert_eq!(bare(script), "const a = 1; // one\nfunction f(b) {\nreturn a + b;\n}\n");
     }
 
@@ -244,8 +247,8 @@ mod tests {
     fn our_script_takes_the_place_of_trunks() {
         let html =
             "<head><link rel=\"icon\"></head><script type=\"module\">\nimport init</script><p>end";
-        let page = "<head><link rel=\"modulepreload\" href=\"./start-1.js\"><link rel=\"icon\"></head>\
-                    <script type=\"module\" src=\"./start-1.js\"></script><p>end";
+        let page = "<head><link rel=\"modulepreload\" href=\"./start-1.js\"><link \
+            rel=\"icon\"></head><script type=\"module\" src=\"./start-1.js\"></script><p>end";
         assert_eq!(with_start_script(html, "start-1.js").as_deref(), Ok(page));
         assert!(with_start_script("<p>none", "start-1.js").is_err());
     }

@@ -139,14 +139,15 @@ mod tests {
 
     const LIST: &str = r#"{"imports": [["./page_bg.js", "__wbg_set_12", "$"], ["./page_bg.js", "__wbindgen_cast_1", "b"]],
                            "exports": [["memory", "c"], ["start", "d"]]}"#;
-    const SCRIPT: &str = "const memory = 1; const imports = {\n__wbg_set_12: function(a) { return wasm.memory; },\n__wbindgen_cast_1: x\n};\n\
-                          return { \"./page_bg.js\": imports }; wasm.start(); wasm.other();";
+    const SCRIPT: &str = "const memory = 1; const imports = {\n__wbg_set_12: function(a) { return \
+        wasm.memory; },\n__wbindgen_cast_1: x\n};\nreturn { \"./page_bg.js\": imports }; \
+        wasm.start(); wasm.other();";
 
     #[test]
     fn both_sides_get_the_same_names_and_the_rest_stays() {
         let renamed = Names::read(LIST).and_then(|names| names.renamed(SCRIPT));
-        let expected = "const memory = 1; const imports = {\n$: function(a) { return wasm.c; },\nb: x\n};\n\
-                        return { \"a\": imports }; wasm.d(); wasm.other();";
+        let expected = "const memory = 1; const imports = {\n$: function(a) { return wasm.c; \
+            },\nb: x\n};\nreturn { \"a\": imports }; wasm.d(); wasm.other();";
         assert_eq!(renamed.as_deref(), Ok(expected));
     }
 

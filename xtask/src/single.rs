@@ -91,7 +91,8 @@ fn assembled(page: &str, [unpack, bindings]: [&str; 2], packed: &[u8]) -> Outcom
         }
     }
     let policy = format!(
-        "default-src 'none'; script-src '{}' '{}' '{}' '{}' 'wasm-unsafe-eval'; style-src '{}'; img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'",
+        "default-src 'none'; script-src '{}' '{}' '{}' '{}' 'wasm-unsafe-eval'; style-src '{}'; \
+         img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'",
         integrity(guard.as_bytes()),
         integrity(unpack.as_bytes()),
         integrity(bindings.as_bytes()),
@@ -103,7 +104,8 @@ fn assembled(page: &str, [unpack, bindings]: [&str; 2], packed: &[u8]) -> Outcom
     );
     let _ = write!(above, "<style>{style}</style><script>{guard}</script></head>");
     let below = format!(
-        "<script id=\"unpack\">{unpack}</script><script id=\"bindings\">{bindings}</script><script id=\"program\" type=\"text/plain\">{}</script><script>{start}</script></body>",
+        "<script id=\"unpack\">{unpack}</script><script id=\"bindings\">{bindings}</script><script \
+         id=\"program\" type=\"text/plain\">{}</script><script>{start}</script></body>",
         as_text(packed)
     );
     let html = with_policy(&head, &policy)?;

@@ -238,7 +238,8 @@ mod tests {
     fn the_script_puts_every_byte_back() {
         let (script, bytes) = (Scratch::new("unsorted.mjs"), Scratch::new("sorted"));
         fs::write(&bytes.0, sorted(PROGRAM).unwrap()).unwrap();
-        let read = "import { readFileSync } from \"node:fs\";\nconst sorted = new Uint8Array(readFileSync(process.argv[2]));\n";
+        let read = "import { readFileSync } from \"node:fs\";\nconst sorted = new \
+            Uint8Array(readFileSync(process.argv[2]));\n";
         let text = format!("{read}{}console.log(unsorted(sorted).join(\" \"));\n", unsorted());
         fs::write(&script.0, text).unwrap();
         let told = Command::new("node").arg(&script.0).arg(&bytes.0).output().unwrap();

@@ -79,8 +79,10 @@ mod tests {
 
     #[test]
     fn classes_of_streams_go_and_the_rest_stays() {
-        let script = "function a() {\n    wasm.a_1(wasm.memory);\n}\nexport class IntoUnderlyingSink {\n    close() {\n        wasm.sink_close();\n    }\n}\n\
-                      if (Symbol.dispose) IntoUnderlyingSink.prototype = 1;\nconst IntoUnderlyingSinkFinalization = 1\n    ? wasm.sink_free\n    : 2;\nexport { a };\n";
+        let script = "function a() {\n    wasm.a_1(wasm.memory);\n}\nexport class \
+            IntoUnderlyingSink {\n    close() {\n        wasm.sink_close();\n    }\n}\nif \
+            (Symbol.dispose) IntoUnderlyingSink.prototype = 1;\nconst \
+            IntoUnderlyingSinkFinalization = 1\n    ? wasm.sink_free\n    : 2;\nexport { a };\n";
         let kept = without_classes(script);
         assert_eq!(kept, "function a() {\n    wasm.a_1(wasm.memory);\n}\nexport { a };\n");
         assert_eq!(called(&kept), ["a_1", "memory"]);

@@ -103,7 +103,9 @@ mod tests {
     fn sheets_are_one_in_their_order() {
         let dist = std::env::temp_dir().join(format!("headroom-styles-{}", std::process::id()));
         fs::create_dir_all(&dist).unwrap();
-        let html = "<head><link rel=\"stylesheet\" href=\"./a-1.css\" data-integrity=\"none\"/>\n<link rel=\"stylesheet\" href=\"./b-2.css\"><link rel=\"stylesheet\" href=\"./present-3.css\">\n</head>";
+        let html = "<head><link rel=\"stylesheet\" href=\"./a-1.css\" \
+            data-integrity=\"none\"/>\n<link rel=\"stylesheet\" href=\"./b-2.css\"><link \
+            rel=\"stylesheet\" href=\"./present-3.css\">\n</head>";
         for (name, text) in [
             ("index.html", html),
             ("a-1.css", "/* first\n */\n  a{}"),

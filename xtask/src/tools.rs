@@ -66,7 +66,8 @@ pub fn rust_components() -> Outcome {
 }
 
 fn node_and_npm() -> Outcome {
-    const HOW: &str = "install Node.js 20 or newer, npm comes with it (nodejs.org, or `apt-get install nodejs npm` from Debian 13 on)";
+    const HOW: &str = "install Node.js 20 or newer, npm comes with it (nodejs.org, or `apt-get \
+        install nodejs npm` from Debian 13 on)";
     let Some(node) = ask("node", &["--version"]) else {
         return Err(format!(
             "Node.js is missing (wasm-opt and the browser tests run on it): {HOW}."
@@ -96,7 +97,8 @@ fn rustup(what: &str, arguments: &[&str]) -> Outcome {
     if find(&["rustup"]).is_none() {
         let wanted = arguments.join(" ");
         return Err(format!(
-            "rustup is missing: install it with `curl https://sh.rustup.rs -sSf | sh`, then run `rustup {wanted}`."
+            "rustup is missing: install it with `curl https://sh.rustup.rs -sSf | sh`, then run \
+             `rustup {wanted}`."
         ));
     }
     say(what);
@@ -162,7 +164,8 @@ fn npm_packages() -> Outcome {
         return Ok(());
     }
     say(
-        "Installing the npm packages of tests/e2e (wasm-opt, terser, lzma1, the browser's driver, axe)",
+        "Installing the npm packages of tests/e2e (wasm-opt, terser, lzma1, the browser's driver, \
+         axe)",
     );
     run(program("npm", &["ci", "--no-audit", "--no-fund"]).current_dir(&folder))?;
     fs::write(&stamp, lock)

@@ -94,7 +94,8 @@ mod tests {
 
     #[test]
     fn a_module_becomes_part_of_a_script() {
-        let module = "import { a, } from \"./a.js\";\nexport class B {\n}\nexport const C = a;\nconst d = 1;\n";
+        let module = "import { a, } from \"./a.js\";\nexport class B {\n}\nexport const C = \
+            a;\nconst d = 1;\n";
         assert_eq!(without_modules(module), "class B {\n}\nconst C = a;\nconst d = 1;\n");
     }
 

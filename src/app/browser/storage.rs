@@ -119,7 +119,8 @@ pub fn save(record: &SavedScenario) -> Result<(), String> {
 pub(super) fn keep(key: &str, text: &str) -> Result<(), String> {
     const FORBIDDEN: &str =
         "This browser does not let the page store anything. Download it, or keep the link.";
-    const FULL: &str = "The browser's storage is full, so this was not saved. Download it, or delete something that was saved.";
+    const FULL: &str = "The browser's storage is full, so this was not saved. Download it, or \
+        delete something that was saved.";
     let storage = storage().ok_or(FORBIDDEN)?;
     storage.set_item(key, text).map_err(|_| FULL)?;
     let kept = storage.get_item(key).ok().flatten();

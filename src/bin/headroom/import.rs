@@ -57,7 +57,8 @@ pub fn run(paths: &[String], counts: Option<&str>) -> Result<String, String> {
     let of = |outcome| found.get(&outcome).copied().unwrap_or(0);
     let _ = write!(
         text,
-        "{} exact, {} flagged, {} refused; {} read without a count to compare with; {} off by more than 0.1 % without a word",
+        "{} exact, {} flagged, {} refused; {} read without a count to compare with; {} off by more \
+         than 0.1 % without a word",
         of(Outcome::Exact),
         of(Outcome::Flagged),
         of(Outcome::Refused),

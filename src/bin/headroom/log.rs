@@ -14,14 +14,16 @@ use crate::launch::MOST_BYTES;
 pub fn run(file: &str, job: &Job, as_json: bool, notices: &[String]) -> Result<String, String> {
     let log = read(&text_of(file, MOST_BYTES, "the log")?).ok_or_else(|| {
         format!(
-            "{file}: no figures of {} were found; name a log from a server's start to its first request, or of a training's steps",
+            "{file}: no figures of {} were found; name a log from a server's start to its first \
+             request, or of a training's steps",
             PROGRAMS.map(|program| program.label).join(", ")
         )
     })?;
     if log.trains != job.training().is_some() {
         let (of, other) = if log.trains { ("training", "serving") } else { ("server", "training") };
         return Err(format!(
-            "the log is of a {of}, the link of a {other}: name the link of the run that printed the log"
+            "the log is of a {of}, the link of a {other}: name the link of the run that printed \
+             the log"
         ));
     }
     let compared = beside(&log, job, &estimate(job));

@@ -26,7 +26,12 @@ fn content(file: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let most = u64::try_from(MOST_BYTES).unwrap_or(u64::MAX).saturating_add(1);
     let read = fs::File::open(file).and_then(|file| file.take(most).read_to_end(&mut bytes));
-    read.map_err(|error| format!("{file} cannot be read: {error}; name a file that torch.cuda.memory._dump_snapshot wrote"))?;
+    read.map_err(|error| {
+        format!(
+            "{file} cannot be read: {error}; name a file that torch.cuda.memory._dump_snapshot \
+             wrote"
+        )
+    })?;
     Ok(bytes)
 }
 

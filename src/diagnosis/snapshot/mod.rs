@@ -50,17 +50,20 @@ pub struct Snapshot {
 pub enum SnapshotError {
     /// The file is too long.
     #[error(
-        "The file is larger than 128 MiB. Record fewer entries: torch.cuda.memory._record_memory_history(max_entries=100000)."
+        "The file is larger than 128 MiB. Record fewer entries: \
+         torch.cuda.memory._record_memory_history(max_entries=100000)."
     )]
     TooLarge,
     /// The file is no pickle, or a pickle of something else.
     #[error(
-        "This is no memory snapshot of PyTorch: {0}. torch.cuda.memory._dump_snapshot(\"snapshot.pickle\") writes one."
+        "This is no memory snapshot of PyTorch: {0}. \
+         torch.cuda.memory._dump_snapshot(\"snapshot.pickle\") writes one."
     )]
     NoSnapshot(String),
     /// The file has no record of allocations and releases.
     #[error(
-        "The snapshot holds no record of what was taken and freed. Call torch.cuda.memory._record_memory_history() before the first step."
+        "The snapshot holds no record of what was taken and freed. Call \
+         torch.cuda.memory._record_memory_history() before the first step."
     )]
     NoRecord,
 }

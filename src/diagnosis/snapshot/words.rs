@@ -52,18 +52,21 @@ impl SnapshotBeside {
         let total = self.measured.allocated;
         let share = grouped(100.0 * self.alike.as_f64() / total.as_f64().max(1.0), 1);
         let mut said = vec![format!(
-            "Of {} in tensors at the measured peak, {share} % are in tensors for which the estimate has one of the same size.",
+            "Of {} in tensors at the measured peak, {share} % are in tensors for which the \
+             estimate has one of the same size.",
             MemoryUnit::Gib.show(total)
         )];
         if self.measured.begins_late {
             said.push(
-                "The record begins after the first tensors were made, so it does not say where those come from; a peak before it is not in it."
+                "The record begins after the first tensors were made, so it does not say where \
+                 those come from; a peak before it is not in it."
                     .to_owned(),
             );
         }
         if self.measured.settings.contains("expandable_segments:True") != job_grows_segments {
             said.push(format!(
-                "The allocator was set otherwise than in the scenario: PYTORCH_CUDA_ALLOC_CONF was “{}”. Change “Growing segments” under Reserve.",
+                "The allocator was set otherwise than in the scenario: PYTORCH_CUDA_ALLOC_CONF was \
+                 “{}”. Change “Growing segments” under Reserve.",
                 self.measured.settings
             ));
         }
@@ -77,7 +80,8 @@ impl SnapshotBeside {
         let apart = measured.0.abs_diff(predicted.0);
         (apart.saturating_mul(100) > self.measured.allocated.0).then(|| {
             format!(
-                "Over the step they are furthest apart at {op}: {} in the snapshot, {} in the estimate.",
+                "Over the step they are furthest apart at {op}: {} in the snapshot, {} in the \
+                 estimate.",
                 MemoryUnit::Gib.show(measured),
                 MemoryUnit::Gib.show(predicted)
             )

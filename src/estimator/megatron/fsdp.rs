@@ -116,9 +116,11 @@ impl Moving {
     pub fn lines(&self, scope: &Scope, at: At) -> Vec<LineItem> {
         let recipe = scope.run.recipe();
         let (weights, gradients) = self.elements(at);
-        let note = "Blocks in use and gathered ahead (half a communication unit, Megatron-FSDP's default), and both ends.";
+        let note = "Blocks in use and gathered ahead (half a communication unit, Megatron-FSDP's \
+            default), and both ends.";
         let gathered = line((GATHERED_WEIGHTS, note), weights, recipe.parameter);
-        let note = "Whole gradients that wait to be reduced: at most a communication unit, Megatron-FSDP's default.";
+        let note = "Whole gradients that wait to be reduced: at most a communication unit, \
+            Megatron-FSDP's default.";
         let reduced = line((GRADIENT_REDUCTION, note), gradients, recipe.gradient);
         gathered.into_iter().chain(reduced).collect()
     }

@@ -189,7 +189,8 @@ pub(super) fn buffers(scope: &Scope, lines: &mut Vec<LineItem>) {
             lines.push(LineItem { bytes, ..line(kind, label, note, source) });
         }
     };
-    let note = "Empty gradients for autograd, one for each shape of matrix; the real ones go to the main gradients at once.";
+    let note = "Empty gradients for autograd, one for each shape of matrix; the real ones go to \
+        the main gradients at once.";
     push(temporary, "Dummy weight gradients", buffers.dummies, note, engine);
     let note = "The buffer into which an input is gathered under sequence parallelism.";
     push(temporary, "Gathered input", buffers.gathered, note, core);
@@ -197,11 +198,13 @@ pub(super) fn buffers(scope: &Scope, lines: &mut Vec<LineItem>) {
     push(temporary, "Scores", buffers.scores, note, core);
     let note = "Tensors sent to or received from the neighbouring stages.";
     push(temporary, "Pipeline messages", buffers.messages, note, core);
-    let note = "Inputs of the output layer and gradients of its logits, kept until the weight's gradient is computed.";
+    let note = "Inputs of the output layer and gradients of its logits, kept until the weight's \
+        gradient is computed.";
     push(temporary, "Deferred output gradients", buffers.deferred, note, core);
     let note = "One byte per pair of tokens, from the data loader.";
     push(temporary, "Attention mask", buffers.mask, note, core);
-    let note = "Workspaces of the matrix products: one per stream in Transformer Engine, one per thread in PyTorch.";
+    let note = "Workspaces of the matrix products: one per stream in Transformer Engine, one per \
+        thread in PyTorch.";
     push(framework, "Matrix-product workspaces", buffers.workspaces, note, engine);
 }
 

@@ -5,6 +5,8 @@
 //! stage's forward and backward passes are played in their order, block by block; inside a block
 //! backward goes from operation to operation.
 
+mod alive;
+use alive::{Alive, Entry, is_input, survives};
 mod events;
 mod fsdp;
 mod lines;
@@ -19,8 +21,7 @@ use std::ops::{Add, Mul};
 use super::ledger::{LineItem, sort_by_kind};
 use super::{Moment, host, overhead};
 use crate::config::{Job, ParallelLayout, Recompute, TrainingRun};
-use crate::ops::megatron::{Module, RankModel, Step, rank_model};
-use crate::ops::{Kept, Role, Tensor};
+use crate::ops::megatron::{RankModel, Step, rank_model};
 use crate::units::Bytes;
 pub(super) use events::events;
 pub(super) use many::{Many, of_pipeline};
@@ -74,31 +75,6 @@ struct Scope<'a> {
     run: &'a TrainingRun,
     model: &'a RankModel,
     stage: Stage,
-}
-
-/// Why a tensor is alive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Alive {
-    /// Saved in forward.
-    Saved,
-    /// Brought back by recomputation.
-    Recomputed,
-    /// Flowing back right now.
-    Flowing,
-}
-
-/// Some tensors of one kind that are alive.
-struct Entry<'a> {
-    step: &'a Step,
-    tensor: &'a Tensor,
-    count: u64,
-    why: Alive,
-}
-
-impl Entry<'_> {
-    fn bytes(&self) -> Bytes {
-        self.tensor.bytes() * self.count
-    }
 }
 
 /// The highest moment of a job's most loaded stage.
@@ -178,7 +154,7 @@ pub(super) fn away(job: &Job, run: &TrainingRun, stage: u64) -> Bytes {
     let scope = Scope { job, run, model: &model, stage: schedule::stage(job, run, stage) };
     let (sizes, mut most) = (Weight::of_model(&model, run).sizes, Bytes::ZERO);
     scope.play(|held, _| {
-        most = most.max(sizes.of(&held).saturating_sub(sizes.of(&on_device(job, held))))
+        most = most.max(sizes.of(&held).saturating_sub(sizes.of(&on_device(job, held))));
     });
     most
 }
@@ -305,105 +281,6 @@ impl<'a> Scope<'a> {
         lines.retain(|line| !host::is_away(self.job, line.kind));
         lines
     }
-
-    /// The tensors that are alive at a moment beside those that stay throughout the step.
-    fn alive(&self, held: Held, at: At) -> Vec<Entry<'a>> {
-        let mut found = Vec::with_capacity(64);
-        all(&self.model.embedding, held.embeddings, Alive::Saved, |_| true, &mut found);
-        for kind in Kind::ALL {
-            let steps = self.steps(kind);
-            all(
-                steps,
-                held.whole.of(kind),
-                Alive::Saved,
-                |tensor| survives(self.run, tensor),
-                &mut found,
-            );
-            all(steps, held.inputs.of(kind), Alive::Saved, is_input, &mut found);
-            all(
-                steps,
-                held.again.of(kind),
-                Alive::Recomputed,
-                |tensor| !is_input(tensor),
-                &mut found,
-            );
-            all(steps, held.again_inputs.of(kind), Alive::Recomputed, is_input, &mut found);
-        }
-        all(&self.model.head, held.heads, Alive::Saved, |_| true, &mut found);
-        found.extend(self.inside(at));
-        found
-    }
-
-    /// Tensors of the block or head that backward is in: those that its remaining operations saved
-    /// or recomputed, and the gradients that flow back.
-    fn inside(&self, at: At) -> Vec<Entry<'a>> {
-        let mut found = Vec::with_capacity(32);
-        let (steps, place) = match at {
-            At::Forward | At::Step => return found,
-            At::Head(place) => (&self.model.head[..], place),
-            At::Block { kind, place, .. } => (self.steps(kind), place),
-        };
-        let module = steps.get(place).map_or(Module::Rest, |step| step.module);
-        let (recomputed, split) = match at {
-            At::Block { recomputed, split, .. } => (recomputed, split),
-            _ => (false, false),
-        };
-        for step in steps.iter().take(place + 1) {
-            if split {
-                // A block kept whole, or brought back whole, waits for its weights' gradients and
-                // is counted with the blocks in flight.
-                if !recomputed && step.module == module && module != Module::Rest {
-                    push(
-                        step,
-                        1,
-                        Role::Saved,
-                        |tensor| !survives(self.run, tensor),
-                        Alive::Recomputed,
-                        &mut found,
-                    );
-                }
-                continue;
-            }
-            if recomputed {
-                push(
-                    step,
-                    1,
-                    Role::Saved,
-                    |tensor| !is_input(tensor),
-                    Alive::Recomputed,
-                    &mut found,
-                );
-                continue;
-            }
-            push(
-                step,
-                1,
-                Role::Saved,
-                |tensor| survives(self.run, tensor),
-                Alive::Saved,
-                &mut found,
-            );
-            if step.module == module && module != Module::Rest {
-                push(
-                    step,
-                    1,
-                    Role::Saved,
-                    |tensor| !survives(self.run, tensor),
-                    Alive::Recomputed,
-                    &mut found,
-                );
-            }
-        }
-        if let Some(step) = steps.get(place) {
-            push(step, 1, Role::Workspace, |_| true, Alive::Flowing, &mut found);
-        }
-        found
-    }
-}
-
-/// True if a saved tensor stays in memory after forward.
-fn survives(run: &TrainingRun, tensor: &Tensor) -> bool {
-    !(run.recompute == Recompute::Selective && tensor.kept == Kept::AttentionCore)
 }
 
 /// The part of `held` that is on the device: with offloaded activations one block of each kind
@@ -417,35 +294,4 @@ fn on_device(job: &Job, held: Held) -> Held {
         experts: blocks.experts.min(1),
     };
     Held { whole: one(held.whole), inputs: one(held.inputs), ..held }
-}
-
-fn is_input(tensor: &Tensor) -> bool {
-    tensor.kept == Kept::BlockInput
-}
-
-/// Saved tensors of some operations, `count` times.
-fn all<'a>(
-    steps: &'a [Step],
-    count: u64,
-    why: Alive,
-    kept: impl Fn(&Tensor) -> bool,
-    found: &mut Vec<Entry<'a>>,
-) {
-    for step in steps {
-        push(step, count, Role::Saved, &kept, why, found);
-    }
-}
-
-fn push<'a>(
-    step: &'a Step,
-    count: u64,
-    role: Role,
-    kept: impl Fn(&Tensor) -> bool,
-    why: Alive,
-    found: &mut Vec<Entry<'a>>,
-) {
-    if count > 0 {
-        let tensors = step.op.tensors.iter().filter(|tensor| tensor.role == role && kept(tensor));
-        found.extend(tensors.map(|tensor| Entry { step, tensor, count, why }));
-    }
 }

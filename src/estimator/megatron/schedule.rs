@@ -437,6 +437,7 @@ mod tests {
             },
             overheads: Overheads::NONE,
             speed: crate::config::Speed::GENERIC,
+            host: crate::config::Host::ASSUMED,
             grid_grams_per_kwh: 0.0,
         }
     }

@@ -11,14 +11,16 @@
 mod assemble;
 mod block;
 mod cost;
+mod fixed;
 mod kernels;
 mod machine;
 mod paces;
 mod serving;
+mod spread;
 mod timing;
 mod updating;
 
-pub use assemble::{Load, Schedule, Spread, StepTime, Term};
+pub use assemble::{StepTime, Term};
 pub(super) use block::Clock;
 pub use block::{BlockKey, BlockTime, BlockTimes, Phase, block_times, key};
 pub use cost::{Cost, IDLE_SHARE, at_pace, cost};
@@ -29,6 +31,7 @@ pub use serving::{
     Bound, Messages, Pace, ServedTraffic, ServingTime, SpeculativeStep, Traffic,
     cache_per_sequence, serving,
 };
+pub use spread::{Load, Schedule, Spread};
 pub use timing::{Timing, Unknown, timing};
 
 use super::Compute;

@@ -85,7 +85,7 @@ pub(super) fn every_tensor(
     for event in &mut found {
         match event {
             TensorEvent::Taken { tensor, .. } | TensorEvent::Freed { tensor } => {
-                *tensor = tensor.saturating_add(first)
+                *tensor = tensor.saturating_add(first);
             }
             TensorEvent::CacheEmptied => {}
         }

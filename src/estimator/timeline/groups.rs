@@ -12,6 +12,7 @@
 
 mod bucket;
 mod flat;
+mod gathering;
 mod head;
 mod reducer;
 mod shares;
@@ -24,7 +25,7 @@ use self::reducer::Reducer;
 use self::sizes::of_layer;
 pub(super) use self::sizes::{Size, cut, sizes};
 use self::sizes::{buckets_of_all, largest};
-use super::plan::{Holding, Movement, Plan, Share, Shares};
+use super::plan::{Holding, Movement, Plan, Shares};
 use crate::config::TowerSize;
 use crate::estimator::states::GATHERED_WEIGHTS;
 use crate::ops::modules::BESIDE;
@@ -239,38 +240,6 @@ impl<'t> Groups<'t> {
         self.shares.take()
     }
 
-    fn take(
-        &self,
-        name: &'static str,
-        op: &'static str,
-        (share, dtype, stream): (Share, DType, u8),
-    ) -> Var<'t> {
-        self.tape.at(op, self.source);
-        self.lump(name, (Kind::Gathered, share, dtype), stream)
-    }
-
-    fn lump(
-        &self,
-        name: &'static str,
-        (kind, share, dtype): (Kind, Share, DType),
-        stream: u8,
-    ) -> Var<'t> {
-        let size = |tag: u16| self.sizes.get(usize::from(tag)).copied().unwrap_or_default();
-        let elements = match share {
-            Share::Kept(tag) => size(tag).kept,
-            Share::Padded(tag) => size(tag).padded,
-            Share::LearnedKept(tag) => size(tag).learned[0],
-            Share::LearnedPadded(tag) => size(tag).learned[1],
-            Share::Cut => self.cut,
-            Share::States(_) | Share::Temporaries(_) | Share::Upcast => 0,
-        };
-        let before = self.tape.on_stream(stream);
-        let lump = self.tape.lump(name, (kind, elements, dtype));
-        self.tape.on_stream(before);
-        self.shares.borrow_mut().push((lump.parts().0, share));
-        lump
-    }
-
     /// The group of a layer.
     pub const fn tag(&self, layer: u16) -> u16 {
         if self.is_one {
@@ -295,74 +264,6 @@ impl<'t> Groups<'t> {
             Movement::Weights { into, .. } => Some(into),
             Movement::Still | Movement::Gradients => None,
         }
-    }
-
-    /// Gathers a group, as far as that happens before its weights are used.
-    fn gather(&self, tag: u16) {
-        match self.into() {
-            Some(GatheredInto::BufferAndTensors) => self.gather_into_buffer(tag),
-            Some(GatheredInto::FlatTensor) => self.gather_flat(tag),
-            Some(GatheredInto::Tensors) | None => {}
-        }
-    }
-
-    /// Gathers a group into its buffer.
-    fn gather_into_buffer(&self, tag: u16) {
-        self.gather_on(tag, GATHERING);
-    }
-
-    fn gather_on(&self, tag: u16, stream: u8) {
-        let shares = self.take(
-            "shares side by side",
-            GATHERED_WEIGHTS,
-            (Share::Kept(tag), self.compute, stream),
-        );
-        let buffer = self.take(
-            "all-gather buffer",
-            GATHERED_WEIGHTS,
-            (Share::Padded(tag), self.compute, stream),
-        );
-        drop(shares);
-        let before = self.alive.borrow_mut().gathered.replace((tag, buffer));
-        drop(before);
-    }
-
-    /// Copies a gathered group out into its weights, unless they are views of what was gathered.
-    fn copy_out(&self, tag: u16) {
-        if self.into() == Some(GatheredInto::FlatTensor) {
-            return;
-        }
-        let weights = match self.holding(tag) {
-            Holding::Nothing => return,
-            Holding::Rest(parameters) => {
-                self.tape.at(GATHERED_WEIGHTS, self.source);
-                self.tape.lump("weights gathered ahead", (Kind::Gathered, parameters, self.compute))
-            }
-            Holding::InTurn | Holding::Lasting => {
-                self.take("full weights", GATHERED_WEIGHTS, (Share::Padded(tag), self.compute, 0))
-            }
-        };
-        self.alive.borrow_mut().weights.push((tag, weights));
-    }
-
-    fn holding(&self, tag: u16) -> Holding {
-        self.holding.get(usize::from(tag)).copied().unwrap_or(Holding::InTurn)
-    }
-
-    fn holds(&self, tag: u16) -> bool {
-        self.alive.borrow().weights.iter().any(|(held, _)| *held == tag)
-    }
-
-    fn release(&self, tag: u16) {
-        let before = {
-            let mut alive = self.alive.borrow_mut();
-            alive
-                .weights
-                .iter()
-                .position(|(held, _)| *held == tag)
-                .map(|at| alive.weights.swap_remove(at))
-        };
-        drop(before);
     }
 
     /// Forward enters a group; the root's tag is 0.

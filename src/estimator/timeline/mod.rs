@@ -24,14 +24,15 @@ mod play;
 mod ranks;
 mod sequence;
 mod stretch;
+mod totals;
 
 use super::law::bytes;
-use super::ledger::{LineItem, MemoryKind};
+use super::ledger::LineItem;
 use super::stage::{self, Stage};
 use super::{Moment, overhead};
 use crate::config::{Job, TrainingRun};
 use crate::ops::modules::BESIDE;
-use crate::ops::tape::{Entry, Held, KINDS, Kind, Segment, Tape, Totals, When};
+use crate::ops::tape::{Entry, KINDS, Kind, Segment, Tape, Totals, When};
 use crate::units::Bytes;
 pub use asked::{AskedMoment, AskedTensor, asked_tensors};
 use beside::{Beside, add_blocks};
@@ -42,6 +43,7 @@ use plan::{Plan, Shares};
 pub(super) use ranks::Ranks;
 pub use sequence::{Sequence, TensorEvent, sequence};
 pub use stretch::{Phase, Stretch, Timeline};
+use totals::{by_kind, grown, ledger_kind, plus, sum};
 
 /// Memory taken (positive) or freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -376,64 +378,6 @@ impl<'a> Played<'a> {
     }
 }
 
-/// `beside` after a stretch has been repeated so often more.
-fn grown(beside: &Totals, held: &Held, times: u64) -> Totals {
-    let mut more = *beside;
-    for ((more, start), end) in more.iter_mut().zip(held.start).zip(held.end) {
-        *more += (end - start) * i128::from(times);
-    }
-    more
-}
-
-fn plus(totals: &Totals, beside: &Totals) -> Totals {
-    let mut sums = *totals;
-    for (sum, beside) in sums.iter_mut().zip(beside) {
-        *sum += beside;
-    }
-    sums
-}
-
-fn sum(totals: &Totals) -> i128 {
-    totals.iter().sum()
-}
-
-/// Bytes of the tape's kinds as the ledger's.
-fn by_kind(totals: &Totals) -> [Bytes; 7] {
-    let mut sums = [Bytes::ZERO; 7];
-    for (kind, total) in KINDS_IN_ORDER.into_iter().zip(totals) {
-        if let Some(sum) = sums.get_mut(ledger_kind(kind).index()) {
-            *sum += bytes(*total);
-        }
-    }
-    sums
-}
-
-/// The tape's kinds by number.
-const KINDS_IN_ORDER: [Kind; KINDS] = [
-    Kind::Parameter,
-    Kind::Gradient,
-    Kind::OptimizerState,
-    Kind::Activation,
-    Kind::Temporary,
-    Kind::Buffer,
-    Kind::Recomputed,
-    Kind::Gathered,
-    Kind::Scratch,
-];
-
-/// The ledger's kind of the tape's.
-const fn ledger_kind(kind: Kind) -> MemoryKind {
-    match kind {
-        Kind::Parameter => MemoryKind::Parameter,
-        Kind::Gradient => MemoryKind::Gradient,
-        Kind::OptimizerState => MemoryKind::OptimizerState,
-        Kind::Activation => MemoryKind::Activation,
-        Kind::Temporary | Kind::Buffer | Kind::Recomputed | Kind::Gathered | Kind::Scratch => {
-            MemoryKind::Temporary
-        }
-    }
-}
-
 /// The played step of the stage that holds most.
 pub(super) fn most_loaded<'a>(job: &'a Job, run: &TrainingRun, every: bool) -> Played<'a> {
     let mut stages =
@@ -488,6 +432,7 @@ mod tests {
                 accelerator,
                 overheads,
                 speed: crate::config::Speed::GENERIC,
+                host: crate::config::Host::ASSUMED,
                 grid_grams_per_kwh: 0.0,
             },
         )

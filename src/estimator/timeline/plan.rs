@@ -1,10 +1,13 @@
 //! The plan of a played step: which part of the model is played, how often each block stands for
 //! others like it, and how memory is shared out.
 
+mod blocks;
+
+use self::blocks::{gives_back, live, played};
 use super::libraries;
 use crate::config::{
-    AttentionKernel, DataSharding, Evaluation, Images, Job, LibraryOptions, ModelConfig, Optimizer,
-    OptimizerImplementation, PrecisionRecipe, Recompute, TrainingPrecision, TrainingRun, Tuning,
+    DataSharding, Evaluation, Job, LibraryOptions, Optimizer, OptimizerImplementation,
+    PrecisionRecipe, Recompute, TrainingPrecision, TrainingRun,
 };
 use crate::estimator::stage::Stage;
 use crate::estimator::{MemoryKind, host};
@@ -16,9 +19,6 @@ use crate::units::DType;
 
 /// Bits at whose multiples FSDP1 lets each parameter of a flat one begin: 16 bytes.
 const ALIGNED_BITS: u64 = 128;
-
-/// No known pattern of sliding blocks is longer.
-const MOST_APART: u64 = 8;
 
 /// One block that is played, and how many blocks like it follow on each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,22 +185,7 @@ impl<'a> Plan<'a> {
         let ranks =
             if fsdp_mixed && !layout.sharding.shards_parameters() { 1 } else { layout.shards() };
         let moves = fsdp_mixed || (ranks > 1 && sharding.shards_gradients());
-        let movement = match &sharding.gathers {
-            _ if !moves => Movement::Still,
-            None => Movement::Gradients,
-            Some(gathers) => {
-                let reshard = if gathers.is_limited {
-                    gives_back(job, run.library.max_live_parameters)
-                } else {
-                    layout.reshard_after_forward
-                };
-                Movement::Weights {
-                    into: gathers.into,
-                    reshard,
-                    keeps_ends: gathers.keeps_ends || !reshard,
-                }
-            }
-        };
+        let movement = if moves { movement(job, run, sharding) } else { Movement::Still };
         with.float8.gathers &=
             with.float8.is_tensorwise() && ranks > 1 && gathers_into_buffers(movement);
         let live =
@@ -230,13 +215,10 @@ impl<'a> Plan<'a> {
             movement,
             gathers_ahead: run.overlap.prefetch_backward
                 || !matches!(movement, Movement::Weights { into: GatheredInto::FlatTensor, .. }),
-            ends: match movement {
-                Movement::Weights { into: GatheredInto::BufferAndTensors, .. } => {
-                    run.stack.groups_of_ends
-                }
-                Movement::Still | Movement::Gradients | Movement::Weights { .. } => {
-                    GroupsOfEnds::Together
-                }
+            ends: if gathers_into_buffers(movement) {
+                run.stack.groups_of_ends
+            } else {
+                GroupsOfEnds::Together
             },
             is_one_group,
             reduce_once: libraries::reduces_once(job, sharding, buckets.0),
@@ -351,6 +333,17 @@ impl<'a> Plan<'a> {
     }
 }
 
+/// How weights and gradients that are shared out move.
+fn movement(job: &Job, run: &TrainingRun, sharding: DataSharding) -> Movement {
+    let Some(gathers) = &sharding.gathers else { return Movement::Gradients };
+    let reshard = if gathers.is_limited {
+        gives_back(job, run.library.max_live_parameters)
+    } else {
+        job.layout().reshard_after_forward
+    };
+    Movement::Weights { into: gathers.into, reshard, keeps_ends: gathers.keeps_ends || !reshard }
+}
+
 /// The lowering of a job; where parameters are gathered in 16 bits, in these.
 fn lowered(job: &Job, gathered_in_16_bits: bool) -> Lowering<'_> {
     let with = ops::lowering(job);
@@ -373,105 +366,9 @@ fn of_adapters(recipe: PrecisionRecipe, with: &Lowering<'_>) -> PrecisionRecipe 
     PrecisionRecipe { gradient: dtype, ..recipe }
 }
 
-/// The parameters that stay gathered where so many may; `None` where all of them do, and where
-/// there is no room for a block.
-fn live(job: &Job, run: &TrainingRun, sharding: DataSharding) -> Option<Live> {
-    let most = run.library.max_live_parameters;
-    sharding.gathers.as_ref().filter(|gathers| gathers.is_limited)?;
-    let (model, t) = (job.model(), job.layout().t().max(1));
-    let list = ops::declared(model);
-    let room = most.saturating_mul(t);
-    let mut left = room.checked_sub(
-        ops::parameters(&list.embedding).saturating_add(ops::parameters(&list.head)),
-    )?;
-    let sizes: Vec<_> =
-        list.kinds.iter().map(|kind| (kind.of, ops::parameters(&kind.ops))).collect();
-    let size = |layer: u64| {
-        sizes.iter().find(|(of, _)| *of == model.kind_of(layer)).map_or(0, |(_, size)| *size)
-    };
-    let mut blocks = 0;
-    while blocks < model.num_hidden_layers && size(blocks) <= left {
-        left -= size(blocks);
-        blocks += 1;
-    }
-    (blocks > 0 && blocks < model.num_hidden_layers).then_some(Live { blocks, rest: left / t })
-}
-
 /// True if a group is gathered into a buffer, and its weights copied out of it.
 const fn gathers_into_buffers(movement: Movement) -> bool {
     matches!(movement, Movement::Weights { into: GatheredInto::BufferAndTensors, .. })
-}
-
-/// True if weights are given back after use where so many parameters may stay gathered.
-fn gives_back(job: &Job, most_live: u64) -> bool {
-    let parameters = ops::parameters_of(job.model());
-    parameters / job.layout().t().max(1) > most_live
-}
-
-/// Blocks of a stage: of each run of blocks that are alike the first, one for all that follow, and
-/// the last.
-fn played(job: &Job, stage: &Stage, live: Option<Live>, every: bool) -> Vec<Played> {
-    let model = job.model();
-    let tuning = job.training().map_or(Tuning::FULL, |run| run.tuning);
-    // Recomputation of a block or of its attention core holds the mask it reads until backward has
-    // left it. Rotary tables are held in this way as well, where each kind of block has a table of
-    // its own.
-    let tables = model.family.modules().tables_for_each_kind
-        || job.training().is_some_and(|run| {
-            run.recompute != Recompute::None && run.attention == AttentionKernel::Standard
-        });
-    // Every block's keys and values have a place of their own in the cache, and their gradients
-    // wait until backward is through; so do gradients of what layers share, and of the inputs of
-    // all of them.
-    let caches = tuning.keys_before() > 0 || model.altup().is_some();
-    let (first, end) = (stage.range().start, stage.range().end);
-    // A part that feeds a block is like no block.
-    let images = job.training().map_or(Images::NONE, |run| run.images);
-    let fed = model.tower.map_or(0, |tower| tower.fed_blocks(images));
-    let mut all = Vec::new();
-    let mut from = first;
-    while from < end {
-        // Blocks that stay gathered are played apart from the others, and so is the one that does
-        // in part.
-        let borders =
-            live.into_iter().flat_map(|live| [live.blocks, live.blocks.saturating_add(1)]);
-        let until = borders
-            .chain([fed])
-            .filter(|border| *border > from)
-            .min()
-            .map_or(end, |border| border.min(end));
-        let kind = |layer| ops::modules::kind(model, &tuning, layer);
-        let all_alike = model.is_uniform() && tuning.frozen_layers == 0;
-        let length = run_length(from, until, |layer| kind(layer) == kind(from), all_alike);
-        let apart = if tables { tables_apart(model, from, length) } else { 1 };
-        if every || caches || from < fed || length <= apart + 2 {
-            all.extend((from..from.saturating_add(length)).map(|index| Played { index, times: 1 }));
-        } else {
-            all.extend((from..from.saturating_add(apart)).map(|index| Played { index, times: 1 }));
-            all.push(Played { index: from.saturating_add(apart), times: length - apart - 1 });
-            all.push(Played { index: from.saturating_add(length - 1), times: 1 });
-        }
-        from = from.saturating_add(length);
-    }
-    all
-}
-
-/// How many blocks must be played by themselves before one can stand for its like: the first, and
-/// where sliding and other blocks have tables of their own, all up to the first of the other sort,
-/// with which backward lets go of its tables.
-fn tables_apart(model: &ModelConfig, from: u64, length: u64) -> u64 {
-    let sliding = model.sliding_layers.contains(from);
-    let other = (1..length.min(MOST_APART))
-        .find(|skip| model.sliding_layers.contains(from.saturating_add(*skip)) != sliding);
-    other.map_or(1, |skip| skip.saturating_add(1))
-}
-
-/// How many blocks from `from` on are alike; all of them where every block is.
-fn run_length(from: u64, end: u64, alike: impl Fn(u64) -> bool, all_alike: bool) -> u64 {
-    if all_alike {
-        return end - from;
-    }
-    (from..end).take_while(|layer| alike(*layer)).count().try_into().unwrap_or(u64::MAX)
 }
 
 /// True if the step of a run is played on the tape.

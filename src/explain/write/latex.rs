@@ -58,7 +58,7 @@ fn add(out: &mut String, expr: &Expr, form: Form) {
             let is_number = letter.chars().all(|digit| digit.is_ascii_digit());
             match (form, letter.split_once('_')) {
                 (Form::Symbols, _) if letter.chars().count() == 1 && !is_number => {
-                    out.push_str(letter)
+                    out.push_str(letter);
                 }
                 (Form::Symbols, Some((letter, below))) if letter.len() == 1 && below.len() == 1 => {
                     out.extend([letter, "_{", below, "}"]);

@@ -26,7 +26,7 @@ fn add(out: &mut String, expr: &Expr, form: Form) {
         Expr::Number(value) => out.push_str(&number(*value)),
         Expr::Symbol(Symbol { letter, value, .. }) => match form {
             Form::Symbols if letter.chars().all(|digit| digit.is_ascii_digit()) => {
-                out.push_str(&number(*value))
+                out.push_str(&number(*value));
             }
             Form::Symbols => out.push_str(letter),
             Form::Numbers => out.push_str(&number(*value)),

@@ -114,7 +114,7 @@ impl Settings {
             "max_split_size_mb" => self.max_split_size = Some(pair.mib(segment)?),
             "max_non_split_rounding_mb" => self.max_non_split_rounding = Some(pair.mib(segment)?),
             "large_segment_size_mb" => {
-                self.large_segment = pair.mib((OWN_SEGMENT / MIB).saturating_add(1))?
+                self.large_segment = pair.mib((OWN_SEGMENT / MIB).saturating_add(1))?;
             }
             "roundup_power2_divisions" => self.roundup_power2_divisions = pair.size_classes()?,
             "garbage_collection_threshold" => {

@@ -195,7 +195,7 @@ impl Allocator {
         match (before, after) {
             (None, None) => lane.free.insert(joined),
             (Some(old), None) | (None, Some(old)) => {
-                lane.free.replace(lane.free.position(old.size, old.at), joined)
+                lane.free.replace(lane.free.position(old.size, old.at), joined);
             }
             (Some(before), Some(after)) => {
                 lane.free.remove(after.size, after.at);

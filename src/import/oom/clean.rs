@@ -79,7 +79,7 @@ fn plain(line: &str) -> String {
             '\u{2500}'..='\u{259f}' | '\u{fffd}' | '`' | '*' => {}
             _ if letter.is_whitespace() => plain.push(' '),
             _ if letter.is_ascii() && !letter.is_ascii_control() => {
-                plain.push(letter.to_ascii_lowercase())
+                plain.push(letter.to_ascii_lowercase());
             }
             _ if letter.is_ascii() => {}
             _ => plain.push('~'),

@@ -2,6 +2,7 @@
 
 use super::{FormatSpec, Role};
 use crate::launch::report::Way;
+use crate::launch::shared::tables::accelerate::QUIET;
 use crate::launch::shared::{is_on, says_something, stated_on, stated_whole, whole, word};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Takes, Text, Writing};
 use crate::scenario::{FieldId, Value};
@@ -14,7 +15,7 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     place: 20,
     role: Role::Part,
     open,
-    flags: &[FLAGS],
+    flags: &[FLAGS, QUIET],
     begin,
     end,
     write: Some(write),
@@ -143,111 +144,6 @@ const FLAGS: &[Flag] = &[
         "fsdp_config.fsdp_state_dict_type",
     ]),
     Flag::no_effect(&["fsdp_state_dict_type", "fsdp_config.fsdp_xla_fsdp_grad_ckpt"]),
-    Flag::not_modelled(
-        &["megatron_lm_config.*", "megatron_lm_*", "use_megatron_lm"],
-        "Megatron-LM through accelerate is not modelled: paste its own command.",
-    ),
-    Flag::not_modelled(
-        &["parallelism_config.*", "parallelism_config_*", "use_parallelism_config"],
-        "Tensor, context and sequence parallel of accelerate.",
-    ),
-    Flag::not_modelled(
-        &["fp8_config.*", "fp8_backend", "fp8_format"],
-        "Products in 8 bits through accelerate are not modelled.",
-    ),
-    Flag::not_modelled(
-        &["fp8_recipe", "fp8_opt_level", "fp8_enable_fsdp_float8_all_gather"],
-        "Products in 8 bits are not modelled.",
-    ),
-    Flag::not_modelled_unless(
-        &["dynamo_backend", "dynamo_config.dynamo_backend"],
-        &["no"],
-        "Compiled blocks save less than counted.",
-    ),
-    Flag::not_modelled_unless(
-        &["use_cpu", "cpu", "tpu"],
-        &["false"],
-        "Nothing then runs on a GPU.",
-    )
-    .taking(Takes::Nothing),
-    Flag::no_effect(&[
-        "dynamo_config.*",
-        "dynamo_mode",
-        "dynamo_use_fullgraph",
-        "dynamo_use_dynamic",
-        "downcast_bf16",
-        "debug",
-    ]),
-    Flag::no_effect(&[
-        "fp8_config",
-        "fp8_*",
-        "deepspeed_config",
-        "fsdp_config",
-        "parallelism_config",
-        "megatron_lm_config",
-    ]),
-    Flag::no_effect(&[
-        "mpirun_config",
-        "dynamo_config",
-        "dynamo_use_regional_compilation",
-        "tee",
-        "mpirun_hostfile",
-        "vm",
-    ]),
-    Flag::no_effect(&[
-        "tpu_cluster",
-        "no_tpu_cluster",
-        "aws_access_key_id",
-        "aws_secret_access_key",
-        "help",
-        "h",
-    ]),
-    // Placement of processes and their network.
-    Flag::no_effect(&[
-        "compute_environment",
-        "machine_rank",
-        "main_process_ip",
-        "main_process_port",
-        "main_training_function",
-    ]),
-    Flag::no_effect(&[
-        "rdzv_backend",
-        "rdzv_conf",
-        "same_network",
-        "gpu_ids",
-        "enable_cpu_affinity",
-        "num_cpu_threads_per_process",
-    ]),
-    Flag::no_effect(&[
-        "tpu_env",
-        "tpu_use_cluster",
-        "tpu_use_sudo",
-        "tpu_name",
-        "tpu_zone",
-        "tpu_vm",
-        "command_file",
-        "commands",
-    ]),
-    Flag::no_effect(&[
-        "max_restarts",
-        "monitor_interval",
-        "log_dir",
-        "role",
-        "quiet",
-        "mpirun_config.*",
-        "env",
-        "module",
-        "m",
-    ]),
-    Flag::no_effect(&[
-        "same_network",
-        "no_python",
-        "use_parallelism",
-        "ipex_config.*",
-        "sagemaker",
-        "fp16",
-        "config_file",
-    ]),
 ];
 
 fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
@@ -352,10 +248,10 @@ fn fsdp(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let Some(given) = reading.stated(&names).cloned() else { return Ok(()) };
     match given.text().to_ascii_uppercase().as_str() {
         "FULL_SHARD" | "TRUE" | "1" => {
-            reading.read(&given, FieldId::ReshardAfterForward, Value::Flag(true))
+            reading.read(&given, FieldId::ReshardAfterForward, Value::Flag(true));
         }
         "SHARD_GRAD_OP" | "FALSE" | "2" => {
-            reading.read(&given, FieldId::ReshardAfterForward, Value::Flag(false))
+            reading.read(&given, FieldId::ReshardAfterForward, Value::Flag(false));
         }
         "NO_SHARD" | "3" => reading.read(&given, FieldId::Sharding, Value::Choice("none")),
         "HYBRID_SHARD" | "4" => {
@@ -455,8 +351,8 @@ fn write(writing: &mut Writing<'_>) -> String {
     let device = |id| if on(id) { "cpu" } else { "none" };
     if kind == "FSDP" {
         parts.push(format!(
-            "fsdp_config:\n  fsdp_auto_wrap_policy: {}\n  fsdp_offload_params: {}\n  fsdp_reshard_after_forward: {}\n  \
-             fsdp_version: {}\n",
+            "fsdp_config:\n  fsdp_auto_wrap_policy: {}\n  fsdp_offload_params: {}\n  \
+             fsdp_reshard_after_forward: {}\n  fsdp_version: {}\n",
             if on(FieldId::WrapsBlocks) { "TRANSFORMER_BASED_WRAP" } else { "NO_WRAP" },
             on(FieldId::OffloadParameters),
             on(FieldId::ReshardAfterForward),
@@ -472,7 +368,8 @@ fn write(writing: &mut Writing<'_>) -> String {
     }
     if kind == "DEEPSPEED" {
         parts.push(format!(
-            "deepspeed_config:\n  offload_optimizer_device: {}\n  offload_param_device: {}\n  zero_stage: {sharding}\n",
+            "deepspeed_config:\n  offload_optimizer_device: {}\n  offload_param_device: {}\n  \
+             zero_stage: {sharding}\n",
             device(FieldId::OffloadOptimizer),
             device(FieldId::OffloadParameters)
         ));

@@ -5,10 +5,12 @@
 //! allocator's setting).
 
 use super::{FormatSpec, Role};
-use crate::launch::shared::axolotl_flags::{NOT_MODELLED, QUIET};
+use crate::launch::shared::axolotl_kernels::{kernels_of, plugins};
+use crate::launch::shared::axolotl_lengths::lengths;
 use crate::launch::shared::axolotl_written::{OPTIMIZERS, write};
-use crate::launch::shared::{count, fsdp, layers, says, word, zero};
-use crate::launch::{Flag, Given, LaunchError, Place, Reading, Stated, Text, Way};
+use crate::launch::shared::tables::axolotl::{NOT_MODELLED, QUIET};
+use crate::launch::shared::{fsdp, layers, word, zero};
+use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Text, Way};
 use crate::scenario::{FieldId, Value};
 
 pub(super) const FORMAT: FormatSpec = FormatSpec {
@@ -260,7 +262,7 @@ fn attention(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
         "eager" => reading.read(given, FieldId::Attention, Value::Choice("standard")),
         // These names are FlashAttention's kernels on the hub.
         name if name.contains("flash-attn") => {
-            reading.read(given, FieldId::Attention, Value::Choice("flash"))
+            reading.read(given, FieldId::Attention, Value::Choice("flash"));
         }
         _ => reading.not_modelled(given, "Attention by this kernel is not modelled."),
     }
@@ -366,57 +368,6 @@ fn adapters_of(reading: &mut Reading<'_>) {
     kernels_of(reading);
 }
 
-/// axolotl's own kernels for adapters, which it enables by itself where no key mentions them
-/// (`check_auto_enable_lora_kernels`).
-fn kernels_of(reading: &mut Reading<'_>) {
-    const KERNELS: [&str; 4] =
-        ["lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel", "lora_embedding_kernel"];
-    let set: Vec<Given> =
-        KERNELS.iter().filter_map(|key| reading.stated(&[key]).cloned()).collect();
-    for given in set.iter().filter(|given| given.is_on() == Some(true)) {
-        reading.not_modelled(given, "axolotl's own kernels for adapters keep fewer tensors.");
-    }
-    let refuse = says(reading, &["load_in_8bit"]) || says(reading, &["trust_remote_code"]);
-    let has_rewards = reading.stated(&["rl"]).is_some_and(|given| !given.text().is_empty());
-    let has_dora = word(&reading.scenario, FieldId::Method) == "dora";
-    if set.is_empty() && !refuse && !has_rewards && !has_dora {
-        let given = Given::new("lora_mlp_kernel", "auto", Place { line: 1, column: 1 });
-        let why = "axolotl puts in its own kernels for adapters unless lora_*_kernel are false; they keep fewer tensors.";
-        reading.not_modelled(&given, why);
-    }
-}
-
-/// Kernels that plugins install: Liger's, all together, and a loss.
-fn plugins(reading: &mut Reading<'_>) {
-    let Some(given) = reading.stated(&["plugins"]).cloned() else { return };
-    let kernels: [&[&str]; 4] = [
-        &["liger_rope"],
-        &["liger_rms_norm"],
-        &["liger_glu_activation", "liger_swiglu"],
-        &["liger_fused_linear_cross_entropy"],
-    ];
-    let all_of_liger = kernels.iter().all(|names| says(reading, names));
-    let cuts =
-        reading.stated(&["cut_cross_entropy"]).is_none_or(|given| given.is_on() != Some(false));
-    for name in given.list() {
-        match name.rsplit('.').next() {
-            Some("CutCrossEntropyPlugin") if cuts => {
-                reading.read(&given, FieldId::Loss, Value::Choice("cut"))
-            }
-            Some("CutCrossEntropyPlugin" | "SwanLabPlugin" | "LMEvalPlugin" | "GrokfastPlugin") => {
-            }
-            Some("LigerPlugin") if all_of_liger => {
-                reading.read(&given, FieldId::Stack, Value::Choice("liger"))
-            }
-            Some("LigerPlugin") => reading.not_modelled(
-                &given,
-                "Some of Liger's kernels without the others are not modelled.",
-            ),
-            _ => reading.not_modelled(&given, "This plugin is not modelled."),
-        }
-    }
-}
-
 /// The data that the model learns from (`rl`).
 fn objective(reading: &mut Reading<'_>) {
     let Some(given) = reading.stated(&["rl"]).cloned() else { return };
@@ -426,89 +377,4 @@ fn objective(reading: &mut Reading<'_>) {
         "grpo" => reading.read(&given, FieldId::Objective, Value::Choice("grpo")),
         _ => reading.not_modelled(&given, "Learning of this kind is not modelled."),
     }
-}
-
-/// Lengths and batches. Packed samples of a micro-batch form one row, unless
-/// `multipack_real_batches` is set (`core/builders/causal.py`).
-fn lengths(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
-    let length = count(reading, &["sequence_len"])?.unwrap_or(512);
-    let batch = count(reading, &["micro_batch_size"])?.unwrap_or(1);
-    let steps = count(reading, &["gradient_accumulation_steps"])?.unwrap_or(1);
-    let (gpus, ranks) = gpus(reading)?;
-    let packs = says(reading, &["sample_packing"]);
-    let in_one_row = packs && !says(reading, &["multipack_real_batches"]);
-    let (row, rows) = if in_one_row { (length.saturating_mul(batch), 1) } else { (length, batch) };
-    let how = match (packs, in_one_row) {
-        (_, true) => "Packed samples of a micro-batch stand in one row.",
-        (true, false) => "Packed samples.",
-        _ => "An upper bound: without packing the longest batch decides.",
-    };
-    reading.follows(
-        "GPUs",
-        FieldId::Gpus,
-        Value::Integer(gpus),
-        "As many as the launcher starts, or the layout asks for, or one.",
-    );
-    reading.follows("sequence_len", FieldId::SeqLength, Value::Integer(row), how);
-    reading.follows("micro_batch_size", FieldId::MicroBatchSize, Value::Integer(rows), "");
-    reading.scenario.set(FieldId::Packing, Value::Flag(packs));
-    let all = rows.saturating_mul(steps).saturating_mul(ranks);
-    let how = "Rows of a micro-batch × accumulation × GPUs.";
-    reading.follows(
-        "gradient_accumulation_steps",
-        FieldId::GlobalBatchSize,
-        Value::Integer(all.max(1)),
-        how,
-    );
-    evaluation(reading, batch, rows)
-}
-
-/// The number of GPUs, and how many of them have a batch of their own.
-fn gpus(reading: &mut Reading<'_>) -> Result<(u64, u64), LaunchError> {
-    let mut product = 1_u64;
-    let mut shared = 1_u64;
-    for name in [
-        "dp_shard_size",
-        "dp_replicate_size",
-        "tensor_parallel_size",
-        "context_parallel_size",
-        "sequence_parallel_degree",
-    ] {
-        let degree = count(reading, &[name])?.unwrap_or(1).max(1);
-        product = product.saturating_mul(degree);
-        if !name.starts_with("dp_") {
-            shared = shared.saturating_mul(degree);
-        }
-        if let Some(given) = reading.stated(&[name]).cloned().filter(|_| degree > 1) {
-            reading.not_modelled(&given, "This layout is not modelled for the Trainer.");
-        }
-    }
-    let gpus = reading.processes().unwrap_or(product).max(1);
-    Ok((gpus, (gpus / shared).max(1)))
-}
-
-/// Evaluations between steps, where a part of the data is set apart for them.
-fn evaluation(reading: &mut Reading<'_>, batch: u64, rows: u64) -> Result<(), LaunchError> {
-    let sets_apart = reading
-        .stated(&["val_set_size"])
-        .is_some_and(|given| given.number().is_ok_and(|share| share > 0.0))
-        || reading.stated(&["test_datasets"]).is_some_and(|given| !given.list().is_empty());
-    let never = reading
-        .stated(&["eval_strategy", "evaluation_strategy"])
-        .is_some_and(|given| given.text() == "no");
-    // Cut Cross-Entropy writes no logits in evaluations either, so an evaluation takes less than a
-    // step and is left out.
-    if !sets_apart || never || word(&reading.scenario, FieldId::Loss) == "cut" {
-        return Ok(());
-    }
-    let own = count(reading, &["eval_batch_size"])?.unwrap_or(batch);
-    let in_rows = if rows == batch { own } else { own.div_ceil(batch.max(1)) };
-    let how = "A part of the data is set apart for evaluations.";
-    reading.follows(
-        "eval_batch_size",
-        FieldId::EvaluationBatch,
-        Value::Integer(in_rows.max(1)),
-        how,
-    );
-    Ok(())
 }

@@ -259,6 +259,7 @@ fn write(writing: &mut Writing<'_>) -> String {
     let flags = words::with_list(&writing.as_flags(), "lora_target_modules");
     let environment = words::environment(writing, &[]);
     format!(
-        "{environment}torchrun --nproc_per_node {gpus} run_clm.py \\\n    --model_name_or_path {model} \\\n    --output_dir output{flags}\n"
+        "{environment}torchrun --nproc_per_node {gpus} run_clm.py \\\n    --model_name_or_path \
+         {model} \\\n    --output_dir output{flags}\n"
     )
 }

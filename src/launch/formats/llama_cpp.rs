@@ -28,6 +28,8 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
         FieldId::ContextLength,
         FieldId::ConcurrentSequences,
         FieldId::KvCacheDType,
+        FieldId::GpuLayers,
+        FieldId::CacheOnHost,
         FieldId::Drafts,
         FieldId::DraftTokens,
     ],
@@ -50,6 +52,14 @@ const INPUTS: &[Flag] = &[
     Flag::together(&["ctk", "cache-type-k"]),
     Flag::together(&["ctv", "cache-type-v"]),
     Flag::together(&["ngl", "gpu-layers", "n-gpu-layers"]),
+    Flag::sets(&["n-cpu-moe", "ncmoe"], FieldId::ExpertLayersOnHost),
+    Flag { names: &["cpu-moe", "cmoe"], takes: Takes::Nothing, effect: Effect::Together },
+    Flag::together(&["ot", "override-tensor"]),
+    Flag {
+        names: &["no-kv-offload", "nkvo", "kv-offload", "kvo"],
+        takes: Takes::Optional,
+        effect: Effect::Together,
+    },
     Flag::together(&["md", "model-draft", "spec-draft-model"]),
     Flag::together(&["hfd", "hfrd", "hf-repo-draft", "spec-draft-hf"]),
     Flag::together(&["spec-type"]),
@@ -124,7 +134,7 @@ fn types(reading: &mut Reading<'_>, given: &Given, name: &GgufName, has_default:
             }
         }
         (None, Some(other)) => {
-            reading.not_modelled(given, &format!("Weights in {other} are not modelled."))
+            reading.not_modelled(given, &format!("Weights in {other} are not modelled."));
         }
         (None, None) if has_default => {}
         (None, None) => reading
@@ -157,6 +167,8 @@ fn attention(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
 fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     devices(reading)?;
     layers(reading)?;
+    experts(reading);
+    cache_on_host(reading);
     cache(reading);
     drafts_of_servers::read_llama_cpp(reading)?;
     if reading.launcher(&[BENCH]).is_some() { tests(reading) } else { context(reading) }
@@ -227,7 +239,7 @@ fn context(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
             );
         }
         (Some(given), Some(tokens)) => {
-            reading.read(&given, FieldId::ContextLength, Value::Integer(tokens))
+            reading.read(&given, FieldId::ContextLength, Value::Integer(tokens));
         }
         _ => {
             serving::longest_context(reading, "ctx-size", &names);
@@ -244,7 +256,8 @@ fn context(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
             "parallel",
             FieldId::ConcurrentSequences,
             Value::Integer(1),
-            "Slots share one cache where their number is not stated: one sequence of the whole context fills it.",
+            "Slots share one cache where their number is not stated: one sequence of the whole \
+             context fills it.",
         ),
     }
     Ok(())
@@ -277,7 +290,7 @@ fn cache(reading: &mut Reading<'_>) {
     }
 }
 
-/// Fewer layers on the GPU than the model has leave the rest in host memory, which is not modelled.
+/// Fewer layers on the GPU than the model has leave the rest in the host's memory.
 fn layers(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let names = ["ngl", "gpu-layers", "n-gpu-layers"];
     let Some(given) = reading.stated(&names).filter(|given| !given.is_unknown()).cloned() else {
@@ -288,12 +301,59 @@ fn layers(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let all = whole(&reading.scenario, FieldId::NumHiddenLayers).saturating_add(1);
     let on_gpu = if is_all { Some(all) } else { largest(reading, &names)? };
     if on_gpu.is_some_and(|layers| layers < all) {
-        reading
-            .not_modelled(&given, "The other layers' weights and cache stay in the host's memory.");
+        let layers = Value::Integer(on_gpu.unwrap_or(all));
+        reading.read(&given, FieldId::GpuLayers, layers);
     } else {
         reading.tell(&given, crate::launch::Way::NoEffect, "Every layer is on the GPU.".to_owned());
     }
     Ok(())
+}
+
+/// `--cpu-moe`, and patterns that mean the same, leave the experts of every layer in the host's
+/// memory.
+fn experts(reading: &mut Reading<'_>) {
+    let all = Value::Integer(whole(&reading.scenario, FieldId::NumHiddenLayers));
+    let stated =
+        |names: &[&str]| reading.stated(names).filter(|given| !given.is_unknown()).cloned();
+    let [every, pattern] = [stated(&["cpu-moe", "cmoe"]), stated(&["ot", "override-tensor"])];
+    if let Some(given) = every {
+        let why = "The experts of every layer.";
+        reading.derive(&given, FieldId::ExpertLayersOnHost, all.clone(), why);
+    }
+    if let Some(given) = pattern {
+        if OF_ALL_EXPERTS.contains(&given.text().as_str()) {
+            let why = "The pattern takes the experts of every layer.";
+            reading.derive(&given, FieldId::ExpertLayersOnHost, all, why);
+        } else {
+            reading.not_modelled(
+                &given,
+                "Tensors that fit the pattern stay elsewhere, mostly in the host's memory.",
+            );
+        }
+    }
+}
+
+/// Patterns for the experts of every layer, as documents of models write them.
+const OF_ALL_EXPERTS: &[&str] = &[
+    "exps=CPU",
+    ".ffn_.*_exps.=CPU",
+    "\\.ffn_.*_exps\\.=CPU",
+    "ffn_.*_exps=CPU",
+    "\\.ffn_(up|down|gate)_exps\\.=CPU",
+    ".*ffn_.*_exps.*=CPU",
+    "ffn_.*_exps.weight=CPU",
+    "\\.ffn_(up|down|gate)_(ch|)exps=CPU",
+];
+
+/// The cache is in the host's memory with `--no-kv-offload`, which llama-bench gives a number.
+fn cache_on_host(reading: &mut Reading<'_>) {
+    let names = ["no-kv-offload", "nkvo", "kv-offload", "kvo"];
+    let Some(given) = reading.stated(&names).filter(|given| !given.is_unknown()).cloned() else {
+        return;
+    };
+    let is_away =
+        matches!(given.key.as_str(), "no-kv-offload" | "nkvo") == given.is_on().unwrap_or(true);
+    reading.read(&given, FieldId::CacheOnHost, Value::Flag(is_away));
 }
 
 /// The named devices share layers, or split tensors.
@@ -322,16 +382,7 @@ fn devices(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     };
     let count = u64::try_from(count.or_else(visible).unwrap_or(1)).unwrap_or(1).max(1);
     if let Some((parts, given)) = shares {
-        let is_even = parts.windows(2).all(|pair| pair.first() == pair.last());
-        if is_even {
-            reading.tell(
-                &given,
-                crate::launch::Way::Read,
-                format!("{count} GPUs with equal shares."),
-            );
-        } else {
-            reading.not_modelled(&given, "GPUs get shares of other sizes; equal ones count.");
-        }
+        tell_shares(reading, &given, &parts, count);
     }
     let mode_word = mode.as_ref().map_or_else(|| "layer".to_owned(), Given::text);
     let field = match (mode_word.as_str(), &mode) {
@@ -359,6 +410,16 @@ fn devices(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     }
     serving::gpus(reading, 1);
     Ok(())
+}
+
+/// Equal shares of tensors are read; others are not modelled.
+fn tell_shares(reading: &mut Reading<'_>, given: &Given, parts: &[String], count: u64) {
+    let is_even = parts.windows(2).all(|pair| pair.first() == pair.last());
+    if is_even {
+        reading.tell(given, crate::launch::Way::Read, format!("{count} GPUs with equal shares."));
+    } else {
+        reading.not_modelled(given, "GPUs get shares of other sizes; equal ones count.");
+    }
 }
 
 fn write(writing: &mut Writing<'_>) -> String {
@@ -395,6 +456,12 @@ fn write(writing: &mut Writing<'_>) -> String {
     }
     drafts_of_servers::write_llama_cpp(writing, theirs.as_deref().unwrap_or("F16"));
     split(writing);
+    if let Value::Integer(layers) = scenario.get(FieldId::GpuLayers) {
+        writing.say("n-gpu-layers", Some(layers.to_string()), &[FieldId::GpuLayers]);
+    }
+    if scenario.get(FieldId::CacheOnHost) == Value::Flag(true) {
+        writing.say("no-kv-offload", None, &[FieldId::CacheOnHost]);
+    }
     writing.table();
     format!("llama-server{}\n", writing.as_flags())
 }

@@ -2,8 +2,8 @@
 
 use super::{FormatSpec, Role};
 use crate::launch::report::Way;
-use crate::launch::shared::llamafactory_flags::QUIET;
 use crate::launch::shared::run::{self, Habits, Mixed, TRAINER, Weights, settle};
+use crate::launch::shared::tables::llamafactory::QUIET;
 use crate::launch::shared::{
     adapters, is_file, is_on, objective, stated_on, stated_whole, trainer, whole, word, words,
 };
@@ -401,7 +401,8 @@ fn write(writing: &mut Writing<'_>) -> String {
     }
     let environment = words::environment(writing, &environment);
     format!(
-        "{environment}llamafactory-cli train \\\n    --model_name_or_path {model} \\\n    --do_train true{}\n",
+        "{environment}llamafactory-cli train \\\n    --model_name_or_path {model} \\\n    \
+         --do_train true{}\n",
         writing.as_flags()
     )
 }

@@ -7,7 +7,9 @@
 
 use super::{FormatSpec, Role};
 use crate::launch::shared::megatron_recipes::{Kind, Recipe, all_layers};
-use crate::launch::shared::{is_on, layers, megatron, megatron_flags, megatron_quiet, whole, word};
+use crate::launch::shared::tables::megatron_bridge::OTHERS;
+use crate::launch::shared::tables::megatron_quiet;
+use crate::launch::shared::{is_on, layers, megatron, megatron_flags, whole, word};
 use crate::launch::{Flag, Given, Item, LaunchError, Place, Reading, Stated, Text, Writing};
 use crate::scenario::{FieldId, Scenario, Value};
 
@@ -72,96 +74,6 @@ const OWN: &[Flag] = &[
     Flag::sets(&["peft.alpha"], FieldId::LoraAlpha),
     Flag::sets(&["peft.dropout"], FieldId::LoraDropout),
     Flag::together(&["peft.target_modules"]),
-];
-
-/// Settings that change no tensor of a step, and some that do and are not modelled.
-const OTHERS: &[Flag] = &[
-    Flag::no_effect(&[
-        "checkpoint.*",
-        "logger.*",
-        "scheduler.*",
-        "validation.*",
-        "rng.*",
-        "dist.*",
-        "profiling.*",
-        "tokenizer.*",
-    ]),
-    Flag::no_effect(&[
-        "dataset",
-        "dataset.*",
-        "step_func",
-        "mode",
-        "tokenizer_path",
-        "name",
-        "dir",
-        "data_paths",
-        "data_path",
-    ]),
-    Flag::no_effect(&[
-        "pretrained_checkpoint",
-        "finetune_lr",
-        "train_iters",
-        "lr_warmup_iters",
-        "ft.*",
-        "nvrx_straggler.*",
-    ]),
-    Flag::no_effect(&[
-        "train.train_iters",
-        "train.eval_iters",
-        "train.eval_interval",
-        "train.manual_gc",
-        "train.manual_gc_interval",
-    ]),
-    Flag::no_effect(&[
-        "train.manual_gc_eval",
-        "train.exit_signal_handler",
-        "train.skip_train",
-        "optimizer.lr",
-        "optimizer.min_lr",
-    ]),
-    Flag::no_effect(&[
-        "model.calculate_per_token_loss",
-        "model.init_method_std",
-        "model.rotary_base",
-        "ddp.check_for_nan_in_grad",
-    ]),
-    Flag::no_effect(&[
-        "ddp.average_in_collective",
-        "ddp.overlap_param_gather",
-        "peft.dropout_position",
-        "step_func_kwargs",
-    ]),
-    // Mixed precision overwrites it (`update_config_with_precision_overrides`).
-    Flag::no_effect(&["ddp.grad_reduce_in_fp32", "model.pipeline_dtype", "model.params_dtype"]),
-    Flag::not_modelled_unless(
-        &["model.transformer_impl"],
-        &["transformer_engine"],
-        "Modules of this kind are not modelled here.",
-    ),
-    Flag::not_modelled(
-        &["model.hidden_size", "model.ffn_hidden_size", "model.num_attention_heads"],
-        "Sizes are the recipe's model's.",
-    ),
-    Flag::not_modelled(
-        &["model.num_query_groups", "model.vocab_size", "model.kv_channels"],
-        "Sizes are the recipe's model's.",
-    ),
-    Flag::not_modelled(
-        &["model.activation_func", "model.gated_linear_unit"],
-        "Layers are the recipe's model's.",
-    ),
-    Flag::not_modelled(
-        &["model.num_moe_experts", "model.moe_router_topk"],
-        "Experts are the recipe's model's.",
-    ),
-    Flag::not_modelled(
-        &[
-            "model.freeze_language_model",
-            "model.freeze_vision_model",
-            "model.freeze_vision_projection",
-        ],
-        "Parts that do not learn are not modelled here.",
-    ),
 ];
 
 /// Sections of a configuration whose keys have the names of Megatron-Core's arguments.
@@ -428,7 +340,7 @@ fn switch(writing: &mut Writing<'_>, name: &str, on: bool, fields: &[FieldId]) {
     match name {
         "bf16" | "fp16" => writing.say("mixed_precision", Some(format!("{name}_mixed")), fields),
         "grad-reduce-in-bf16" => {
-            writing.say("mixed_precision.grad_reduce_in_fp32", Some((!on).to_string()), fields)
+            writing.say("mixed_precision.grad_reduce_in_fp32", Some((!on).to_string()), fields);
         }
         "use-distributed-optimizer" => {
             writing.say("ddp.use_distributed_optimizer", Some(on.to_string()), fields);
@@ -461,7 +373,10 @@ fn write(writing: &mut Writing<'_>) -> String {
             writing.defaults.set(id, value);
         }
     } else {
-        writing.lacks("Megatron-Bridge 0.3.1 has no recipe of this model here: put a recipe's name in the place of RECIPE.");
+        writing.lacks(
+            "Megatron-Bridge 0.3.1 has no recipe of this model here: put a recipe's name in the \
+             place of RECIPE.",
+        );
     }
     if kind != Kind::Pretrain {
         writing.defaults.set(FieldId::Packing, Value::Flag(true));

@@ -4,8 +4,9 @@
 //! defaults), `TransformerConfig`.
 
 use super::{FormatSpec, Role};
+use crate::launch::shared::tables::megatron_quiet;
 use crate::launch::shared::{count, is_on, whole, word};
-use crate::launch::shared::{megatron, megatron_flags, megatron_model, megatron_quiet};
+use crate::launch::shared::{megatron, megatron_flags, megatron_model};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Takes, Text, Writing};
 use crate::scenario::{FieldId, Value};
 
@@ -60,7 +61,7 @@ const OWN: &[Flag] = &[
     Flag::by(&["transformer-impl"], |reading, given| {
         match given.text().as_str() {
             "transformer_engine" => {
-                reading.read(given, FieldId::TransformerEngine, Value::Flag(true))
+                reading.read(given, FieldId::TransformerEngine, Value::Flag(true));
             }
             "local" => reading.read(given, FieldId::TransformerEngine, Value::Flag(false)),
             _ => reading.not_modelled(given, "Modules of this kind are not modelled."),
@@ -238,7 +239,7 @@ fn switch(writing: &mut Writing<'_>, name: &str, on: bool, fields: &[FieldId]) {
     match (name, on) {
         (_, true) => writing.say(name, None, fields),
         ("gradient-accumulation-fusion", false) => {
-            writing.say("no-gradient-accumulation-fusion", None, fields)
+            writing.say("no-gradient-accumulation-fusion", None, fields);
         }
         _ => {}
     }

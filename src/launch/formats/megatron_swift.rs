@@ -4,10 +4,9 @@
 //! `swift/cli/main.py`.
 
 use super::{FormatSpec, Role};
+use crate::launch::shared::tables::megatron_quiet;
 use crate::launch::shared::{count, is_on, says, whole, word};
-use crate::launch::shared::{
-    layers, megatron, megatron_flags, megatron_quiet, megatron_swift_flags,
-};
+use crate::launch::shared::{layers, megatron, megatron_flags, megatron_swift_flags};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Takes, Text, Writing};
 use crate::scenario::{FieldId, Value};
 

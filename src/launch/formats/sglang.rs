@@ -65,6 +65,7 @@ const INPUTS: &[Flag] = &[
     Flag::sets(&["max-running-requests"], FieldId::ConcurrentSequences),
     Flag::by(&["chunked-prefill-size"], chunk),
     Flag::sets(&["page-size"], FieldId::BlockSize),
+    Flag::sets(&["cpu-offload-gb"], FieldId::WeightsOnHost),
     Flag::words(&["kv-cache-dtype"], FieldId::KvCacheDType, CACHE),
     Flag::by(&["moe-a2a-backend"], all_to_all),
     Flag::by(&["enable-deepep-moe"], all_to_all).alone(),

@@ -3,7 +3,7 @@
 use super::{FormatSpec, Role};
 use crate::launch::report::Way;
 use crate::launch::shared::run::{self, Habits, Mixed, Weights, settle};
-use crate::launch::shared::swift_flags::FURTHER;
+use crate::launch::shared::tables::swift::FURTHER;
 use crate::launch::shared::{
     adapters, is_on, objective, stated_on, stated_whole, trainer, whole, word, words,
 };
@@ -256,7 +256,11 @@ fn gpus(reading: &mut Reading<'_>) -> Result<u64, LaunchError> {
         .filter(|given| !given.is_unknown() && given.list().len() > 1)
         .cloned();
     if let Some(given) = visible {
-        reading.not_modelled(&given, "Without NPROC_PER_NODE one process lays the blocks out over these GPUs; one is counted.");
+        reading.not_modelled(
+            &given,
+            "Without NPROC_PER_NODE one process lays the blocks out over these GPUs; one is \
+             counted.",
+        );
     }
     Ok(1)
 }

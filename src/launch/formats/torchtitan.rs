@@ -6,9 +6,10 @@
 //! `run_train.sh`.
 
 use super::{FormatSpec, Role};
-use crate::catalog;
-use crate::launch::shared::{count, is_on, says, whole, word};
-use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Text, Writing};
+use crate::launch::shared::tables::torchtitan::{NOT_MODELLED, QUIET};
+use crate::launch::shared::torchtitan_written::{MODELS, write};
+use crate::launch::shared::{count, says, whole};
+use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Text};
 use crate::scenario::{FieldId, Value};
 
 pub(super) const FORMAT: FormatSpec = FormatSpec {
@@ -118,166 +119,6 @@ const PARALLELISM: &[Flag] = &[
         "parallelism.pipeline_parallel_microbatch_size",
         "parallelism.enable_sequence_parallel",
     ]),
-];
-
-const NOT_MODELLED: &[Flag] = &[
-    Flag::not_modelled(
-        &["parallelism.enable_async_tensor_parallel"],
-        "Products that overlap messages take a workspace.",
-    ),
-    Flag::not_modelled(
-        &["compile.enable_async_tensor_parallel"],
-        "Products that overlap messages take a workspace.",
-    ),
-    Flag::not_modelled(
-        &["parallelism.disable_loss_parallel"],
-        "The loss is counted split over tensor-parallel GPUs.",
-    ),
-    Flag::not_modelled_unless(
-        &["parallelism.expert_tensor_parallel_degree"],
-        &["1"],
-        "Split experts are not modelled here.",
-    ),
-    Flag::not_modelled_unless(
-        &["parallelism.expert_parallel_comm_backend"],
-        &["standard"],
-        "Its buffers are not modelled.",
-    ),
-    Flag::not_modelled(
-        &["parallelism.module_fqns_per_model_part"],
-        "Layers in an order of their own are not modelled.",
-    ),
-    Flag::not_modelled(
-        &["parallelism.pipeline_parallel_layers_per_stage"],
-        "Chunks of stages are not modelled for torchtitan.",
-    ),
-    Flag::not_modelled(
-        &["parallelism.enable_fsdp_symm_mem"],
-        "Symmetric memory takes buffers of its own.",
-    ),
-    Flag::not_modelled_unless(
-        &["activation_checkpoint.memory_budget"],
-        &["0.5"],
-        "A budget of memory is not modelled.",
-    ),
-    Flag::not_modelled(
-        &["activation_checkpoint.per_op_sac_force_recompute_mm_shapes_by_fqns"],
-        "It recomputes more.",
-    ),
-    Flag::not_modelled(
-        &["quantize.grouped_mm.*", "quantize.linear.mx.*", "mx.*"],
-        "Experts in float8 and MXFP8 are not modelled.",
-    ),
-    Flag::not_modelled(
-        &["fault_tolerance.enable", "memory_estimation.enable"],
-        "It is not modelled.",
-    ),
-    Flag::not_modelled(
-        &["validation.enable", "validation.enabled"],
-        "Evaluations are not modelled for torchtitan.",
-    ),
-    Flag::not_modelled(
-        &["experimental.custom_import", "experimental.custom_args_module"],
-        "Code of one's own is not known.",
-    ),
-];
-
-/// Keys that change no tensor.
-const QUIET: &[Flag] = &[
-    Flag::no_effect(&[
-        "job.*",
-        "profiling.*",
-        "profiler.*",
-        "metrics.*",
-        "checkpoint.*",
-        "comm.*",
-        "debug.*",
-        "lr_scheduler.*",
-    ]),
-    Flag::no_effect(&[
-        "validation.*",
-        "validator.*",
-        "dataloader.*",
-        "experimental.*",
-        "fault_tolerance.*",
-        "memory_estimation.*",
-    ]),
-    Flag::no_effect(&[
-        "model.hf_assets_path",
-        "model.tokenizer_path",
-        "model.print_after_conversion",
-        "hf_assets_path",
-    ]),
-    Flag::no_effect(&[
-        "training.dataset",
-        "training.dataset_path",
-        "training.max_norm",
-        "training.steps",
-        "training.seed",
-    ]),
-    Flag::no_effect(&[
-        "training.gc_freq",
-        "training.gc_debug",
-        "training.dataloader.*",
-        "training.deterministic",
-    ]),
-    Flag::no_effect(&[
-        "optimizer.lr",
-        "optimizer.beta1",
-        "optimizer.beta2",
-        "optimizer.eps",
-        "optimizer.weight_decay",
-    ]),
-    Flag::no_effect(&[
-        "activation_checkpoint.early_stop",
-        "activation_checkpoint.preserve_rng_state",
-        "compile.backend",
-    ]),
-    Flag::no_effect(&[
-        "activation_checkpoint.determinism_check",
-        "activation_checkpoint.debug",
-        "float8.*",
-    ]),
-    Flag::no_effect(&[
-        "activation_checkpoint.visualize_memory_budget_pareto",
-        "quantize.linear.float8.*",
-    ]),
-    Flag::no_effect(&[
-        "parallelism.context_parallel_rotate_method",
-        "parallelism.context_parallel_load_balancer",
-    ]),
-    Flag::no_effect(&[
-        "parallelism.pipeline_parallel_schedule_csv",
-        "parallelism.pipeline_parallel_first_stage_less_layers",
-    ]),
-    Flag::no_effect(&[
-        "parallelism.pipeline_parallel_last_stage_less_layers",
-        "parallelism.spmd_backend",
-    ]),
-];
-
-/// Models by name and flavour, with the repository of a model that has these sizes.
-const MODELS: [(&str, &str, &str); 20] = [
-    ("llama3", "8B", "meta-llama/Llama-3.1-8B"),
-    ("llama3", "8B", "meta-llama/Meta-Llama-3-8B"),
-    ("llama3", "70B", "meta-llama/Llama-3.1-70B"),
-    ("llama3", "70B", "meta-llama/Meta-Llama-3-70B"),
-    ("llama3", "405B", "meta-llama/Llama-3.1-405B"),
-    ("llama3", "1B", "meta-llama/Llama-3.2-1B"),
-    ("llama3", "3B", "meta-llama/Llama-3.2-3B"),
-    ("qwen3", "0.6B", "Qwen/Qwen3-0.6B"),
-    ("qwen3", "1.7B", "Qwen/Qwen3-1.7B"),
-    ("qwen3", "4B", "Qwen/Qwen3-4B"),
-    ("qwen3", "8B", "Qwen/Qwen3-8B"),
-    ("qwen3", "14B", "Qwen/Qwen3-14B"),
-    ("qwen3", "32B", "Qwen/Qwen3-32B"),
-    ("qwen3", "30B-A3B", "Qwen/Qwen3-30B-A3B"),
-    ("qwen3", "235B-A22B", "Qwen/Qwen3-235B-A22B"),
-    ("deepseek_v3", "671B", "deepseek-ai/DeepSeek-V3"),
-    ("llama4", "17bx16e", "meta-llama/Llama-4-Scout-17B-16E"),
-    ("llama4", "17bx128e", "meta-llama/Llama-4-Maverick-17B-128E"),
-    ("gpt_oss", "20b", "openai/gpt-oss-20b"),
-    ("gpt_oss", "120b", "openai/gpt-oss-120b"),
 ];
 
 fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
@@ -394,8 +235,11 @@ fn model(reading: &mut Reading<'_>) {
         if let Some((.., repository)) = found {
             reading.model(&Given { value: (*repository).into(), ..config.clone() });
         }
-        return reading
-            .not_modelled(&config, "What this function of torchtitan's registry sets is not read: give its settings as flags.");
+        return reading.not_modelled(
+            &config,
+            "What this function of torchtitan's registry sets is not read: give its settings as \
+             flags.",
+        );
     }
     let Some(flavor) = flavor else { return };
     let name = name.map_or_else(|| "llama3".to_owned(), |name| name.text());
@@ -480,19 +324,19 @@ fn float8(reading: &mut Reading<'_>) {
             .map(Given::text);
         match recipe.as_deref() {
             None | Some("" | "tensorwise" | "None") => {
-                reading.read(&given, FieldId::Float8, Value::Choice("tensorwise"))
+                reading.read(&given, FieldId::Float8, Value::Choice("tensorwise"));
             }
             Some("rowwise") => reading.read(&given, FieldId::Float8, Value::Choice("rowwise")),
             Some("rowwise_with_gw_hp") => {
-                reading.read(&given, FieldId::Float8, Value::Choice("rowwise-with-gw-hp"))
+                reading.read(&given, FieldId::Float8, Value::Choice("rowwise-with-gw-hp"));
             }
             Some(_) => reading.not_modelled(&given, "This recipe is not modelled."),
         }
     }
 }
 
-/// The number of GPUs, the sharding, and the batches.
-fn layout(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
+/// The number of GPUs and the sharding over them; returns how many data-parallel ranks there are.
+fn gpus(reading: &mut Reading<'_>) -> u64 {
     let degree = |reading: &Reading<'_>, name: &str| {
         let given = reading.stated(&[name])?;
         given.text().trim().parse::<i64>().ok()
@@ -535,6 +379,23 @@ fn layout(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
             "",
         );
     }
+    ranks
+}
+
+/// The order of a pipeline's micro-batches.
+fn schedule(reading: &mut Reading<'_>) {
+    if let Some(given) = reading.stated(&["parallelism.pipeline_parallel_schedule"]).cloned() {
+        match given.text().as_str() {
+            "1F1B" => reading.read(&given, FieldId::PipelineSchedule, Value::Choice("1f1b")),
+            "GPipe" => reading.read(&given, FieldId::PipelineSchedule, Value::Choice("gpipe")),
+            _ => reading.not_modelled(&given, "This schedule is not modelled for torchtitan."),
+        }
+    }
+}
+
+/// The number of GPUs, the sharding, and the batches.
+fn layout(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
+    let ranks = gpus(reading);
     let splits = whole(&reading.scenario, FieldId::TensorParallel) > 1;
     let off = reading
         .stated(&["parallelism.enable_sequence_parallel"])
@@ -543,14 +404,8 @@ fn layout(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let local =
         count(reading, &["training.local_batch_size", "training.batch_size"])?.unwrap_or(8).max(1);
     let staged = whole(&reading.scenario, FieldId::PipelineParallel) > 1;
-    if let Some(given) =
-        reading.stated(&["parallelism.pipeline_parallel_schedule"]).cloned().filter(|_| staged)
-    {
-        match given.text().as_str() {
-            "1F1B" => reading.read(&given, FieldId::PipelineSchedule, Value::Choice("1f1b")),
-            "GPipe" => reading.read(&given, FieldId::PipelineSchedule, Value::Choice("gpipe")),
-            _ => reading.not_modelled(&given, "This schedule is not modelled for torchtitan."),
-        }
+    if staged {
+        schedule(reading);
     }
     let piece =
         count(reading, &["parallelism.pipeline_parallel_microbatch_size"])?.unwrap_or(1).max(1);
@@ -570,107 +425,4 @@ fn layout(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
         "Local batch × data-parallel GPUs.",
     );
     Ok(())
-}
-
-fn write(writing: &mut Writing<'_>) -> String {
-    let scenario = writing.scenario;
-    name_model(writing);
-    let (gpus, micro) = (whole(scenario, FieldId::Gpus), whole(scenario, FieldId::MicroBatchSize));
-    let staged = whole(scenario, FieldId::PipelineParallel) > 1;
-    let key = if staged {
-        "parallelism.pipeline_parallel_microbatch_size"
-    } else {
-        "training.local_batch_size"
-    };
-    writing.say(key, Some(micro.to_string()), &[FieldId::MicroBatchSize]);
-    let all = whole(scenario, FieldId::GlobalBatchSize);
-    writing.say("training.global_batch_size", Some(all.to_string()), &[FieldId::GlobalBatchSize]);
-    let precision = word(scenario, FieldId::Precision);
-    match precision {
-        "bf16-pure" => {
-            writing.say("training.dtype", Some("bfloat16".to_owned()), &[FieldId::Precision])
-        }
-        "fp32" => writing.say(
-            "training.mixed_precision_param",
-            Some("float32".to_owned()),
-            &[FieldId::Precision],
-        ),
-        "fsdp-mixed" => writing.is_said(&[FieldId::Precision]),
-        _ => {}
-    }
-    let mode = word(scenario, FieldId::Recompute).to_owned();
-    writing.say("activation_checkpoint.mode", Some(mode.clone()), &[FieldId::Recompute]);
-    if mode == "selective" {
-        writing.say("activation_checkpoint.selective_ac_option", Some("op".to_owned()), &[]);
-    }
-    let offload = [FieldId::OffloadParameters, FieldId::OffloadOptimizer];
-    if offload.into_iter().all(|id| is_on(scenario, id)) {
-        writing.say("training.enable_cpu_offload", None, &offload);
-    }
-    if writing.differs(FieldId::ReshardAfterForward) {
-        let policy = if is_on(scenario, FieldId::ReshardAfterForward) { "always" } else { "never" };
-        writing.say(
-            "parallelism.fsdp_reshard_after_forward",
-            Some(policy.to_owned()),
-            &[FieldId::ReshardAfterForward],
-        );
-    }
-    let splits = whole(scenario, FieldId::TensorParallel) > 1;
-    if splits && !is_on(scenario, FieldId::SequenceParallel) {
-        writing.say("parallelism.enable_sequence_parallel", Some("false".to_owned()), &[]);
-    }
-    if splits || !is_on(scenario, FieldId::SequenceParallel) {
-        writing.is_said(&[FieldId::SequenceParallel]);
-    }
-    kernels(writing);
-    if let schedule @ ("1f1b" | "gpipe") = word(scenario, FieldId::PipelineSchedule) {
-        let name = if schedule == "gpipe" { "GPipe" } else { "1F1B" };
-        writing.say("parallelism.pipeline_parallel_schedule", Some(name.to_owned()), &[]);
-        if staged || schedule == "1f1b" {
-            writing.is_said(&[FieldId::PipelineSchedule]);
-        }
-    }
-    writing.table();
-    writing.is_said(&[FieldId::Gpus]);
-    if word(scenario, FieldId::Sharding) == "fsdp" {
-        writing.is_said(&[FieldId::Sharding]);
-    }
-    let keys = writing.as_toml();
-    format!(
-        "cat > torchtitan.toml <<'EOF'\n{keys}EOF\nNGPU={gpus} CONFIG_FILE=torchtitan.toml ./run_train.sh\n"
-    )
-}
-
-/// Writes float8, and which parts are compiled.
-fn kernels(writing: &mut Writing<'_>) {
-    let scenario = writing.scenario;
-    let recipe = word(scenario, FieldId::Float8).replace('-', "_");
-    if recipe != "none" {
-        writing.say(
-            "model.converters",
-            Some("[\"quantize.linear.float8\"]".to_owned()),
-            &[FieldId::Float8],
-        );
-        writing.say("quantize.linear.float8.recipe_name", Some(recipe), &[]);
-    }
-    if word(scenario, FieldId::Loss) == "not-compiled" && is_on(scenario, FieldId::Compile) {
-        writing.say("compile.components", Some("[\"model\"]".to_owned()), &[FieldId::Loss]);
-    }
-}
-
-fn name_model(writing: &mut Writing<'_>) {
-    let repository = writing.model();
-    let own = catalog::model(&repository).map(|row| row.id);
-    let found = MODELS
-        .iter()
-        .find(|(.., known)| own.is_some() && catalog::model(known).map(|row| row.id) == own);
-    if let Some((name, flavor, known)) = found {
-        writing.say("model.name", Some((*name).to_owned()), &[]);
-        writing.say("model.flavor", Some((*flavor).to_owned()), &[]);
-        let last = known.rsplit('/').next().unwrap_or(known);
-        writing.say("model.hf_assets_path", Some(format!("./assets/hf/{last}")), &[]);
-    } else {
-        writing.say("model.flavor", Some(repository), &[]);
-        writing.lacks("torchtitan has no model of these sizes under a name that is known here.");
-    }
 }

@@ -7,6 +7,7 @@
 use super::{FormatSpec, Role};
 use crate::catalog;
 use crate::launch::shared::layers;
+use crate::launch::shared::tables::torchtune::{NOT_MODELLED, QUIET};
 use crate::launch::shared::{count, is_on, says, whole, word};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Text, Way, Writing};
 use crate::scenario::{FieldId, Value};
@@ -89,111 +90,6 @@ const MODEL: &[Flag] = &[
         &["model.apply_lora_to_output"],
         "Adapters beside the head are not modelled.",
     ),
-];
-
-const NOT_MODELLED: &[Flag] = &[
-    Flag::not_modelled_unless(
-        &["num_output_chunks", "loss.num_output_chunks"],
-        &["8"],
-        "Logits are counted in eight parts.",
-    ),
-    Flag::not_modelled(
-        &["ac_mode", "ac_option"],
-        "Of activation checkpointing all or nothing is modelled.",
-    ),
-    Flag::not_modelled(
-        &["custom_sharded_layers"],
-        "Layers that are gathered by themselves are not modelled.",
-    ),
-    Flag::not_modelled(
-        &["tensor_parallel_plan.*", "context_parallel_dim", "data_parallel_replicate_dim"],
-        "This layout is not modelled for torchtune.",
-    ),
-    Flag::not_modelled(
-        &["enable_fp8_training", "fp8_recipe_name"],
-        "Products in float8 are not modelled for torchtune.",
-    ),
-    Flag::not_modelled(
-        &["quantizer.*", "fake_quant_after_n_steps"],
-        "Training for later quantisation takes more temporaries.",
-    ),
-    Flag::not_modelled(
-        &[
-            "teacher_model.*",
-            "kd_loss.*",
-            "kd_ratio",
-            "policy_model.*",
-            "reward_and_value_model.*",
-            "ppo_batch_size",
-            "forward_batch_size",
-        ],
-        "Models beside the one that learns are not read from here.",
-    ),
-    Flag::not_modelled(&["optimizer_in_backward"], "The recipes' name for it is optimizer_in_bwd."),
-    Flag::not_modelled(
-        &["fsdp_sharding_strategy", "memory_efficient_fsdp_wrap", "fsdp.*"],
-        "Recipes of torchtune 0.6 do not read it.",
-    ),
-    Flag::not_modelled(&["model.*"], "This argument of the model is not read here."),
-];
-
-/// Keys that change no tensor, and torchrun's flags, which come before the recipe.
-const QUIET: &[Flag] = &[
-    Flag::no_effect(&[
-        "tokenizer.*",
-        "checkpointer.*",
-        "dataset.*",
-        "dataset",
-        "datasets",
-        "dataset_val.*",
-        "dataloader.*",
-    ]),
-    Flag::no_effect(&[
-        "collate_fn",
-        "metric_logger.*",
-        "profiler.*",
-        "lr_scheduler.*",
-        "optimizer.*",
-        "loss.*",
-        "output_dir",
-    ]),
-    Flag::no_effect(&[
-        "resume_from_checkpoint",
-        "save_adapter_weights_only",
-        "enable_async_checkpointing",
-        "seed",
-        "shuffle",
-    ]),
-    Flag::no_effect(&[
-        "epochs",
-        "max_steps_per_epoch",
-        "clip_grad_norm",
-        "device",
-        "log_every_n_steps",
-    ]),
-    Flag::no_effect(&[
-        "log_peak_memory_stats",
-        "log_level",
-        "low_cpu_ram",
-        "cudnn_deterministic_mode",
-    ]),
-    Flag::no_effect(&[
-        "run_val_every_n_steps",
-        "batch_size_val",
-        "base_model",
-        "model_dir",
-        "teacher_checkpointer.*",
-    ]),
-    Flag::no_effect(&[
-        "nproc_per_node",
-        "nnodes",
-        "rdzv_endpoint",
-        "rdzv_backend",
-        "rdzv_id",
-        "node_rank",
-        "master_port",
-    ]),
-    Flag::no_effect(&["standalone"]),
 ];
 
 /// Model builders by their name without `lora_`, with the repository of their weights.
@@ -309,7 +205,7 @@ fn component(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
         .unwrap_or(("full", name));
     match BUILDERS.iter().find(|(builder, _)| *builder == rest) {
         Some((_, repository)) => {
-            reading.model(&Given { value: (*repository).into(), ..given.clone() })
+            reading.model(&Given { value: (*repository).into(), ..given.clone() });
         }
         None => reading.model(given),
     }
@@ -476,7 +372,8 @@ fn write(writing: &mut Writing<'_>) -> String {
     }
     let recipe = if shards { "distributed" } else { "single_device" };
     format!(
-        "cat > torchtune.yaml <<'EOF'\n{keys}EOF\ntune run --nproc_per_node {gpus} {kind}_finetune_{recipe} --config torchtune.yaml\n"
+        "cat > torchtune.yaml <<'EOF'\n{keys}EOF\ntune run --nproc_per_node {gpus} \
+         {kind}_finetune_{recipe} --config torchtune.yaml\n"
     )
 }
 

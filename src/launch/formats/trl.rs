@@ -4,6 +4,7 @@
 use super::{FormatSpec, Role};
 use crate::launch::report::Way;
 use crate::launch::shared::run::{Habits, Mixed, TRAINER, Weights, settle};
+use crate::launch::shared::tables::trl::QUIET;
 use crate::launch::shared::{
     adapters, is_file, is_on, objective, python, stated_on, stated_whole, trainer, whole, word,
     words,
@@ -19,7 +20,7 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     place: 11,
     role: Role::Whole,
     open,
-    flags: &[FLAGS, trainer::TRAINER, adapters::FURTHER],
+    flags: &[FLAGS, QUIET, trainer::TRAINER, adapters::FURTHER],
     begin,
     end,
     write: Some(write),
@@ -182,185 +183,6 @@ const FLAGS: &[Flag] = &[
         "The copy of the model is written anew in between.",
     )
     .taking(Takes::Optional),
-    // Data, and the choice of tokens that have labels.
-    Flag::no_effect(&[
-        "dataset_name",
-        "dataset_config",
-        "dataset_train_split",
-        "dataset_test_split",
-        "dataset_streaming",
-        "datasets",
-    ]),
-    Flag::no_effect(&[
-        "dataset_mixer",
-        "dataset_mixer.*",
-        "dataset_mixture",
-        "dataset_mixture.*",
-        "dataset_splits",
-        "dataset_configs",
-    ])
-    .taking(Takes::Many),
-    Flag::no_effect(&[
-        "dataset_text_field",
-        "dataset_kwargs",
-        "dataset_kwargs.*",
-        "use_flash_attention_2",
-        "dataset_num_proc",
-        "preprocessing_num_workers",
-        "shuffle_dataset",
-    ]),
-    Flag::no_effect(&[
-        "test_split_size",
-        "streaming",
-        "ignore_bias_buffers",
-        "columns",
-        "auto_insert_empty_system_msg",
-        "dataset_id",
-    ]),
-    Flag::no_effect(&[
-        "eos_token",
-        "pad_token",
-        "chat_template_path",
-        "chat_template",
-        "chat_template_kwargs",
-        "truncation_mode",
-    ]),
-    Flag::no_effect(&[
-        "completion_only_loss",
-        "assistant_only_loss",
-        "eval_packing",
-        "packing_strategy",
-        "padding_free",
-    ]),
-    Flag::no_effect(&[
-        "pad_to_multiple_of",
-        "model_init_kwargs",
-        "model_revision",
-        "trust_remote_code",
-        "disable_dropout",
-    ]),
-    Flag::no_effect(&[
-        "dataset_batch_size",
-        "num_of_sequences",
-        "remove_unused_columns",
-        "use_auth_token",
-        "tokenizer_name_or_path",
-    ]),
-    // Weights of the loss.
-    Flag::no_effect(&[
-        "loss_weights",
-        "ld_alpha",
-        "f_divergence_type",
-        "f_alpha_divergence_coef",
-        "label_smoothing",
-        "use_weighting",
-    ]),
-    Flag::no_effect(&[
-        "discopop_tau",
-        "ref_model_mixup_alpha",
-        "ref_model_sync_steps",
-        "desirable_weight",
-        "undesirable_weight",
-    ]),
-    Flag::no_effect(&[
-        "center_rewards_coefficient",
-        "precompute_ref_batch_size",
-        "epsilon",
-        "epsilon_high",
-        "delta",
-        "scale_rewards",
-    ]),
-    Flag::no_effect(&[
-        "reward_weights",
-        "multi_objective_aggregation",
-        "mask_truncated_completions",
-        "num_iterations",
-        "rpo_alpha",
-    ]),
-    Flag::no_effect(&[
-        "sapo_temperature_neg",
-        "sapo_temperature_pos",
-        "vespo_k_pos",
-        "vespo_lambda_pos",
-        "vespo_k_neg",
-    ]),
-    Flag::no_effect(&[
-        "vespo_lambda_neg",
-        "importance_sampling_level",
-        "top_entropy_quantile",
-        "entropy_coef",
-        "use_adaptive_entropy",
-    ]),
-    Flag::no_effect(&[
-        "entropy_coef_min",
-        "entropy_coef_max",
-        "entropy_coef_delta",
-        "entropy_target",
-        "use_bias_correction_kl",
-    ]),
-    Flag::no_effect(&[
-        "vllm_importance_sampling_correction",
-        "vllm_importance_sampling_mode",
-        "vllm_importance_sampling_clip_max",
-    ]),
-    Flag::no_effect(&[
-        "vllm_importance_sampling_clip_min",
-        "vllm_importance_sampling_cap",
-        "off_policy_mask_threshold",
-        "hub_model_revision",
-    ]),
-    // Sampling of answers, and their number for each prompt. The micro-batch counts answers, so
-    // that number changes no memory.
-    Flag::no_effect(&[
-        "num_generations",
-        "num_generations_eval",
-        "generation_batch_size",
-        "steps_per_generation",
-        "temperature",
-    ]),
-    Flag::no_effect(&[
-        "top_p",
-        "top_k",
-        "min_p",
-        "repetition_penalty",
-        "generation_kwargs",
-        "cache_implementation",
-        "ds3_gather_for_generation",
-    ]),
-    Flag::no_effect(&[
-        "vllm_model_impl",
-        "vllm_structured_outputs_regex",
-        "vllm_server_base_url",
-        "vllm_server_host",
-        "vllm_server_port",
-    ]),
-    Flag::no_effect(&[
-        "vllm_server_timeout",
-        "vllm_group_port",
-        "vllm_max_model_length",
-        "max_tool_calling_iterations",
-    ]),
-    Flag::not_modelled(
-        &["teacher_model_name_or_path", "teacher_model_init_kwargs"],
-        "The teacher's weights come on top.",
-    ),
-    Flag::no_effect(&["normalize_advantages", "reward_clip_range", "teacher_model_revision"]),
-    Flag::no_effect(&["reward_funcs", "reward_model_name_or_path"]).taking(Takes::Many),
-    Flag::no_effect(&[
-        "log_completions",
-        "log_multimodal",
-        "num_completions_to_print",
-        "log_unique_prompts",
-        "log_completions_hub_repo",
-    ]),
-    Flag::no_effect(&[
-        "num_machines",
-        "main_process_port",
-        "machine_rank",
-        "mixed_precision",
-        "args",
-        "model_name_revision",
-    ]),
 ];
 
 fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {

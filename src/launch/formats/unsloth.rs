@@ -54,7 +54,11 @@ const FLAGS: &[Flag] = &[
         Ok(())
     }),
     Flag::by(&["kernels"], |reading, given| {
-        reading.not_modelled(given, "Unsloth's kernels save less than transformers' modules, with which blocks are counted.");
+        reading.not_modelled(
+            given,
+            "Unsloth's kernels save less than transformers' modules, with which blocks are \
+             counted.",
+        );
         Ok(())
     }),
     Flag::by(&["max_seq_length"], |reading, given| {
@@ -358,7 +362,7 @@ fn finished(writing: &Writing<'_>, loads: &str, adapted: &str, method: &str) -> 
         format!("model = FastLanguageModel.get_peft_model(\n    model,\n{adapters})\n")
     };
     format!(
-        "from trl import SFTConfig\nfrom unsloth import FastLanguageModel\nmodel, tokenizer = FastLanguageModel.from_pretrained(\n{loads})\n\
-         {peft}args = SFTConfig(\n{config})\n"
+        "from trl import SFTConfig\nfrom unsloth import FastLanguageModel\nmodel, tokenizer = \
+         FastLanguageModel.from_pretrained(\n{loads})\n{peft}args = SFTConfig(\n{config})\n"
     )
 }

@@ -163,7 +163,11 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
         .filter(|given| given.is_on() == Some(true))
         .cloned();
     if let Some(given) = experts.filter(|_| replicas > 1) {
-        reading.not_modelled(&given, "With data parallel the experts of all replicas are shared out, so that each holds fewer.");
+        reading.not_modelled(
+            &given,
+            "With data parallel the experts of all replicas are shared out, so that each holds \
+             fewer.",
+        );
     }
     Ok(())
 }

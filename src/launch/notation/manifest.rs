@@ -73,7 +73,7 @@ fn services(keys: &[Given]) -> Vec<Container> {
         let Some((_, container)) = found.get_mut(at) else { continue };
         match key.split_once('.') {
             Some(("environment", variable)) => {
-                container.environment.push((variable.to_owned(), text(&given.value)))
+                container.environment.push((variable.to_owned(), text(&given.value)));
             }
             Some(_) => {}
             None => match key {

@@ -3,6 +3,9 @@
 //!
 //! Nothing is executed. Of `if`, `for` and functions, the commands inside are read.
 
+mod documents;
+mod made;
+use made::Made;
 use std::collections::BTreeMap;
 
 use super::{Given, Place};
@@ -121,97 +124,6 @@ impl Reader {
 
     const fn place(&self) -> Place {
         Place { line: self.line + 1, column: self.at - self.line_start + 1 }
-    }
-
-    /// Reads a redirection (`> file`, `2>&1`, `<<EOF …`), which is not a word of the command.
-    fn redirection(&mut self) {
-        let is_output = self.peek() == Some('>');
-        let reads_on =
-            self.peek() == Some('<') && self.after(1) == Some('<') && self.after(2) != Some('<');
-        while self.peek().is_some_and(|letter| matches!(letter, '<' | '>' | '&' | '-' | ' ')) {
-            self.next();
-        }
-        let mark: String = std::iter::from_fn(|| {
-            let letter = self
-                .peek()
-                .filter(|letter| !letter.is_whitespace() && !matches!(letter, ';' | '|' | ')'))?;
-            self.next();
-            Some(letter)
-        })
-        .collect();
-        let plain = mark.trim_matches(['"', '\'']).to_owned();
-        if is_output && !plain.chars().all(|letter| letter.is_ascii_digit()) {
-            self.output = Some(self.filled(&plain));
-        } else if reads_on && !plain.is_empty() {
-            let is_literal = plain != mark;
-            self.document(&plain, is_literal);
-        }
-    }
-
-    /// Reads a here-document up to its mark. Where the command's output goes to a file, the lines
-    /// are that file's text.
-    fn document(&mut self, mark: &str, is_literal: bool) {
-        let rest_of_line = self.at;
-        self.skip_line();
-        let rest: String =
-            self.letters.get(rest_of_line..self.at).unwrap_or_default().iter().collect();
-        let output =
-            rest.rsplit_once('>').map(|(_, name)| name.trim().trim_matches(['"', '\'']).to_owned());
-        let begin = (self.at + 1).min(self.letters.len());
-        let mut end = begin;
-        while self.peek().is_some() {
-            self.next();
-            let start = self.at;
-            self.skip_line();
-            let line: String =
-                self.letters.get(start..self.at).unwrap_or_default().iter().collect();
-            if line.trim() == mark {
-                break;
-            }
-            end = self.at;
-        }
-        let teed = self
-            .words
-            .first()
-            .filter(|word| word.text == "tee")
-            .and(self.words.last())
-            .map(|word| word.text.clone());
-        let name = output.map(|name| self.filled(&name)).or_else(|| self.output.clone()).or(teed);
-        if let Some(name) = name.filter(|name| !name.is_empty()) {
-            let body: String =
-                self.letters.get(begin..end.max(begin)).unwrap_or_default().iter().collect();
-            let body = if is_literal { body } else { self.filled(&body) };
-            let is_further = rest.contains(">>");
-            match self.files.iter_mut().find(|(known, _)| is_further && *known == name) {
-                Some((_, text)) => *text = format!("{text}\n{body}"),
-                None => self.files.push((name, body)),
-            }
-        }
-    }
-
-    /// A text with its variables expanded.
-    fn filled(&mut self, text: &str) -> String {
-        let letters: Vec<char> = text.chars().collect();
-        let mut filled = String::new();
-        let mut at = 0;
-        while let Some(letter) = letters.get(at) {
-            if *letter != '$' {
-                filled.push(*letter);
-                at += 1;
-                continue;
-            }
-            let end = super::expand::end_of(&letters, at).max(at + 1);
-            let written: String = letters.get(at..end).unwrap_or_default().iter().collect();
-            let room = MOST_EXPANDED.saturating_sub(self.expanded);
-            let (found, length) = super::expand::expanded(&written, &self.variables, room);
-            self.expanded += length;
-            match found {
-                super::expand::Expanded::Text(text) => filled.push_str(&text),
-                super::expand::Expanded::Words(words) => filled.push_str(&words.join(" ")),
-            }
-            at = end;
-        }
-        filled
     }
 
     /// Reads a word, which may set a variable, and may expand to several words.
@@ -421,59 +333,4 @@ impl Reader {
         let environment = self.variables.iter().filter_map(text).collect();
         self.commands.push(Command { words, environment });
     }
-}
-
-/// A word that is being read; variables may split it into several.
-#[derive(Default)]
-struct Made {
-    finished: Vec<String>,
-    text: String,
-    is_quoted: bool,
-}
-
-impl Made {
-    /// Adds an expanded variable: its first part joins the present word, and further parts are new
-    /// words. In quotes a text stays one word.
-    fn add(&mut self, words: super::expand::Expanded, in_quotes: bool) {
-        use super::expand::Expanded;
-        let parts: Vec<String> = match words {
-            Expanded::Text(text) if in_quotes => vec![text],
-            Expanded::Text(text) => {
-                let mut parts: Vec<String> = text.split_whitespace().map(unquoted).collect();
-                if parts.is_empty() {
-                    parts.push(String::new());
-                }
-                parts
-            }
-            // Without quotes around the list, a shell also splits its members at blanks.
-            Expanded::Words(words) if !in_quotes => {
-                words.iter().flat_map(|word| word.split_whitespace()).map(unquoted).collect()
-            }
-            Expanded::Words(words) => words,
-        };
-        for (index, part) in parts.into_iter().enumerate() {
-            if index > 0 {
-                self.finished.push(std::mem::take(&mut self.text));
-            }
-            self.text.push_str(&part);
-        }
-    }
-
-    fn into_words(self, place: Place) -> Vec<Word> {
-        let keeps_last = !self.text.is_empty() || self.is_quoted;
-        let last = keeps_last.then_some(self.text);
-        self.finished
-            .into_iter()
-            .filter(|text| !text.is_empty())
-            .chain(last)
-            .map(|text| Word { text, place })
-            .collect()
-    }
-}
-
-/// A word without the quotes around it. A shell would keep them, but in `ARGS="--a 'b'"` for `eval`
-/// they are meant to be removed.
-fn unquoted(word: &str) -> String {
-    let inner = |quote: char| word.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
-    inner('\'').or_else(|| inner('"')).unwrap_or(word).to_owned()
 }

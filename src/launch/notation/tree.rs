@@ -91,7 +91,7 @@ fn keys_of(
         }
         match &value.data {
             YamlData::Mapping(inner) if !inner.is_empty() => {
-                keys_of(value, &name, depth + 1, given)?
+                keys_of(value, &name, depth + 1, given)?;
             }
             _ => given.push(Given { key: name, value: as_json(&value.data, 0), place }),
         }

@@ -45,6 +45,24 @@ pub fn write(writing: &mut Writing<'_>) -> String {
     let kernel =
         if word(scenario, FieldId::Attention) == "flash" { "flash_attention_2" } else { "eager" };
     writing.say("attn_implementation", Some(kernel.to_owned()), &[FieldId::Attention]);
+    formats(writing);
+    sharing(writing);
+    kernels(writing);
+    adapter_keys(writing);
+    writing.table();
+    let keys = writing.as_yaml();
+    if gpus == 1 {
+        return keys;
+    }
+    format!(
+        "cat > axolotl.yaml <<'EOF'\n{keys}EOF\naccelerate launch --num_processes {gpus} -m \
+         axolotl.cli.train axolotl.yaml\n"
+    )
+}
+
+/// Formats of weights and of products.
+fn formats(writing: &mut Writing<'_>) {
+    let scenario = writing.scenario;
     let (precision, autocast) =
         (word(scenario, FieldId::Precision), is_on(scenario, FieldId::Autocast));
     let sharding = word(scenario, FieldId::Sharding);
@@ -55,11 +73,16 @@ pub fn write(writing: &mut Writing<'_>) -> String {
             writing.say("bf16", Some("true".to_owned()), &[FieldId::Precision, FieldId::Autocast]);
         }
         (_, "fp32", false) => {
-            writing.say("bf16", Some("false".to_owned()), &[FieldId::Precision, FieldId::Autocast])
+            writing.say("bf16", Some("false".to_owned()), &[FieldId::Precision, FieldId::Autocast]);
         }
         _ => {}
     }
-    match sharding {
+}
+
+/// DeepSpeed's or FSDP's own settings.
+fn sharing(writing: &mut Writing<'_>) {
+    let scenario = writing.scenario;
+    match word(scenario, FieldId::Sharding) {
         "1" | "2" | "3" => {
             if let Some(config) = zero::config_of(scenario) {
                 writing.say("deepspeed", Some(config.to_string()), &zero::says(scenario));
@@ -78,16 +101,6 @@ pub fn write(writing: &mut Writing<'_>) -> String {
             }
         }
     }
-    kernels(writing);
-    adapter_keys(writing);
-    writing.table();
-    let keys = writing.as_yaml();
-    if gpus == 1 {
-        return keys;
-    }
-    format!(
-        "cat > axolotl.yaml <<'EOF'\n{keys}EOF\naccelerate launch --num_processes {gpus} -m axolotl.cli.train axolotl.yaml\n"
-    )
 }
 
 /// Lengths, batches, evaluations.

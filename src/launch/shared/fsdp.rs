@@ -7,8 +7,8 @@ use super::{says_something, word};
 use crate::scenario::FieldId;
 
 /// `fsdp2.json` of ms-swift 4.6.0 (`swift/config`).
-const SWIFT: &str = "{\"fsdp_version\": 2, \"reshard_after_forward\": true, \"auto_wrap_policy\": \"TRANSFORMER_BASED_WRAP\", \
-                     \"activation_checkpointing\": true}";
+const SWIFT: &str = "{\"fsdp_version\": 2, \"reshard_after_forward\": true, \"auto_wrap_policy\": \
+    \"TRANSFORMER_BASED_WRAP\", \"activation_checkpointing\": true}";
 
 /// Reads FSDP's flags, if the run has any.
 ///
@@ -133,7 +133,8 @@ pub fn config_of(scenario: &crate::scenario::Scenario) -> Option<String> {
     let on = |id| super::is_on(scenario, id);
     let wraps = if on(FieldId::WrapsBlocks) { "TRANSFORMER_BASED_WRAP" } else { "NO_WRAP" };
     Some(format!(
-        "{{\"fsdp_version\": {version}, \"reshard_after_forward\": {}, \"auto_wrap_policy\": \"{wraps}\", \"cpu_offload\": {}}}",
+        "{{\"fsdp_version\": {version}, \"reshard_after_forward\": {}, \"auto_wrap_policy\": \
+         \"{wraps}\", \"cpu_offload\": {}}}",
         on(FieldId::ReshardAfterForward),
         on(FieldId::OffloadParameters)
     ))

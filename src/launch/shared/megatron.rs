@@ -153,13 +153,13 @@ pub fn write(writing: &mut Writing<'_>, switch: Says) {
     }
     match (word(scenario, FieldId::Precision), word(scenario, FieldId::Gradients)) {
         ("bf16", "as-weights") => {
-            switch(writing, "grad-reduce-in-bf16", true, &[FieldId::Gradients])
+            switch(writing, "grad-reduce-in-bf16", true, &[FieldId::Gradients]);
         }
         ("fp16", "fp32") => {
-            switch(writing, "accumulate-allreduce-grads-in-fp32", true, &[FieldId::Gradients])
+            switch(writing, "accumulate-allreduce-grads-in-fp32", true, &[FieldId::Gradients]);
         }
         ("bf16", "fp32") | ("fp16" | "fp32", "as-weights") => {
-            writing.is_said(&[FieldId::Gradients])
+            writing.is_said(&[FieldId::Gradients]);
         }
         _ => writing
             .lacks("Megatron-Core does not keep gradients in this format beside these weights."),
@@ -187,7 +187,10 @@ pub fn write(writing: &mut Writing<'_>, switch: Says) {
     if word(scenario, FieldId::OptimizerImplementation) == own {
         writing.is_said(&[FieldId::OptimizerImplementation]);
     } else {
-        writing.lacks("Megatron-Core takes the fused optimizer with Transformer Engine, and PyTorch's without it.");
+        writing.lacks(
+            "Megatron-Core takes the fused optimizer with Transformer Engine, and PyTorch's \
+             without it.",
+        );
     }
 }
 

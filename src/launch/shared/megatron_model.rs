@@ -269,7 +269,7 @@ fn latent(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
 pub fn write(writing: &mut Writing<'_>) {
     let model = writing.scenario.model_config();
     let say = |writing: &mut Writing<'_>, key: &str, number: u64| {
-        writing.say(key, Some(number.to_string()), &[])
+        writing.say(key, Some(number.to_string()), &[]);
     };
     writing.is_said(&[FieldId::Model, FieldId::ModelName, FieldId::Sizes]);
     say(writing, "num-layers", model.num_hidden_layers);
@@ -329,11 +329,11 @@ fn shape(writing: &mut Writing<'_>, model: &ModelConfig) {
     }
     match model.position_embedding {
         PositionEmbedding::Rotary => {
-            writing.say("position-embedding-type", Some("rope".to_owned()), &[])
+            writing.say("position-embedding-type", Some("rope".to_owned()), &[]);
         }
         PositionEmbedding::Learned => {}
         PositionEmbedding::None => {
-            writing.say("position-embedding-type", Some("none".to_owned()), &[])
+            writing.say("position-embedding-type", Some("none".to_owned()), &[]);
         }
         PositionEmbedding::Alibi => writing.lacks("Megatron-LM has no ALiBi."),
     }

@@ -113,11 +113,11 @@ impl Recipe {
         self.number(11)
     }
 
-    /// The settings that it makes: Megatron-Bridge's word, the input, its value.
-    pub fn settings(&self) -> Vec<(&'static str, FieldId, Value)> {
+    /// The settings that every recipe makes.
+    fn always(&self) -> Vec<(&'static str, FieldId, Value)> {
         let or_empty = |number| if number == 0 { Value::Empty } else { Value::Integer(number) };
         let flag = |at| Value::Flag(self.number(at) == 1);
-        let mut all = vec![
+        vec![
             (
                 "model.tensor_model_parallel_size",
                 FieldId::TensorParallel,
@@ -150,7 +150,12 @@ impl Recipe {
             ("model.recompute_granularity", FieldId::Recompute, Value::Choice(self.cell(13))),
             ("model.cross_entropy_fusion_impl", FieldId::LossFusion, Value::Choice(self.cell(17))),
             ("ddp.overlap_grad_reduce", FieldId::OverlapGradReduce, flag(18)),
-        ];
+        ]
+    }
+
+    /// The settings that it makes: Megatron-Bridge's word, the input, its value.
+    pub fn settings(&self) -> Vec<(&'static str, FieldId, Value)> {
+        let mut all = self.always();
         if self.number(5) > 1 {
             all.push((
                 "model.virtual_pipeline_model_parallel_size",

@@ -6,25 +6,24 @@
 )]
 
 pub mod adapters;
-pub mod axolotl_flags;
+pub mod axolotl_kernels;
+pub mod axolotl_lengths;
 pub mod axolotl_written;
 pub mod drafts;
 pub mod drafts_of_servers;
 pub mod fsdp;
 pub mod layers;
-pub mod llamafactory_flags;
 pub mod megatron;
 pub mod megatron_flags;
 pub mod megatron_model;
-pub mod megatron_quiet;
 pub mod megatron_recipes;
 pub mod megatron_swift_flags;
 pub mod objective;
 pub mod python;
 pub mod run;
 pub mod serving;
-pub mod swift_flags;
 pub mod tables;
+pub mod torchtitan_written;
 pub mod trainer;
 pub mod vllm_words;
 pub mod weights;

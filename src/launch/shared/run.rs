@@ -228,7 +228,7 @@ fn batch(reading: &mut Reading<'_>, habits: &Habits) -> Result<(), LaunchError> 
             );
         }
         Some(given) if stated_steps.is_some() => {
-            reading.derive(&given, FieldId::GlobalBatchSize, Value::Integer(global), &how)
+            reading.derive(&given, FieldId::GlobalBatchSize, Value::Integer(global), &how);
         }
         _ => reading.follows(
             "gradient_accumulation_steps",
@@ -316,7 +316,7 @@ fn evaluation(reading: &mut Reading<'_>, habits: &Habits) -> Result<(), LaunchEr
     match stated.or(strategy) {
         Some(given) => reading.derive(&given, FieldId::EvaluationBatch, Value::Integer(batch), how),
         None => {
-            reading.follows("eval_strategy", FieldId::EvaluationBatch, Value::Integer(batch), how)
+            reading.follows("eval_strategy", FieldId::EvaluationBatch, Value::Integer(batch), how);
         }
     }
     reading.scenario.set(FieldId::EvaluationLogits, Value::Flag(habits.evaluation_logits));

@@ -34,6 +34,7 @@ pub const INPUTS: &[Flag] = &[
         FieldId::MemoryUtilization,
     ),
     Flag::sets(&["block-size"], FieldId::BlockSize),
+    Flag::sets(&["cpu-offload-gb"], FieldId::WeightsOnHost),
     Flag::words(&["kv-cache-dtype"], FieldId::KvCacheDType, CACHE),
     Flag::switch(&["enable-expert-parallel", "ep"], FieldId::WholeExperts),
     Flag::together(&["enable-lora"]).alone(),

@@ -13,35 +13,40 @@ use crate::scenario::{FieldId, Scenario, Value};
 const BROUGHT_ALONG: &[(&str, &str)] = &[
     (
         "zero0",
-        "{\"zero_optimization\": {\"stage\": 0, \"reduce_bucket_size\": 2e8, \"overlap_comm\": false}}",
+        "{\"zero_optimization\": {\"stage\": 0, \"reduce_bucket_size\": 2e8, \"overlap_comm\": \
+         false}}",
     ),
     (
         "zero1",
-        "{\"zero_optimization\": {\"stage\": 1, \"reduce_bucket_size\": 2e8, \"overlap_comm\": false}}",
+        "{\"zero_optimization\": {\"stage\": 1, \"reduce_bucket_size\": 2e8, \"overlap_comm\": \
+         false}}",
     ),
     (
         "zero2",
-        "{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 2e8, \"overlap_comm\": false}}",
+        "{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 2e8, \"overlap_comm\": \
+         false}}",
     ),
     (
         "zero2_offload",
-        "{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 2e8, \"overlap_comm\": false, \"offload_optimizer\": \
-         {\"device\": \"cpu\"}}}",
+        "{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 2e8, \"overlap_comm\": \
+         false, \"offload_optimizer\": {\"device\": \"cpu\"}}}",
     ),
     ("zero3", STAGE_3),
     ("zero3_offload", STAGE_3_OFFLOADED),
     (
         "ds_z0_config.json",
-        "{\"zero_optimization\": {\"stage\": 0, \"reduce_bucket_size\": 5e8, \"overlap_comm\": false}}",
+        "{\"zero_optimization\": {\"stage\": 0, \"reduce_bucket_size\": 5e8, \"overlap_comm\": \
+         false}}",
     ),
     (
         "ds_z2_config.json",
-        "{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 5e8, \"overlap_comm\": false}}",
+        "{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 5e8, \"overlap_comm\": \
+         false}}",
     ),
     (
         "ds_z2_offload_config.json",
-        "{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 5e8, \"overlap_comm\": false, \"offload_optimizer\": \
-         {\"device\": \"cpu\"}}}",
+        "{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 5e8, \"overlap_comm\": \
+         false, \"offload_optimizer\": {\"device\": \"cpu\"}}}",
     ),
     ("ds_z3_config.json", STAGE_3),
     ("ds_z3_offload_config.json", STAGE_3_OFFLOADED),
@@ -52,54 +57,58 @@ const OF_AXOLOTL: &[(&str, &str)] = &[
     ("zero1.json", "{\"zero_optimization\": {\"stage\": 1, \"overlap_comm\": true}}"),
     (
         "zero1_torch_compile.json",
-        "{\"zero_optimization\": {\"stage\": 1, \"overlap_comm\": true}, \"compile\": {\"backend\": \"inductor\"}}",
+        "{\"zero_optimization\": {\"stage\": 1, \"overlap_comm\": true}, \"compile\": \
+         {\"backend\": \"inductor\"}}",
     ),
     (
         "zero2.json",
-        "{\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\"}, \"contiguous_gradients\": true, \
-         \"overlap_comm\": true}}",
+        "{\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\"}, \
+         \"contiguous_gradients\": true, \"overlap_comm\": true}}",
     ),
     (
         "zero2_torch_compile.json",
-        "{\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\"}, \"contiguous_gradients\": true, \
-         \"overlap_comm\": true}, \"compile\": {\"backend\": \"inductor\"}}",
+        "{\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\"}, \
+         \"contiguous_gradients\": true, \"overlap_comm\": true}, \"compile\": {\"backend\": \
+         \"inductor\"}}",
     ),
     ("zero3.json", AXOLOTLS_STAGE_3),
     ("zero3_bf16.json", AXOLOTLS_STAGE_3),
     (
         "zero3_bf16_cpuoffload_all.json",
-        "{\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"cpu\"}, \
-         \"overlap_comm\": true, \"contiguous_gradients\": true, \"sub_group_size\": 0, \"reduce_bucket_size\": \"auto\", \
-         \"stage3_prefetch_bucket_size\": \"auto\", \"stage3_param_persistence_threshold\": \"auto\", \"max_live_parameters\": 0, \
-         \"max_reuse_distance\": 0}}",
+        "{\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}, \
+         \"offload_param\": {\"device\": \"cpu\"}, \"overlap_comm\": true, \
+         \"contiguous_gradients\": true, \"sub_group_size\": 0, \"reduce_bucket_size\": \"auto\", \
+         \"stage3_prefetch_bucket_size\": \"auto\", \"stage3_param_persistence_threshold\": \
+         \"auto\", \"max_live_parameters\": 0, \"max_reuse_distance\": 0}}",
     ),
     (
         "zero3_bf16_cpuoffload_params.json",
-        "{\"zero_optimization\": {\"stage\": 3, \"offload_param\": {\"device\": \"cpu\"}, \"overlap_comm\": true, \
-         \"contiguous_gradients\": true, \"sub_group_size\": 0, \"reduce_bucket_size\": \"auto\", \
-         \"stage3_prefetch_bucket_size\": \"auto\", \"stage3_param_persistence_threshold\": \"auto\", \"max_live_parameters\": 0, \
+        "{\"zero_optimization\": {\"stage\": 3, \"offload_param\": {\"device\": \"cpu\"}, \
+         \"overlap_comm\": true, \"contiguous_gradients\": true, \"sub_group_size\": 0, \
+         \"reduce_bucket_size\": \"auto\", \"stage3_prefetch_bucket_size\": \"auto\", \
+         \"stage3_param_persistence_threshold\": \"auto\", \"max_live_parameters\": 0, \
          \"max_reuse_distance\": 0}}",
     ),
 ];
 
 /// Stage 3 of axolotl.
-const AXOLOTLS_STAGE_3: &str = "{\"zero_optimization\": {\"stage\": 3, \"overlap_comm\": true, \"contiguous_gradients\": true, \
-                                \"sub_group_size\": 0, \"reduce_bucket_size\": \"auto\", \"stage3_prefetch_bucket_size\": \"auto\", \
-                                \"stage3_param_persistence_threshold\": \"auto\", \"max_live_parameters\": 0, \
-                                \"max_reuse_distance\": 0}}";
+const AXOLOTLS_STAGE_3: &str = "{\"zero_optimization\": {\"stage\": 3, \"overlap_comm\": true, \
+    \"contiguous_gradients\": true, \"sub_group_size\": 0, \"reduce_bucket_size\": \"auto\", \
+    \"stage3_prefetch_bucket_size\": \"auto\", \"stage3_param_persistence_threshold\": \"auto\", \
+    \"max_live_parameters\": 0, \"max_reuse_distance\": 0}}";
 
 /// Stage 3 of both tools.
-const STAGE_3: &str = "{\"zero_optimization\": {\"stage\": 3, \"overlap_comm\": false, \"contiguous_gradients\": true, \
-                       \"sub_group_size\": 1e9, \"reduce_bucket_size\": \"auto\", \"stage3_prefetch_bucket_size\": \"auto\", \
-                       \"stage3_param_persistence_threshold\": \"auto\", \"stage3_max_live_parameters\": 1e9, \
-                       \"stage3_max_reuse_distance\": 1e9}}";
+const STAGE_3: &str = "{\"zero_optimization\": {\"stage\": 3, \"overlap_comm\": false, \
+    \"contiguous_gradients\": true, \"sub_group_size\": 1e9, \"reduce_bucket_size\": \"auto\", \
+    \"stage3_prefetch_bucket_size\": \"auto\", \"stage3_param_persistence_threshold\": \"auto\", \
+    \"stage3_max_live_parameters\": 1e9, \"stage3_max_reuse_distance\": 1e9}}";
 
 /// Stage 3 with weights and optimizer in host memory.
-const STAGE_3_OFFLOADED: &str = "{\"zero_optimization\": {\"stage\": 3, \"overlap_comm\": false, \"contiguous_gradients\": true, \
-                                 \"sub_group_size\": 1e9, \"reduce_bucket_size\": \"auto\", \"stage3_prefetch_bucket_size\": \"auto\", \
-                                 \"stage3_param_persistence_threshold\": \"auto\", \"stage3_max_live_parameters\": 1e9, \
-                                 \"stage3_max_reuse_distance\": 1e9, \"offload_optimizer\": {\"device\": \"cpu\"}, \
-                                 \"offload_param\": {\"device\": \"cpu\"}}}";
+const STAGE_3_OFFLOADED: &str = "{\"zero_optimization\": {\"stage\": 3, \"overlap_comm\": false, \
+    \"contiguous_gradients\": true, \"sub_group_size\": 1e9, \"reduce_bucket_size\": \"auto\", \
+    \"stage3_prefetch_bucket_size\": \"auto\", \"stage3_param_persistence_threshold\": \"auto\", \
+    \"stage3_max_live_parameters\": 1e9, \"stage3_max_reuse_distance\": 1e9, \
+    \"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"cpu\"}}}";
 
 /// Reads DeepSpeed's settings, if the run has any. Returns whether DeepSpeed is used.
 ///

@@ -35,7 +35,8 @@ pub fn packed(story: &Story) -> Option<String> {
 /// # Errors
 /// As [`Story::read`]; a link that was cut is malformed.
 pub fn unpacked(text: &str) -> Result<Story, StoryError> {
-    const CUT: &str = "The story in this link is cut off or was changed on its way: ask for the link again, or for the story's file.";
+    const CUT: &str = "The story in this link is cut off or was changed on its way: ask for the \
+        link again, or for the story's file.";
     let cut = || StoryError::Malformed(vec![CUT.to_owned()]);
     let packed = text.strip_suffix('z').ok_or_else(cut)?;
     let bytes = letters().and_then(|letters| letters.decode(packed).ok()).ok_or_else(cut)?;

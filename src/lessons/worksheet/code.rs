@@ -95,7 +95,8 @@ impl Code {
         let outcomes = outcomes.ok_or(NONE)?;
         if outcomes.len() != Worksheet::of(class, student).tasks.len() {
             return Err(
-                "This code belongs to a worksheet with another number of tasks, of another version of the page.".to_owned()
+                "This code belongs to a worksheet with another number of tasks, of another version \
+                 of the page.".to_owned()
             );
         }
         Ok(Self { class: class.to_owned(), student: student.to_owned(), outcomes })

@@ -51,7 +51,9 @@ pub(super) const TEMPLATES: &[Template] = &[
             ("grad", &["as-weights", "fp32"]),
         ],
         figure: "states",
-        prompt: "{model} with {parameters} is trained with Adam in mixed precision on one GPU, gradients in {gradients}. How much do weights, gradients and optimizer states take together?",
+        prompt: "{model} with {parameters} is trained with Adam in mixed precision on one GPU, \
+            gradients in {gradients}. How much do weights, gradients and optimizer states take \
+            together?",
         tolerance: 0.02,
     },
     Template {
@@ -62,7 +64,9 @@ pub(super) const TEMPLATES: &[Template] = &[
             ("n", &["8", "16", "32", "64"]),
         ],
         figure: "states",
-        prompt: "{model} with {parameters} is trained with Adam in mixed precision (16 bytes for each parameter) under ZeRO stage {zero-stage} on {gpus}. How much do the states take on one of them?",
+        prompt: "{model} with {parameters} is trained with Adam in mixed precision (16 bytes for \
+            each parameter) under ZeRO stage {zero-stage} on {gpus}. How much do the states take \
+            on one of them?",
         tolerance: 0.03,
     },
     Template {
@@ -73,7 +77,8 @@ pub(super) const TEMPLATES: &[Template] = &[
             ("b", &["1", "2", "4"]),
         ],
         figure: "saved-per-layer",
-        prompt: "{model} has a width of {hidden-size}. With every block recomputed, a block keeps its input only, in bf16. How much is that for {micro-batch} of {seq-length}?",
+        prompt: "{model} has a width of {hidden-size}. With every block recomputed, a block keeps \
+            its input only, in bf16. How much is that for {micro-batch} of {seq-length}?",
         tolerance: 0.03,
     },
     Template {
@@ -90,14 +95,17 @@ pub(super) const TEMPLATES: &[Template] = &[
             ],
         )],
         figure: "kv-per-token",
-        prompt: "{model} has {layers}, {heads}, {kv-heads} for keys and values, and a head is {head-dim} wide. How much do the keys and values of one token take in bf16, over all layers?",
+        prompt: "{model} has {layers}, {heads}, {kv-heads} for keys and values, and a head is \
+            {head-dim} wide. How much do the keys and values of one token take in bf16, over all \
+            layers?",
         tolerance: 0.02,
     },
     Template {
         link: "v1&do=serve&m=llama3-8b&n=1&u=gib",
         drawn: &[("seqs", &["8", "16", "32", "64"]), ("ctx", &["2048", "4096", "8192"])],
         figure: "kv-cache",
-        prompt: "One token of {model} takes {kv-per-token} of keys and values. How much is that for {requests} of {seq-length} each?",
+        prompt: "One token of {model} takes {kv-per-token} of keys and values. How much is that \
+            for {requests} of {seq-length} each?",
         tolerance: 0.02,
     },
 ];

@@ -111,7 +111,10 @@ fn training_gaps(inputs: &MethodInputs) -> Vec<&'static str> {
         missing.push("tensor and pipeline degree: its budget ignores them");
     }
     if inputs.recompute == Recompute::Selective {
-        missing.push("selective recomputation: computed as none, which in its code has no attention scores either");
+        missing.push(
+            "selective recomputation: computed as none, which in its code has no attention scores \
+             either",
+        );
     }
     if inputs.optimizer.key() != method::OPTIMIZER {
         missing.push("this optimizer: computed as Adam");
@@ -125,7 +128,9 @@ fn training_gaps(inputs: &MethodInputs) -> Vec<&'static str> {
 
 fn training_remarks(inputs: &MethodInputs, total: Bytes, coded: u64) -> Vec<String> {
     let mut remarks = vec![
-        "Its code multiplies the activation factor by the element size a second time; its text gives half of that.".to_owned(),
+        "Its code multiplies the activation factor by the element size a second time; its text \
+         gives half of that."
+            .to_owned(),
     ];
     let right = method::power_of_two(total, inputs.capacity);
     if right != coded {
@@ -161,7 +166,11 @@ fn serving(scene: Scene<'_>) -> MethodAnswer {
         names: NAMES,
         lines: vec![
             line(MethodKind::Weights, weights.per_rank(instance), "P · bytes / (t·p)"),
-            line(MethodKind::KvCache, cache.per_rank(instance), "2·L·n_kv·head_dim·s·b · bytes / (t·p)"),
+            line(
+                MethodKind::KvCache,
+                cache.per_rank(instance),
+                "2·L·n_kv·head_dim·s·b · bytes / (t·p)",
+            ),
             noted(
                 MethodKind::Activations,
                 buffer.per_rank(instance),
@@ -176,13 +185,23 @@ fn serving(scene: Scene<'_>) -> MethodAnswer {
         states: StatesUse::serving(inputs, instance),
         activations: ActivationUse {
             extra: vec![
-                "it keeps four tensors of every layer for each sequence; the engine counts work space as temporary".to_owned(),
+                "it keeps four tensors of every layer for each sequence; the engine counts work \
+                 space as temporary"
+                    .to_owned(),
             ],
             ..ActivationUse::default()
         },
-        overhead_reason: "it adds a twentieth of everything; the engine shows context and reserve apart".to_owned(),
-        not_covered: vec!["activations and logits of prefill", "how tensor ranks share key/value heads"],
-        remarks: vec!["The document uses 5 % overhead in its function and 10 % in its fifth question.".to_owned()],
+        overhead_reason: "it adds a twentieth of everything; the engine shows context and reserve \
+            apart"
+            .to_owned(),
+        not_covered: vec![
+            "activations and logits of prefill",
+            "how tensor ranks share key/value heads",
+        ],
+        remarks: vec![
+            "The document uses 5 % overhead in its function and 10 % in its fifth question."
+                .to_owned(),
+        ],
     }
     .finish(scene)
 }
@@ -212,7 +231,8 @@ fn serving_gpus(scene: Scene<'_>, total: Bytes) -> GpuAnswer {
         } = *inputs;
         let node = inputs.accelerators_per_node;
         format!(
-            "{arithmetic} GPUs do not divide {heads} heads ({kv} key/value) and {layers} layers in whole nodes of {node}. {holds}"
+            "{arithmetic} GPUs do not divide {heads} heads ({kv} key/value) and {layers} layers in \
+             whole nodes of {node}. {holds}"
         )
     };
     GpuAnswer { arithmetic: Some(arithmetic), runnable: Some(gpus), reason }

@@ -64,36 +64,8 @@ pub(super) fn answer(scene: Scene<'_>) -> MethodAnswer {
         whole_job_total: None,
         time: None,
         gpus: same_on_every_gpu(scene, total),
-        states: StatesUse {
-            parameters: count,
-            formula: Some("h·v + L·(12h² + 13h) + 2h"),
-            unknown_features: unknown_features(inputs, ASSUMES),
-            rounded_from: None,
-            bytes: [
-                bytes.parameters,
-                bytes.gradients + bytes.gradient_copy,
-                bytes.master + bytes.adam,
-            ]
-            .map(to_f64),
-            divisors: [1; 3],
-            notes: [
-                None,
-                Some("it knows 16-bit gradients, with an fp32 copy as an option"),
-                Some("it always counts Adam"),
-            ],
-        },
-        activations: ActivationUse {
-            sequences: (inputs.micro_batch_size, 1),
-            score_bytes: if inputs.recompute == Recompute::None && !inputs.flash_attention() {
-                5
-            } else {
-                0
-            },
-            score_divisor: 1,
-            assumes_four_h: true,
-            ignores_tensor_degree: true,
-            extra: Vec::new(),
-        },
+        states: states(inputs, bytes, count),
+        activations: activation_use(inputs),
         overhead_reason:
             "it adds about 2 GB of CUDA context; the engine shows context and reserve apart"
                 .to_owned(),
@@ -101,6 +73,38 @@ pub(super) fn answer(scene: Scene<'_>) -> MethodAnswer {
         remarks: remarks(inputs),
     }
     .finish(scene)
+}
+
+fn states(inputs: &MethodInputs, bytes: BytesPerParameter, count: u64) -> StatesUse {
+    StatesUse {
+        parameters: count,
+        formula: Some("h·v + L·(12h² + 13h) + 2h"),
+        unknown_features: unknown_features(inputs, ASSUMES),
+        rounded_from: None,
+        bytes: [bytes.parameters, bytes.gradients + bytes.gradient_copy, bytes.master + bytes.adam]
+            .map(to_f64),
+        divisors: [1; 3],
+        notes: [
+            None,
+            Some("it knows 16-bit gradients, with an fp32 copy as an option"),
+            Some("it always counts Adam"),
+        ],
+    }
+}
+
+fn activation_use(inputs: &MethodInputs) -> ActivationUse {
+    ActivationUse {
+        sequences: (inputs.micro_batch_size, 1),
+        score_bytes: if inputs.recompute == Recompute::None && !inputs.flash_attention() {
+            5
+        } else {
+            0
+        },
+        score_divisor: 1,
+        assumes_four_h: true,
+        ignores_tensor_degree: true,
+        extra: Vec::new(),
+    }
 }
 
 fn gradient_formula(bytes: BytesPerParameter) -> String {
@@ -122,7 +126,10 @@ fn optimizer_formula(bytes: BytesPerParameter) -> String {
 fn not_covered(inputs: &MethodInputs) -> Vec<&'static str> {
     let mut missing = vec!["the block being recomputed, logits and other temporary memory"];
     if inputs.world_size() > 1 {
-        missing.push("several GPUs: no formula for sharding or parallelism, the amounts are of one GPU alone");
+        missing.push(
+            "several GPUs: no formula for sharding or parallelism, the amounts are of one GPU \
+             alone",
+        );
     }
     if inputs.optimizer.key() != method::OPTIMIZER {
         missing.push("this optimizer: computed as Adam");
@@ -142,12 +149,15 @@ fn remarks(inputs: &MethodInputs) -> Vec<String> {
         let shape = inputs.shape(inputs.micro_batch_size);
         let percent = crate::units::grouped(100.0 * method::selective_saving(&shape), 1);
         remarks.push(format!(
-            "It quotes a saving of 70 % without the scores, which is GPT-3's; by its own formula it is {percent} % here."
+            "It quotes a saving of 70 % without the scores, which is GPT-3's; by its own formula \
+             it is {percent} % here."
         ));
     }
     if inputs.recompute == Recompute::None {
         remarks.push(
-            "The rows of its activation table add up to 38; the formula's 34 is Korthikanti's and is used here.".to_owned(),
+            "The rows of its activation table add up to 38; the formula's 34 is Korthikanti's and \
+             is used here."
+                .to_owned(),
         );
     }
     remarks

@@ -109,7 +109,10 @@ fn training(scene: Scene<'_>) -> MethodAnswer {
             notes: [
                 None,
                 Some("it counts one copy of the gradients"),
-                Some("it counts an fp32 copy of the weights with every optimizer and one byte per moment for 8-bit Adam"),
+                Some(
+                    "it counts an fp32 copy of the weights with every optimizer and one byte per \
+                     moment for 8-bit Adam",
+                ),
             ],
         },
         activations: ActivationUse {
@@ -177,7 +180,10 @@ fn training_lines(
 fn not_covered(inputs: &MethodInputs) -> Vec<&'static str> {
     let mut missing = vec!["memory outside the model", "the block being recomputed"];
     if inputs.flash_attention() && inputs.recompute == Recompute::None {
-        missing.push("FlashAttention's effect on memory; selective recomputation is the same formula without the scores");
+        missing.push(
+            "FlashAttention's effect on memory; selective recomputation is the same formula \
+             without the scores",
+        );
     }
     if inputs.gradients == GradientDType::Fp32Copy {
         missing.push("a second copy of the gradients");
@@ -191,16 +197,22 @@ fn not_covered(inputs: &MethodInputs) -> Vec<&'static str> {
 fn training_remarks(inputs: &MethodInputs) -> Vec<String> {
     let mut remarks = Vec::new();
     if inputs.tensor_model_parallel_size > 1 {
-        remarks
-            .push("The document divides gradients by the pipeline degree only; tensor parallelism divides them too.".to_owned());
         remarks.push(
-            "Its 3D formula divides activations by t although its activation formula already contains t; here t is used once."
+            "The document divides gradients by the pipeline degree only; tensor parallelism \
+             divides them too."
+                .to_owned(),
+        );
+        remarks.push(
+            "Its 3D formula divides activations by t although its activation formula already \
+             contains t; here t is used once."
                 .to_owned(),
         );
     }
     if inputs.weight_dtype == DType::Fp32 {
         remarks.push(
-            "Its 12 bytes of AdamW hold an fp32 copy of the weights that pure fp32 training does not have: 20 bytes where 16 are needed.".to_owned(),
+            "Its 12 bytes of AdamW hold an fp32 copy of the weights that pure fp32 training does \
+             not have: 20 bytes where 16 are needed."
+                .to_owned(),
         );
     }
     remarks
@@ -246,8 +258,13 @@ fn serving(scene: Scene<'_>) -> MethodAnswer {
             ..ActivationUse::default()
         },
         overhead_reason:
-            "it adds a fifth of the weights for everything else; the engine shows cache, work space and context apart".to_owned(),
-        not_covered: vec!["the key/value cache: context length and requests change nothing", "activations of prefill"],
+            "it adds a fifth of the weights for everything else; the engine shows cache, work \
+             space and context apart"
+                .to_owned(),
+        not_covered: vec![
+            "the key/value cache: context length and requests change nothing",
+            "activations of prefill",
+        ],
         remarks: Vec::new(),
     }
     .finish(scene)

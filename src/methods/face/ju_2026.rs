@@ -179,8 +179,11 @@ fn not_covered(inputs: &MethodInputs) -> Vec<&'static str> {
 
 fn remarks(inputs: &MethodInputs, counted: u64, used: u64) -> Vec<String> {
     let mut remarks = vec![
-        "The document prints 68 GB, 64 GB and what follows from them in GiB, beside decimal GB; here all amounts are exact.".to_owned(),
-        "Its ZeRO-2 count is rounded down and its ZeRO-2 and ZeRO-3 counts leave out the model states; here they are included and rounded up."
+        "The document prints 68 GB, 64 GB and what follows from them in GiB, beside decimal GB; \
+         here all amounts are exact."
+            .to_owned(),
+        "Its ZeRO-2 count is rounded down and its ZeRO-2 and ZeRO-3 counts leave out the model \
+         states; here they are included and rounded up."
             .to_owned(),
     ];
     if counted != used {
@@ -192,7 +195,8 @@ fn remarks(inputs: &MethodInputs, counted: u64, used: u64) -> Vec<String> {
     }
     if inputs.global_batch_size < inputs.world_size() {
         remarks.push(format!(
-            "A batch of {} cannot be shared by {} GPUs in whole sequences; the document divides it all the same.",
+            "A batch of {} cannot be shared by {} GPUs in whole sequences; the document divides it \
+             all the same.",
             inputs.global_batch_size,
             inputs.world_size()
         ));

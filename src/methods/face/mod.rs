@@ -153,11 +153,13 @@ fn same_on_every_gpu(scene: Scene<'_>, total: Bytes) -> GpuAnswer {
     let fits = total <= scene.inputs.capacity;
     let reason = if fits {
         format!(
-            "One GPU holds {need} of {room}. The document has no formula that splits memory over several."
+            "One GPU holds {need} of {room}. The document has no formula that splits memory over \
+             several."
         )
     } else {
         format!(
-            "Every GPU would need {need} of {room}: the document has no formula that splits memory over several."
+            "Every GPU would need {need} of {room}: the document has no formula that splits memory \
+             over several."
         )
     };
     GpuAnswer { arithmetic: None, runnable: fits.then_some(1), reason }

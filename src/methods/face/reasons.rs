@@ -213,7 +213,11 @@ pub(super) fn of_activations(scene: Scene<'_>, activations: &ActivationUse) -> V
     }
     if inputs.pipeline_model_parallel_size > 1 {
         let (p, m) = (inputs.pipeline_model_parallel_size, inputs.micro_batches());
-        why.push(format!("it counts all layers once, the first of {p} stages holds its share for {} micro-batches", p.min(m)));
+        why.push(format!(
+            "it counts all layers once, the first of {p} stages holds its share for {} \
+             micro-batches",
+            p.min(m)
+        ));
     }
     if inputs.precision.recipe(inputs.gradients).activation == DType::Fp32 {
         why.push("it takes 2 bytes per element, this run computes in fp32".to_owned());
@@ -306,7 +310,8 @@ pub(super) fn of_temporary(scene: Scene<'_>, says: Bytes) -> Vec<String> {
     let parts = parts.join(", ");
     if says == Bytes::ZERO {
         vec![format!(
-            "the document has no temporary memory; the engine counts what lives at the peak: {parts}"
+            "the document has no temporary memory; the engine counts what lives at the peak: \
+             {parts}"
         )]
     } else {
         vec![format!("the engine counts what lives at the peak: {parts}")]

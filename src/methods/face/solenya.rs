@@ -100,8 +100,11 @@ fn not_covered(inputs: &MethodInputs) -> Vec<&'static str> {
 fn remarks(inputs: &MethodInputs, mixed: bool) -> Vec<String> {
     let mut remarks = Vec::new();
     if mixed {
-        remarks
-            .push("It calls the cost of mixed precision slight; by its formulas weights and gradients grow by half.".to_owned());
+        remarks.push(
+            "It calls the cost of mixed precision slight; by its formulas weights and gradients \
+             grow by half."
+                .to_owned(),
+        );
     }
     if inputs.optimizer.key() == method::EIGHT_BIT {
         remarks.push(

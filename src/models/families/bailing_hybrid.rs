@@ -42,6 +42,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
         ..States::of(MixerKind::KimiWhole, Attends::LastOfGroup(6), [0, 128, 0, 0, 4])
     }),
     only: &[Only::else_refused("kda_safe_gate", &["true"], "decays without limits")],
-    not_looked_at: &["linear_num_heads", "q_lora_rank", "qk_head_dim"],
+    not_looked_at: &["head_dim", "linear_num_heads", "q_lora_rank", "qk_head_dim"],
     ..super::kimi_linear::FAMILY
 };

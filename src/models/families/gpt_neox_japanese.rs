@@ -1,14 +1,7 @@
 //! `gpt_neox_japanese` (transformers 5.23, `models/gpt_neox_japanese`): one projection whose
-//! columns alternate head by head, no biases but one behind the last layer's attention. Its
-//! parameters are counted alone.
+//! columns alternate head by head, no biases but one behind the last layer's attention.
 
 use crate::models::prelude::*;
-
-/// Attention's two matrices, and the bias of the last one.
-fn rest(model: &Counted, _: &Own, _: Said<'_>) -> u64 {
-    let h = model.hidden_size;
-    model.num_hidden_layers * 4 * h * h + h
-}
 
 /// `gpt_neox_japanese`.
 pub const FAMILY: FamilySpec = FamilySpec {
@@ -18,11 +11,20 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "gpt_neox_japanese",
         choice: FamilyChoice { rank: 640, word: "gpt-neox-japanese", label: "GPT-NeoX Japanese" },
-        ..Modules::COUNTED
+        block: BlockLayout::JointByHeadWritten,
+        splits_tokens: false,
+        takes_prefix: false,
+        tensor_plan: None,
+        shape: Some(ShapeRule {
+            mlp_bias: Some(false),
+            key_head_for_each_query_head: true,
+            attention_bias: Some(false),
+            output_bias_as_others: true,
+            may_norm_queries_and_keys: false,
+            ..ShapeRule::CLASSIC
+        }),
+        ..Modules::PLAIN
     },
-    encoder: Some(Encoder::DECODER),
-    own_rule: OwnSizes::Rest(rest),
-    keeps: Some(keeps_heads),
     key_value_heads: KeyValueHeads::AsQueryHeads,
     inner: InnerWidth::Multiple(("intermediate_multiple_size", 4)),
     heads_fill_hidden: true,

@@ -103,6 +103,20 @@ fn joint_gate(build: &Build<'_>) -> [Form; 2] {
     [tape.form([with.b(), with.s(), heads, both]), tape.form([with.b(), with.s(), columns])]
 }
 
+/// The matrix that makes queries: its names and heads, with those of keys and values where it makes
+/// these as well, or twice as many where a gate comes with them.
+fn columns_of_queries(build: &Build<'_>, joined: bool) -> (&'static str, &'static str, Dim) {
+    let (heads, kv) = (build.with.own_heads(), build.with.own_kv_heads());
+    if joined {
+        let all = heads.1.saturating_add(kv.1.saturating_mul(2));
+        let all = Dim("heads of queries, keys and values", all);
+        return ("query, key and value weight", "query, key and value bias", all);
+    }
+    let gated = build.model().gates_attention();
+    let columns = if gated { Dim(heads.0, heads.1.saturating_mul(2)) } else { heads };
+    ("query weight", "query bias", columns)
+}
+
 impl Attention {
     pub fn new(build: &Build<'_>, keys: Keys, indexed: bool) -> Self {
         Self::reading(build, build.with.h(), keys, indexed)
@@ -119,30 +133,16 @@ impl Attention {
         let (heads, kv, d) = (with.own_heads(), with.own_kv_heads(), with.head_dim());
         let sinks = model.attention_sinks.then(|| Sinks::new(build));
         tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
-        let columns = |heads: Dim| Dim(heads.0, heads.1.saturating_mul(d.1));
         let bias = |name| model.attention_bias.then_some(name);
         let of_values = |heads: Dim| Dim(heads.0, heads.1.saturating_mul(with.value_dim().1));
         let project_to = |names, width: Dim| {
-            build.column(
-                Part::Attention,
-                names,
-                (width, input),
-                tape.form([with.b(), with.s(), width]),
-            )
+            build.column(Part::Attention, names, (width, input), build.of_tokens(width))
         };
-        let project = |names, heads: Dim| project_to(names, columns(heads));
-        let gated =
-            if model.gates_attention() { Dim(heads.0, heads.1.saturating_mul(2)) } else { heads };
+        let project =
+            |names, heads: Dim| project_to(names, Dim(heads.0, heads.1.saturating_mul(d.1)));
         let joined = build.kernels().joins_projections && keys == Keys::Own;
-        let query = if joined {
-            let all = Dim(
-                "heads of queries, keys and values",
-                heads.1.saturating_add(kv.1.saturating_mul(2)),
-            );
-            project(("query, key and value weight", bias("query, key and value bias")), all)
-        } else {
-            project(("query weight", bias("query bias")), gated)
-        };
+        let (name, name_of_bias, columns) = columns_of_queries(build, joined);
+        let query = project((name, bias(name_of_bias)), columns);
         let own = keys == Keys::Own && !joined;
         let keys = (matches!(keys, Keys::Own | Keys::Joint) && !joined)
             .then(|| project(("key weight", bias("key bias")), kv));
@@ -201,6 +201,21 @@ impl Attention {
         heads.into_iter().chain(of_indexer).collect()
     }
 
+    /// Keys or values by their layer. Layers without any of their own run for their products alone:
+    /// a job that trains them cannot be made.
+    fn made<'t>(&self, x: &Var<'t>, layer: Option<&Linear>, name: &'static str) -> Var<'t> {
+        match layer {
+            Some(layer) => layer.run(x),
+            None => x.tape().constant(name, self.shapes.keys, x.dtype()),
+        }
+    }
+
+    /// Values by heads, scaled where the modules do so.
+    fn heads_of_values<'t>(&self, v: Var<'t>) -> Var<'t> {
+        let v = v.heads(self.shapes.values, self.several.1);
+        if self.scales_values { v.apply(SCALE).named("values") } else { v }
+    }
+
     /// The attention's contribution, and the probabilities it returns.
     pub fn run<'t>(
         &self,
@@ -209,13 +224,8 @@ impl Attention {
         tables: &Tables<'t>,
     ) -> (Var<'t>, Option<Var<'t>>) {
         tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
-        // Layers without keys or values of their own run for their products alone: a job that
-        // trains them cannot be made.
-        let made = |layer: &Option<Linear>, name| match layer {
-            Some(layer) => layer.run(x),
-            None => tape.constant(name, self.shapes.keys, x.dtype()),
-        };
-        let key = || made(&self.keys, "keys of an earlier layer");
+        let made = |layer, name| self.made(x, layer, name);
+        let key = || made(self.keys.as_ref(), "keys of an earlier layer");
         let queries = |q: Var<'t>| q.named("queries").heads(self.shapes.queries, self.several.0);
         let keys = |k: Var<'t>| {
             let k = k.named("keys").heads(self.shapes.keys, self.several.1);
@@ -223,15 +233,12 @@ impl Attention {
         };
         let mut gates = None;
         let mut value = || {
-            let values = made(&self.values, "values of an earlier layer, or of the keys' matrix")
-                .named("values");
+            let name = "values of an earlier layer, or of the keys' matrix";
+            let values = made(self.values.as_ref(), name).named("values");
             gates = self.behind.beside(x);
             values
         };
-        let heads = |v: Var<'t>| {
-            let v = v.heads(self.shapes.values, self.several.1);
-            if self.scales_values { v.apply(SCALE).named("values") } else { v }
-        };
+        let heads = |v| self.heads_of_values(v);
         let mut gate_of_queries = None;
         let (q, k, v) = match &self.norms {
             _ if self.joined => self.taken_apart(x),

@@ -41,6 +41,21 @@ struct Forms {
     merged: Form,
 }
 
+impl Forms {
+    fn new(build: &Build<'_>, part: Dim) -> Self {
+        let (with, tape) = (build.with, build.tape);
+        let (heads, d) = (with.own_heads(), with.head_dim());
+        let joint = Dim("head_dim of q+k+v", d.1.saturating_mul(3));
+        Self {
+            joint: tape.form([with.b(), with.s(), heads, joint]),
+            rows: tape.form([with.b(), with.s(), heads, d]),
+            queries: build.shapes.queries,
+            scores: build.shapes.scores,
+            merged: build.of_tokens(part),
+        }
+    }
+}
+
 impl Bloom {
     pub fn new(build: &Build<'_>) -> Self {
         let (with, tape, h) = (build.with, build.tape, build.with.h());
@@ -84,18 +99,7 @@ impl Bloom {
             (h, inner),
             build.shapes.hidden,
         );
-        let forms = Forms {
-            joint: tape.form([
-                with.b(),
-                with.s(),
-                heads,
-                Dim("head_dim of q+k+v", d.1.saturating_mul(3)),
-            ]),
-            rows: tape.form([with.b(), with.s(), heads, d]),
-            queries: build.shapes.queries,
-            scores: build.shapes.scores,
-            merged: tape.form([with.b(), with.s(), part]),
-        };
+        let forms = Forms::new(build, part);
         Self {
             norms: [first, second],
             projection,

@@ -2,6 +2,7 @@
 
 mod begin;
 mod beside;
+mod buffers;
 mod chunks;
 mod declared;
 mod encoder;
@@ -9,6 +10,7 @@ mod forms;
 mod frames;
 mod head;
 mod loss;
+mod made;
 mod others;
 mod parts;
 mod source;
@@ -19,7 +21,6 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 pub(crate) use chunks::AroundLoss;
-use declared::{Embeddings, is_turned, of_windows, wants_gradient};
 use encoder::OfEncoder;
 use forms::Forms;
 use frames::Frames;
@@ -32,18 +33,13 @@ use super::adapter::{Past, Prefix, Prompt};
 use super::altup::{OfLayer, SharedKeys, Streams};
 use super::compressed::Streams as Collapses;
 use super::norm::Norm;
-use super::rare::{self, rare};
 use super::tables::Tables;
 use super::tower::{AroundBlocks, Fed, Sees};
-use super::{Build, FP32, Linear, Shapes};
-use crate::config::{
-    AttentionKernel, BlockLayout, EmbeddingScale, Keys, LinearBiases, ModelConfig, Modules,
-    PositionEmbedding, PositionIds, Recompute, Tower,
-};
-use crate::ops::tape::{Kept, Param, SCALE, Tape, Var};
-use crate::ops::tensor::Dim;
+use super::{Linear, Shapes};
+use crate::config::{Keys, LinearBiases, ModelConfig, Modules, PositionIds, Tower};
+use crate::ops::tape::{Form, Kept, Param, SCALE, Tape, Var};
 use crate::sources;
-use crate::stacks::{LossKernel, RotationKernel};
+use crate::stacks::LossKernel;
 use crate::units::DType;
 
 /// Tensors that the model's `forward` has when the first block begins.
@@ -157,246 +153,7 @@ pub(crate) struct Ends {
     prefix: Option<Prefix>,
 }
 
-/// Width of the token embedding and the head.
-fn own_width(build: &Build<'_>) -> Dim {
-    let stated = build.model().word_embed_proj_dim;
-    stated.map_or_else(
-        || encoder::embedding_width(build),
-        |stated| Dim("word_embed_proj_dim", stated),
-    )
-}
-
-/// Into and out of the model's width, where the embedding has another.
-fn projections(build: &Build<'_>, own: Dim) -> Option<[Linear; 2]> {
-    let (with, tape) = (build.with, build.tape);
-    build.model().word_embed_proj_dim.map(|_| {
-        let narrow = tape.form([with.b(), with.s(), own]);
-        tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
-        let out = build.linear(("weight out of the model's width", None), (own, with.h()), narrow);
-        tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-        [
-            build.linear(
-                ("weight into the model's width", None),
-                (with.h(), own),
-                build.shapes.hidden,
-            ),
-            out,
-        ]
-    })
-}
-
-/// The final norm where it is registered before the blocks, and the norm behind the embedding.
-fn early_norms(build: &Build<'_>, (first, last): (bool, bool), embedded: Dim) -> [Option<Norm>; 2] {
-    let model = build.model();
-    let norm = |op, is_there: bool, width| {
-        build.tape.at(op, sources::PYTORCH_AUTOGRAD);
-        is_there.then(|| Norm::new(build, width, build.shapes.rows))
-    };
-    let early = last && model.family.modules().registers_norms_first && model.final_norm;
-    let last = norm("Final norm", early, build.with.h());
-    // Trained, the first block of some has it.
-    let in_block = build.with.training && model.family.modules().block == BlockLayout::TimeMixed;
-    [last, (first && model.embedding_norm && !in_block).then(|| Norm::of_embedded(build, embedded))]
-}
-
-/// How many buffers of rotary factors there are, where these are no tables of a step: one for each
-/// block, or one for all.
-fn factors(build: &Build<'_>) -> Option<u64> {
-    match build.kernels().rotation {
-        RotationKernel::ComplexInFp32 { in_every_block: true } => {
-            Some(build.model().num_hidden_layers)
-        }
-        RotationKernel::ComplexInFp32 { in_every_block: false } | RotationKernel::PairsInFp32 => {
-            Some(1)
-        }
-        RotationKernel::OfFamily | RotationKernel::InPlace => None,
-    }
-}
-
-/// The format of the buffer that the embedding is multiplied by, if there is one.
-fn scale(build: &Build<'_>) -> Option<DType> {
-    match build.model().family.modules().embedding_scale {
-        EmbeddingScale::None | EmbeddingScale::Number => None,
-        EmbeddingScale::Buffer => Some(build.with.made_in),
-        EmbeddingScale::NarrowBuffer => Some(DType::Bf16),
-        EmbeddingScale::WholeBuffer => Some(DType::Int64),
-    }
-}
-
 impl Ends {
-    /// Declares the embedding's parameters; [`Self::finish`] those of the head.
-    ///
-    /// A pipeline stage has `first` with the embedding and `last` with head and loss; the last one
-    /// keeps a copy of a tied embedding.
-    pub fn new(build: &Build<'_>, first: bool, last: bool) -> Self {
-        Self::with_embedding(build, (first, last), None)
-    }
-
-    /// Declares them around an embedding that is there already, if there is one.
-    fn with_embedding(
-        build: &Build<'_>,
-        (first, last): (bool, bool),
-        shared: Option<Param>,
-    ) -> Self {
-        let (with, model) = (build.with, build.model());
-        let (modules, others) = (model.family.modules(), rare::other_ends(model));
-        let (own, places) = (own_width(build), encoder::embedding_width(build));
-        let Embeddings { embedding, source, positions, of_encoder } =
-            Embeddings::new(build, (first, last), shared);
-        let (sight, projections) = (
-            if first && model.tower.is_some() { (rare().tower)(build) } else { None },
-            projections(build, own),
-        );
-        let [final_norm, embedding_norm] = early_norms(build, (first, last), places);
-        let (kinds_of_masks, [slides, two_tables]) = of_windows(model);
-        Self {
-            embedding,
-            first,
-            last,
-            received: with.parameter,
-            made_in: with.made_in,
-            positions,
-            own: of_encoder,
-            others,
-            bidirectional: !model.is_causal(),
-            projections,
-            embedding_norm,
-            final_norm,
-            head: None,
-            streams: None,
-            mixed: None,
-            kept_keys: with.recompute == Recompute::Full,
-            shapes: build.shapes,
-            forms: Forms::new(build),
-            loss: build.loss(),
-            parts: PartOfLoss::all(build),
-            frames: others.and_then(|others| (others.frames)(build)),
-            source,
-            task: None,
-            labels_moved: !model.is_causal() || model.source.is_some(),
-            scales_output: modules.scales_output
-                && model.source.is_some_and(|source| !source.unscaled_output),
-            logits_buffer: Cell::default(),
-            tower: model.tower.filter(|_| first),
-            sight,
-            own_model: build.kernels().is_own_model,
-            rotary: is_turned(model),
-            factors: factors(build),
-            last_factors: Cell::default(),
-            loss_behind: build.kernels().loss_behind_model,
-            compiled: with.compiled && with.loss.is_compiled(),
-            alibi: model.position_embedding == PositionEmbedding::Alibi,
-            eager: with.attention == AttentionKernel::Standard || modules.masks_by_values,
-            kinds_of_masks,
-            slides,
-            two_tables,
-            keeps_embedded: model.shared.is_some(),
-            scale: scale(build),
-            modules,
-            soft_cap: model.final_logit_softcapping,
-            batched: with.micro_batch_size > 1,
-            scores: with.tuning.objective.scores(),
-            prompt: first.then(|| Prompt::new(build)).flatten(),
-            prefix: first.then(|| Prefix::new(build)).flatten(),
-            wanting: wants_gradient(build),
-        }
-    }
-
-    /// Declares final norm and head.
-    pub fn finish(&mut self, build: &Build<'_>) {
-        if !self.last {
-            return;
-        }
-        let (with, model) = (build.with, build.model());
-        build.tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
-        let missing = model.final_norm && self.final_norm.is_none();
-        self.final_norm = self.final_norm.or_else(|| missing.then(|| Norm::last(build)));
-        self.streams = model.altup().map(|altup| Streams::new(build, altup));
-        if let Some(others) = self.others {
-            (others.finish)(self, build);
-        }
-        if self.task.is_some() {
-            return;
-        }
-        build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
-        if with.tuning.objective.scores() {
-            // The head for scores is new, so it learns even where the model is frozen.
-            let frozen = build.tape.freeze(false);
-            self.head = Some(build.linear(
-                ("score weight", None),
-                (Dim("score", 1), with.h()),
-                build.shapes.rows,
-            ));
-            build.tape.freeze(frozen);
-            return;
-        }
-        if self.modules.registers_head_bias_twice && !model.tie_word_embeddings {
-            build.tape.idle(build.vector("unused head bias", with.vocab_part()));
-        }
-        let added = model.encoder.is_some() && self.modules.encoder.adds_head_bias;
-        self.own.head_bias = added.then(|| build.vector("head bias", with.vocab_part()));
-        let bias = (model.lm_head_bias && !added).then_some("head bias");
-        self.head = Some(if model.tie_word_embeddings {
-            let bias = bias.map(|name| build.vector(name, with.vocab_part()));
-            head::tied(build, self.embedding, bias)
-        } else {
-            head::own(build, bias)
-        });
-    }
-
-    /// Logits are written, where head and loss were one, and the loss is transformers' own.
-    pub fn write_logits(&mut self) {
-        if self.loss == LossKernel::InEvenChunks {
-            self.loss = LossKernel::FullLogits;
-        }
-    }
-
-    /// Buffers that the modules register: rotary frequencies, twice, and the embedding's scale.
-    pub fn buffers<'t>(&self, tape: &'t Tape) -> Vec<Var<'t>> {
-        if let Some(blocks) = self.factors {
-            let form = tape.form(self.forms.factors);
-            let all: Vec<Var<'t>> =
-                (0..blocks).map(|_| tape.constant("rotary factors", form, FP32)).collect();
-            self.last_factors.set(all.last().map(Var::kept));
-            return all;
-        }
-        let frequencies = |name, form| tape.constant(name, form, FP32);
-        let once = self.own.encodes && self.modules.encoder.registers_frequencies_once;
-        let names = ["rotary frequencies", "first rotary frequencies"].into_iter().take(if once {
-            1
-        } else {
-            2
-        });
-        let rotary = |form| {
-            self.rotary
-                .then(|| names.clone().map(|name| frequencies(name, form)).collect::<Vec<_>>())
-        };
-        let scale =
-            self.scale.map(|format| tape.constant("embedding scale", self.shapes.scalar, format));
-        let again = self.two_tables || self.modules.registers_spare_frequencies;
-        let positions = self.others.map_or_else(Vec::new, |others| (others.positions)(self, tape));
-        let [first, second] = [self.forms.rotary[2], self.forms.sliding_rotary[2]];
-        let again = again.then(|| rotary(second)).flatten();
-        let mut all: Vec<Var<'t>> = rotary(first).into_iter().chain(again).flatten().collect();
-        let sines = (self.modules.keeps_sines && self.first)
-            .then(|| tape.constant("table of sines", tape.form(self.forms.sines), self.made_in));
-        let of_logits = self.modules.adds_buffer_to_logits && self.source.is_some() && self.last;
-        let of_logits = of_logits
-            .then(|| tape.constant("bias of logits", tape.form(self.forms.words), self.made_in));
-        self.logits_buffer.set(of_logits.as_ref().map(Var::kept));
-        all.extend(scale);
-        all.extend(self.streams.iter().flat_map(|streams| streams.buffers(tape)));
-        all.extend(positions);
-        all.extend(
-            self.tower.iter().flat_map(|tower| super::tower::buffers(tape, tower, self.received)),
-        );
-        all.extend(self.source.iter().flat_map(|source| source.buffers(tape)));
-        all.extend(sines);
-        all.extend(of_logits);
-        all.extend(self.sight.iter().flat_map(|sight| sight.inputs(tape)));
-        all
-    }
-
     /// Keys and values of every layer, where some are learned; peft's `forward` holds them until
     /// the loss is there.
     pub fn past<'t>(&self, tape: &'t Tape) -> Vec<Rc<Past<'t>>> {
@@ -411,10 +168,7 @@ impl Ends {
         around: AroundBlocks<'_>,
     ) -> Embedded<'t> {
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-        let whole = self.shapes.all_tokens.unwrap_or(self.shapes.hidden);
-        let form = self.projections.map_or(whole, |[_, out]| out.form);
-        let form = self.forms.embedded.unwrap_or(form);
-        let form = self.prompt.as_ref().map_or(form, |prompt| prompt.text);
+        let form = self.form_of_embedded();
         let frames = self
             .others
             .and_then(|others| (others.of_frames)(self, tape, ids))
@@ -436,12 +190,7 @@ impl Ends {
             embedded =
                 prompt.run(tape, embedded, (self.shapes.hidden, self.shapes.tokens), &mut held);
         }
-        let beside = self.modules.linear_biases == LinearBiases::BesidePositions;
-        let counts =
-            !matches!(self.modules.position_ids, PositionIds::Nowhere | PositionIds::Untold);
-        let counts = counts && !self.sight.as_ref().is_some_and(|sight| sight.counts_by_images());
-        let positions =
-            ((beside || !self.alibi) && !self.own_model && counts).then(|| self.positions(tape));
+        let positions = self.counts_positions().then(|| self.positions(tape));
         let places = self.places(tape, positions.as_ref(), &mut held);
         let mut hidden = match &self.projections {
             Some([into, _]) if self.first => into.run(&{ embedded }),
@@ -460,12 +209,8 @@ impl Ends {
             hidden = (others.in_page)(self, tape, hidden);
         }
         hidden = self.own_part(hidden, &mut held);
-        let own_input = self
-            .streams
-            .as_ref()
-            .filter(|_| self.first)
-            .map(|streams| streams.of_layers(&hidden, ids));
-        let own_input = own_input.or_else(|| {
+        let streams = self.streams.as_ref().filter(|_| self.first);
+        let own_input = streams.map(|streams| streams.of_layers(&hidden, ids)).or_else(|| {
             self.keeps_embedded.then(|| hidden.clone().copy().named("embedded tokens"))
         });
         if let Some(norm) = &self.embedding_norm {
@@ -482,6 +227,23 @@ impl Ends {
             unread,
             ..self.with_tables(tape, (hidden, dtype), (positions, ids), (own_input, held))
         }
+    }
+
+    /// The shape of embedded tokens.
+    fn form_of_embedded(&self) -> Form {
+        let whole = self.shapes.all_tokens.unwrap_or(self.shapes.hidden);
+        let form = self.projections.map_or(whole, |[_, out]| out.form);
+        let form = self.forms.embedded.unwrap_or(form);
+        self.prompt.as_ref().map_or(form, |prompt| prompt.text)
+    }
+
+    /// True where `forward` makes position ids.
+    fn counts_positions(&self) -> bool {
+        let beside = self.modules.linear_biases == LinearBiases::BesidePositions;
+        let counts =
+            !matches!(self.modules.position_ids, PositionIds::Nowhere | PositionIds::Untold);
+        let counts = counts && !self.sight.as_ref().is_some_and(|sight| sight.counts_by_images());
+        (beside || !self.alibi) && !self.own_model && counts
     }
 
     /// Keys and values that layers leave for later ones.

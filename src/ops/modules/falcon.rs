@@ -96,27 +96,15 @@ impl Falcon {
         let names = biased(("query, key and value weight", "query, key and value bias"));
         let projection = build.column(Part::Attention, names, (joint, h), row(joint));
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
-        let output = build.row(
-            Part::Attention,
-            biased(("output weight", "output bias")),
-            (h, whole),
-            build.shapes.hidden,
-        );
+        let names = biased(("output weight", "output bias"));
+        let output = build.row(Part::Attention, names, (h, whole), build.shapes.hidden);
         let inner = with.share(Part::FeedForward, with.ffn());
         tape.at("Feed-forward up", sources::PYTORCH_AUTOGRAD);
-        let up = build.column(
-            Part::FeedForward,
-            biased(("up weight", "up bias")),
-            (inner, h),
-            build.shapes.inner,
-        );
+        let names = biased(("up weight", "up bias"));
+        let up = build.column(Part::FeedForward, names, (inner, h), build.shapes.inner);
         tape.at("Feed-forward down", sources::PYTORCH_AUTOGRAD);
-        let down = build.row(
-            Part::FeedForward,
-            biased(("down weight", "down bias")),
-            (h, inner),
-            build.shapes.hidden,
-        );
+        let names = biased(("down weight", "down bias"));
+        let down = build.row(Part::FeedForward, names, (h, inner), build.shapes.hidden);
         let norm = |name| {
             tape.at(name, sources::PYTORCH_AUTOGRAD);
             Norm::new(build, h, build.shapes.rows)

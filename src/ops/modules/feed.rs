@@ -1,9 +1,9 @@
 //! The second half of a block: a dense feed-forward layer or experts.
 
 use super::Build;
-use super::deepseek::Sparse;
 use super::mlp::Mlp;
 use super::moe::Mixture;
+use super::sparse::Sparse;
 use crate::ops::tape::{Tape, Var};
 
 /// The feed-forward layer of a block, or the experts in its place.

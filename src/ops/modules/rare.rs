@@ -9,8 +9,8 @@ use super::ends::{OTHER_ENDS, OtherEnds};
 use super::mixers::{Mixing, StateLayer};
 use super::tower::{self, Sees};
 use super::{
-    Block, Build, altup, bloom, compressed, decoder, dense, falcon, gpt2, in_pairs, neox, shared,
-    time_mixed,
+    Block, Build, altup, bloom, compressed, decoder, dense, falcon, gpt2, in_pairs, neox,
+    neox_japanese, shared, time_mixed,
 };
 use crate::config::{BlockLayout, Mixer, ModelConfig};
 use crate::stacks::ModuleKernels;
@@ -65,6 +65,7 @@ pub(super) fn has_other_blocks(model: &ModelConfig, kernels: ModuleKernels) -> b
         | BlockLayout::JointThirds
         | BlockLayout::JointByHeadBiased
         | BlockLayout::JointByHead
+        | BlockLayout::JointByHeadWritten
         | BlockLayout::JointByGroup
         | BlockLayout::CompressedInStreams
         | BlockLayout::TimeMixed
@@ -90,6 +91,7 @@ fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
         BlockLayout::JointThirds => Box::new(gpt2::Gpt2::new(build)),
         BlockLayout::JointByHeadBiased => Box::new(bloom::Bloom::new(build)),
         BlockLayout::JointByHead => Box::new(neox::Neox::new(build)),
+        BlockLayout::JointByHeadWritten => Box::new(neox_japanese::NeoxJapanese::new(build, layer)),
         BlockLayout::JointByGroup => Box::new(falcon::Falcon::new(build)),
         BlockLayout::OwnOrder => Box::new(dense::Dense::new(build, layer)),
         BlockLayout::CompressedInStreams => match compressed::InStreams::new(build, layer) {

@@ -270,7 +270,7 @@ impl State {
         let (first, rest) = (saved.next().unwrap_or(0), saved.sum());
         match node.rule {
             Rule::Kernel { attends, .. } => {
-                self.kernel_runs_back(node, attends != Attends::No, [incoming, first, rest])
+                self.kernel_runs_back(node, attends != Attends::No, [incoming, first, rest]);
             }
             Rule::Exchanged(before) => self.counted(usize::from(before) + 1),
             _ => self.counted(0),

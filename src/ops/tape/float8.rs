@@ -257,7 +257,7 @@ impl State {
         while let Some(node) = self.nodes.get(at(number)) {
             match node.rule {
                 Rule::View | Rule::Pass | Rule::Heads | Rule::Swap | Rule::Merge => {
-                    number = node.operands[0].node
+                    number = node.operands[0].node;
                 }
                 rule => return matches!(rule, Rule::Kernel { .. }) && Self::is_called(rule),
             }

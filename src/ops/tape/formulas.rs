@@ -2,11 +2,9 @@
 //! for a moment beside them (`tools/autograd/derivatives.yaml`, PyTorch 2.15; the generated code
 //! goes through the operands by name).
 
-use super::Form;
-use super::Order;
-use super::over::Writes;
-use super::scratch::Attends;
+mod products;
 use super::state::{Grad, NONE, Node, Operand, Rule, State, at, count};
+use super::{Form, Order};
 use crate::config::Dispatch;
 use crate::ops::tensor::{Dim, Shape};
 use crate::units::DType;
@@ -14,6 +12,11 @@ use crate::units::DType;
 /// True if a gradient of the operand is wanted.
 pub(super) const fn wants(operand: Operand) -> bool {
     operand.node != NONE
+}
+
+/// A gradient in that memory, with the operand's shape and format.
+pub(super) const fn like(operand: Operand, storage: u32, order: Order) -> Grad {
+    Grad { storage, form: operand.form, dtype: operand.dtype, order, is_view: false }
 }
 
 impl State {
@@ -189,47 +192,29 @@ impl State {
             Rule::Embedding(tokens) => {
                 let tokens = self.elements(tokens);
                 let storage = self.embedding_back((a.form, a.dtype), tokens);
-                [
-                    Some(Grad {
-                        storage,
-                        form: a.form,
-                        dtype: a.dtype,
-                        order: Order::Plain,
-                        is_view: false,
-                    }),
-                    None,
-                    None,
-                ]
+                [Some(like(a, storage, Order::Plain)), None, None]
             }
             Rule::Exchanged(before) => [Some(self.made_after(a, before, Order::Plain)), None, None],
-            Rule::Clamp(masks) => {
-                let scalar = self.form(Shape::of([Dim("scalar", 1)]));
-                let zero = self.allocate("zero", scalar, a.dtype);
-                let masks: Vec<u32> = (0..masks)
-                    .map(|_| self.allocate("within limits", a.form, DType::Mask))
-                    .collect();
-                let made = self.fresh((a.form, a.dtype), grad.order);
-                for storage in masks.into_iter().chain([zero]) {
-                    self.release(storage);
-                }
-                [Some(made), None, None]
-            }
+            Rule::Clamp(masks) => [Some(self.clamped(a, masks, grad.order)), None, None],
             Rule::Script(steps) => {
                 let storage = self.play(steps, "backward temporary", a.form, a.dtype);
-                [
-                    Some(Grad {
-                        storage,
-                        form: a.form,
-                        dtype: a.dtype,
-                        order: grad.order,
-                        is_view: false,
-                    }),
-                    None,
-                    None,
-                ]
+                [Some(like(a, storage, grad.order)), None, None]
             }
             _ => [None; 3],
         }
+    }
+
+    /// Of a value held between limits: masks of the elements within each, and a zero for the others.
+    fn clamped(&mut self, a: Operand, masks: u8, order: Order) -> Grad {
+        let scalar = self.form(Shape::of([Dim("scalar", 1)]));
+        let zero = self.allocate("zero", scalar, a.dtype);
+        let masks: Vec<u32> =
+            (0..masks).map(|_| self.allocate("within limits", a.form, DType::Mask)).collect();
+        let made = self.fresh((a.form, a.dtype), order);
+        for storage in masks.into_iter().chain([zero]) {
+            self.release(storage);
+        }
+        made
     }
 
     /// How many tensors of zeros stand beside one into which something is written: PyTorch writes
@@ -282,130 +267,6 @@ impl State {
             })
         });
         [made[0].take(), made[1].take(), None]
-    }
-
-    /// Of products and of kernels written by hand.
-    fn multiplied(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
-        let [a, b, c] = node.operands;
-        match node.rule {
-            Rule::Linear { gathered: Some(whole), .. } => {
-                let again = self.fresh((whole, a.dtype), Order::Plain);
-                let weight = wants(b).then(|| self.product(node, b));
-                let all = self.product(node, Operand { form: whole, ..a });
-                let input = wants(a).then(|| self.fresh((a.form, a.dtype), Order::Plain));
-                self.release(all.storage);
-                self.release(again.storage);
-                [input, weight, wants(c).then(|| self.alias(grad, grad.form))]
-            }
-            Rule::Linear { bias: true, .. } => {
-                let input = wants(a).then(|| self.product(node, a));
-                let weight = wants(b).then(|| self.product(node, b));
-                [input, weight, wants(c).then(|| self.alias(grad, grad.form))]
-            }
-            Rule::Linear { .. } => {
-                let weight = wants(b).then(|| self.product(node, b));
-                [wants(a).then(|| self.product(node, a)), weight, None]
-            }
-            Rule::Grouped(groups) => {
-                let weight = wants(b).then(|| self.grouped(node, b, groups));
-                [wants(a).then(|| self.grouped(node, a, groups)), weight, None]
-            }
-            Rule::Convolution | Rule::Patched => self.convolution_back(node, grad),
-            Rule::Scatter => self.scatter_back(node, grad),
-            Rule::Put(places) => self.put_back(node, grad, places),
-            Rule::Solve(order) => self.solve_back(node, order),
-            Rule::Tiled(tile) => self.tiles_back(node, tile),
-            Rule::HeadAndLoss(cut) => self.cut_back(node, cut),
-            Rule::Float8(float8) => self.float8_back(node, grad, float8),
-            Rule::Packed(packed) => {
-                let whole = self.unpacked_in_backward(packed);
-                let input = wants(a).then(|| self.product(node, a));
-                self.release(whole);
-                [input, None, wants(c).then(|| self.alias(grad, grad.form))]
-            }
-            Rule::Matmul { scaled: true, transposed, .. } => {
-                let first = wants(a).then(|| self.scaled(node, a, Order::Plain));
-                [
-                    first,
-                    wants(b).then(|| {
-                        self.scaled(node, b, if transposed { Order::Columns } else { Order::Plain })
-                    }),
-                    None,
-                ]
-            }
-            Rule::Matmul { transposed, .. } => {
-                let order = if transposed { Order::Columns } else { Order::Plain };
-                let second = wants(b).then(|| Grad { order, ..self.product(node, b) });
-                [wants(a).then(|| self.product(node, a)), second, None]
-            }
-            Rule::Kernel { orders, attends, writes: Writes::Anew } => {
-                self.of_kernel(node, grad, (orders, attends))
-            }
-            Rule::Kernel { writes: Writes::OverGradient, .. } => self.over_gradient(node, grad),
-            Rule::Kernel { writes: Writes::OverOperands, .. } | Rule::Saved => {
-                let alias = |state: &mut Self, slot: usize, operand: Operand| {
-                    let storage = node.saved.get(slot).copied().unwrap_or(NONE);
-                    state.alias(
-                        Grad {
-                            storage,
-                            form: operand.form,
-                            dtype: operand.dtype,
-                            order: Order::Plain,
-                            is_view: false,
-                        },
-                        operand.form,
-                    )
-                };
-                [wants(a).then(|| alias(self, 0, a)), wants(b).then(|| alias(self, 1, b)), None]
-            }
-            _ => [None; 3],
-        }
-    }
-
-    fn product(&mut self, node: &Node, operand: Operand) -> Grad {
-        self.multiplies_back(node, operand);
-        let made = self.fresh((operand.form, operand.dtype), Order::Plain);
-        self.multiply_with_workspace(false);
-        // Products run on matrices: rows of several sequences and heads are seen as one, and
-        // weights transposed.
-        Grad { is_view: true, ..made }
-    }
-
-    /// Products of groups of rows.
-    fn grouped(&mut self, node: &Node, operand: Operand, groups: Form) -> Grad {
-        self.multiplies_back(node, operand);
-        let made = self.fresh((operand.form, operand.dtype), Order::Plain);
-        self.group_products(groups, operand.dtype);
-        Grad { is_view: true, ..made }
-    }
-
-    /// Gradients of a kernel written by hand: one tensor for each operand, and the memory that it
-    /// takes for itself.
-    fn of_kernel(
-        &mut self,
-        node: &Node,
-        grad: Grad,
-        (orders, attends): ([Order; 3], Attends),
-    ) -> [Option<Grad>; 3] {
-        let copies =
-            self.in_order_for_attention(attends, [orders[0], grad.order], (grad.form, grad.dtype));
-        let mut made = [None; 3];
-        for ((made, operand), order) in made.iter_mut().zip(node.operands).zip(orders) {
-            if wants(operand) {
-                *made = Some(self.fresh((operand.form, operand.dtype), order));
-            }
-        }
-        for held in self.attention_back(attends, node.operands).into_iter().chain(copies) {
-            self.release(held);
-        }
-        made
-    }
-
-    fn scaled(&mut self, node: &Node, operand: Operand, order: Order) -> Grad {
-        let product = self.product(node, operand);
-        let scaled = self.fresh((operand.form, operand.dtype), order);
-        self.release(product.storage);
-        scaled
     }
 
     /// `CopySlices`: a copy of the gradient in which the part is zero, and a copy of the part in

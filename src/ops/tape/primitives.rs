@@ -10,72 +10,11 @@ use super::scratch::Attends;
 use super::state::{NONE, Operand, Rule, at};
 use super::{Form, Param, Tape, Var};
 use crate::config::Dispatch;
+pub(crate) use crate::ops::tape::functions::{
+    ERF, EXPM1, Function, GELU, LOG_SIGMOID, LOG_SOFTMAX, POWER, RELU, ROOT, RSQRT, SCALE, SIGMOID,
+    SILU, SOFTMAX, SOFTPLUS, Save, TANH,
+};
 use crate::units::DType;
-
-/// Which of its tensors a one-operand primitive saves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Save {
-    /// None.
-    Nothing,
-    /// Its operand.
-    Input,
-    /// Its result.
-    Output,
-}
-
-/// How an elementwise function of one operand behaves.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Function {
-    /// Name of the operation in the ledger.
-    pub name: &'static str,
-    pub save: Save,
-    /// The steps of backward; temporaries of its formula are all as large as the operand.
-    pub rule: Rule,
-    /// True if autocast runs the function in fp32 on GPUs (`AT_FORALL_FP32` and
-    /// `AT_FORALL_FP32_SET_OPT_DTYPE` in `aten/src/ATen/autocast_mode.h`); the CPU's lists have
-    /// none of these.
-    pub in_fp32: bool,
-}
-
-const fn function(name: &'static str, save: Save, temporaries: u8) -> Function {
-    Function { name, save, rule: Rule::Unary { temporaries, elementwise: true }, in_fp32: false }
-}
-
-const fn in_fp32(function: Function) -> Function {
-    Function { in_fp32: true, ..function }
-}
-
-/// `x.pow(n)`: backward takes `x.pow(n - 1)` and its product with `n`.
-pub(crate) const POWER: Function = in_fp32(function("power", Save::Input, 2));
-/// `rsqrt(x)`: backward takes `result.pow(3)` and the scaled gradient.
-pub(crate) const RSQRT: Function = in_fp32(function("reciprocal root", Save::Output, 2));
-/// `sqrt(x)`: backward takes twice the result.
-pub(crate) const ROOT: Function = function("root", Save::Output, 1);
-/// `silu(x)`.
-pub(crate) const SILU: Function = function("activation output", Save::Input, 0);
-/// `gelu(x)`, exact or by tanh.
-pub(crate) const GELU: Function = function("activation output", Save::Input, 0);
-/// `relu(x)`.
-pub(crate) const RELU: Function = function("activation output", Save::Output, 0);
-/// `tanh(x)`.
-pub(crate) const TANH: Function = function("tanh", Save::Output, 0);
-/// `erf(x)`: backward takes the operand's square, its negative, its exponential and that scaled.
-pub(crate) const ERF: Function = function("error function", Save::Input, 4);
-/// `sigmoid(x)`.
-pub(crate) const SIGMOID: Function = function("sigmoid", Save::Output, 0);
-/// `logsigmoid(x)`; kernels of the CPU keep a second tensor, which the caller saves.
-pub(crate) const LOG_SIGMOID: Function = function("logarithm of the sigmoid", Save::Input, 0);
-/// `softplus(x)`.
-pub(crate) const SOFTPLUS: Function = in_fp32(function("softplus", Save::Input, 0));
-/// `expm1(x)`: backward takes `result + 1`.
-pub(crate) const EXPM1: Function = in_fp32(function("exponential less 1", Save::Output, 1));
-/// `softmax(x)`.
-pub(crate) const SOFTMAX: Function =
-    in_fp32(Function { rule: Rule::Softmax, ..function("probabilities", Save::Output, 0) });
-/// `log_softmax(x)`.
-pub(crate) const LOG_SOFTMAX: Function = in_fp32(function("log-probabilities", Save::Output, 0));
-/// `x · constant`, `-x` and the like.
-pub(crate) const SCALE: Function = function("scaled", Save::Nothing, 0);
 
 impl<'t> Var<'t> {
     pub(super) fn operand(&self) -> Operand {
@@ -282,25 +221,6 @@ impl<'t> Var<'t> {
         self.binary(other, Rule::Cat, "joined", form, [false; 2]).ordered(Order::Plain)
     }
 
-    /// `x · Wᵀ (+ bias)`; under autocast operands are cast first, weights once for the step.
-    pub fn linear(self, weight: Param, bias: Option<Param>, form: Form) -> Self {
-        let tape = self.tape;
-        let bias = bias.map(|bias| tape.weight(bias));
-        let weight = tape.weight(weight);
-        let x = self.for_product();
-        x.affine(&weight, bias.as_ref(), form)
-    }
-
-    /// [`Self::linear`] with a weight as it was read.
-    pub fn linear_by(self, weight: &Self, form: Form) -> Self {
-        self.for_product().affine(weight, None, form)
-    }
-
-    /// [`Self::linear_by`] where autocast is switched off.
-    pub fn linear_outside_autocast(self, weight: &Self, form: Form) -> Self {
-        self.affine(weight, None, form)
-    }
-
     /// `x · W + bias` as `addmm` computes it (GPT-2's `Conv1D`): under autocast the bias is cast
     /// last.
     pub fn conv1d(self, weight: Param, bias: Param, form: Form) -> Self {
@@ -308,88 +228,6 @@ impl<'t> Var<'t> {
         let weight = tape.weight(weight);
         let x = self.for_product();
         x.affine(&weight, Some(&tape.weight(bias)), form)
-    }
-
-    pub(super) fn affine(self, weight: &Self, bias: Option<&Self>, form: Form) -> Self {
-        let (tape, x) = (self.tape, self);
-        let mut state = tape.state.borrow_mut();
-        let third = bias.map_or(Operand::NOTHING, Var::operand);
-        let gathered = state.gather.take();
-        let whole = gathered.map(|form| state.gathered((form, x.dtype)));
-        let rule = Rule::Linear { bias: bias.is_some(), gathered };
-        let node = state.node(rule, [x.operand(), weight.operand(), third]);
-        state.count_weights(form, weight.form);
-        if weight.node != NONE {
-            state.save(node, x.storage);
-        }
-        if x.node != NONE {
-            state.save(node, weight.storage);
-        }
-        state.product_reads([x.storage, weight.storage]);
-        let storage = state.allocate_kept("projected", (form, x.dtype), true);
-        state.fuse_no_more();
-        state.called(storage);
-        state.multiply_with_workspace(bias.is_some());
-        state.release(whole.unwrap_or(NONE));
-        drop(state);
-        Var::made(tape, storage, form, x.dtype, node)
-    }
-
-    /// A batched product of two activations; `batched`: of several sequences.
-    pub fn matmul(self, other: Self, form: Form, batched: bool) -> Self {
-        self.product(other, form, Rule::Matmul { batched, transposed: false, scaled: false })
-    }
-
-    /// A batched product with the second operand transposed: queries with keys.
-    pub fn matmul_transposed(self, other: Self, form: Form, batched: bool) -> Self {
-        self.product(other, form, Rule::Matmul { batched, transposed: true, scaled: false })
-    }
-
-    /// `baddbmm` with a constant factor: each gradient is scaled in a tensor of its own.
-    pub fn scaled_product(self, other: Self, form: Form) -> Self {
-        self.product(other, form, Rule::Matmul { batched: false, transposed: true, scaled: true })
-    }
-
-    fn product(self, other: Self, form: Form, rule: Rule) -> Self {
-        let (a, b) = (self, other);
-        let b = b.for_product();
-        let a = a.for_product();
-        // Sequences and heads are merged for the product, which copies tensors that are not in
-        // order.
-        let several = matches!(rule, Rule::Matmul { batched: true, .. });
-        // The caller holds its argument until the product is there.
-        let _given = [a.clone(), b.clone()];
-        let (a, b) = if several { (a.contiguous(), b.contiguous()) } else { (a, b) };
-        let tape = a.tape;
-        let mut state = tape.state.borrow_mut();
-        let node = state.node(rule, [a.operand(), b.operand(), Operand::NOTHING]);
-        state.count_attention(if matches!(rule, Rule::Matmul { transposed: true, .. }) {
-            a.form
-        } else {
-            form
-        });
-        if b.node != NONE {
-            state.save(node, a.storage);
-        }
-        if a.node != NONE {
-            state.save(node, b.storage);
-        }
-        for operand in [a.storage, b.storage] {
-            state.kernel_reads(operand);
-        }
-        let storage = state.allocate("batched product", form, a.dtype);
-        state.multiply_with_workspace(false);
-        drop(state);
-        Var::made(tape, storage, form, a.dtype, node)
-    }
-
-    /// In the format in which autocast multiplies.
-    pub fn for_product(self) -> Self {
-        let autocast = self.tape.state.borrow().autocast;
-        match autocast {
-            Some(dtype) => self.cast(dtype),
-            None => self,
-        }
     }
 
     /// Sets this tensor's name in the ledger.
@@ -454,11 +292,6 @@ impl Tape {
         state.casts.push((param, cast.storage, cast.node));
         drop(state);
         cast
-    }
-
-    /// The format in which products of operands of that one are made.
-    pub fn multiplies_in(&self, own: DType) -> DType {
-        self.state.borrow().autocast.unwrap_or(own)
     }
 
     /// Begins or ends autocast; at its end the cast weights are freed.

@@ -8,7 +8,9 @@ use crate::config::ModelConfig;
 use crate::engines::{Engine, Share};
 
 /// The help of every input about adapters.
-const ADAPTER: &str = "A layer with an adapter keeps its input for it; one that does the work of several has one if any has. With experts gate, up and down start without: theirs are modelled under Megatron-LM alone.";
+const ADAPTER: &str = "A layer with an adapter keeps its input for it; one that does the work of \
+    several has one if any has. With experts gate, up and down start without: theirs are modelled \
+    under Megatron-LM alone.";
 
 /// One option of a choice, with one sentence about its effect on memory.
 #[derive(Clone, Copy)]

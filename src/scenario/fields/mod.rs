@@ -140,6 +140,8 @@ pub enum Group {
     Layout,
     /// Options that one software stack alone has.
     StackOptions,
+    /// Parts of a served model in the host's memory.
+    HostMemory,
     /// Memory outside the model.
     Reserve,
     /// Time and money.
@@ -148,7 +150,7 @@ pub enum Group {
 
 impl Group {
     /// All groups in the order of the form.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Model,
         Self::Architecture,
         Self::Structure,
@@ -157,6 +159,7 @@ impl Group {
         Self::Hardware,
         Self::Layout,
         Self::StackOptions,
+        Self::HostMemory,
         Self::Reserve,
         Self::Cost,
     ];
@@ -177,6 +180,7 @@ impl Group {
             Self::Hardware => "Hardware",
             Self::Layout => "Layout",
             Self::StackOptions => Stack::WITH_OPTIONS.label,
+            Self::HostMemory => "Host memory",
             Self::Reserve => "Reserve",
             Self::Cost => "Cost",
         }

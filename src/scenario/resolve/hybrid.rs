@@ -109,7 +109,8 @@ impl Scenario {
 }
 
 /// A model of which nothing but parameters is known.
-const COUNTED: &str = "Of this model the parameters are counted alone: what serving it takes is not modelled here, and neither is training it.";
+const COUNTED: &str = "Of this model the parameters are counted alone: what serving it takes is \
+    not modelled here, and neither is training it.";
 
 /// Layers that keep a state, lack attention, share keys or have heads of their own are only served
 /// here, but for families whose modules are known to train them. Encoders are only trained.
@@ -119,20 +120,25 @@ pub(super) fn check_layers(scenario: &Scenario) -> Option<FieldError> {
     let (is_refused, message, way_out, mode) = if serves {
         let message = match model.encoder {
             None if model.task.is_some() => {
-                "This model classifies texts or gives their states, and writes none. Serving it is not modelled here; training it is."
+                "This model classifies texts or gives their states, and writes none. Serving it is \
+                 not modelled here; training it is."
             }
             None => COUNTED,
             Some(_) if !model.family.modules().encoder.trains => COUNTED,
             Some(encoder) if encoder.is_decoder => {
-                "This decoder is made of an encoder's modules. Serving it is not modelled here; training it is."
+                "This decoder is made of an encoder's modules. Serving it is not modelled here; \
+                 training it is."
             }
             _ => {
-                "This model is an encoder: it reads whole texts and writes none. Serving it is not modelled here; training it is."
+                "This model is an encoder: it reads whole texts and writes none. Serving it is not \
+                 modelled here; training it is."
             }
         };
         (!model.is_served(), message, "Train it", Mode::Train)
     } else {
-        let message = "This model has layers that keep a state, lack attention, share keys and values, or have heads of another shape. What it takes to train them is not modelled here; serving is.";
+        let message = "This model has layers that keep a state, lack attention, share keys and \
+            values, or have heads of another shape. What it takes to train them is not modelled \
+            here; serving is.";
         (model.hybrid.is_some() && model.is_only_served(), message, "Serve it", Mode::Serve)
     };
     is_refused.then(|| FieldError {

@@ -38,11 +38,13 @@ pub(super) fn check(scenario: &Scenario, id: FieldId) -> Option<FieldError> {
     let quoted = text::quoted(&word);
     let message = if id == FieldId::Model {
         format!(
-            "This link names a model that is not in the list: “{quoted}”. Choose one, or paste its config.json."
+            "This link names a model that is not in the list: “{quoted}”. Choose one, or paste its \
+             config.json."
         )
     } else {
         format!(
-            "This link names a GPU that is not in the list: “{quoted}”. Choose one; its memory can then be changed."
+            "This link names a GPU that is not in the list: “{quoted}”. Choose one; its memory can \
+             then be changed."
         )
     };
     let row = only_one_like(id, &word)

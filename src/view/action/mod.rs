@@ -460,6 +460,38 @@ mod tests {
         all
     }
 
+    fn of_numbers_fields_and_ids() -> Vec<Action> {
+        use Action as A;
+        let mut all = Vec::new();
+        for number in [0_u32, 1, 77] {
+            let at = usize::try_from(number).unwrap_or_default();
+            all.extend([
+                A::Fix(at),
+                A::Grow(at),
+                A::Unpin(Some(at)),
+                A::Swap(at),
+                A::CloseNotice(number.into()),
+            ]);
+        }
+        for field in fields() {
+            all.extend([
+                A::Clear(field.id),
+                A::Repair(field.id),
+                A::GoToRed(Some(field.id)),
+                A::Set(field.id, "a:b".to_owned()),
+            ]);
+        }
+        for text in ids() {
+            all.extend(
+                [A::Toggle, A::Copy, A::TakeAlong, A::Take, A::Beside]
+                    .map(|action| action(text.clone())),
+            );
+            all.extend(SavedVerb::ALL.map(|verb| A::Saved(verb, text.clone())));
+            all.push(A::Present(text, 12));
+        }
+        all
+    }
+
     fn actions() -> Vec<Action> {
         use Action as A;
         let mut all = vec![
@@ -490,32 +522,7 @@ mod tests {
         all.extend([true, false].map(A::LogAxis));
         all.extend(Line::ALL.map(A::SwitchLine));
         all.extend(Section::ALL.map(A::GoTo));
-        for number in [0_u32, 1, 77] {
-            let at = usize::try_from(number).unwrap_or_default();
-            all.extend([
-                A::Fix(at),
-                A::Grow(at),
-                A::Unpin(Some(at)),
-                A::Swap(at),
-                A::CloseNotice(number.into()),
-            ]);
-        }
-        for field in fields() {
-            all.extend([
-                A::Clear(field.id),
-                A::Repair(field.id),
-                A::GoToRed(Some(field.id)),
-                A::Set(field.id, "a:b".to_owned()),
-            ]);
-        }
-        for text in ids() {
-            all.extend(
-                [A::Toggle, A::Copy, A::TakeAlong, A::Take, A::Beside]
-                    .map(|action| action(text.clone())),
-            );
-            all.extend(SavedVerb::ALL.map(|verb| A::Saved(verb, text.clone())));
-            all.push(A::Present(text, 12));
-        }
+        all.extend(of_numbers_fields_and_ids());
         let ways = ["", "awq"].into_iter();
         let lists = ways
             .flat_map(|way| FitsOrder::ALL.map(|order| FitsList { order, way: way.to_owned() }));

@@ -128,7 +128,8 @@ fn inputs(luggage: &Luggage) -> String {
         "saved_at": luggage.clock_ms,
         "link": codec::encode_all(&luggage.scenario, &luggage.compare),
         "address": luggage.link(),
-        "note": "The link holds all inputs and is what opening this file reads; the list repeats them with labels and units.",
+        "note": "The link holds all inputs and is what opening this file reads; the list repeats \
+            them with labels and units.",
         "scenarios": luggage.lettered().map(scenario).collect::<Vec<_>>(),
     });
     format!("{file:#}\n")

@@ -176,7 +176,8 @@ fn following(field: &Field, open: bool, scenario: &Scenario) -> Option<Html> {
     })
 }
 
-const FOLLOWS: &str = "Until you set it, it follows: the smallest replica that runs, and the requests that the users make of it.";
+const FOLLOWS: &str = "Until you set it, it follows: the smallest replica that runs, and the \
+    requests that the users make of it.";
 
 /// A value that is no longer the list's, and the way back.
 fn changed(field: &Field, scenario: &Scenario) -> Option<Html> {

@@ -418,7 +418,10 @@ mod tests {
         );
         let gpu = said(FieldId::Accelerator, "rtx 3060");
         assert!(
-            gpu.starts_with("NVIDIA GeForce RTX 30RTX 3060 12GB, chosen, 12.0 GiB of memory, 360 GB/s of bandwidth"),
+            gpu.starts_with(
+                "NVIDIA GeForce RTX 30RTX 3060 12GB, chosen, 12.0 GiB of memory, 360 GB/s of \
+                 bandwidth"
+            ),
             "{gpu}"
         );
         let unverified = said(FieldId::Accelerator, "a10g");

@@ -21,7 +21,7 @@ const SECTIONS: [(&str, &[Group]); 3] = [
 const ASKS: &str = "Paste a config, a command, a log, a link";
 
 /// The folds in the order of the form, with the groups of fields in each.
-const FOLDS: [(&str, &[Group]); 7] = [
+const FOLDS: [(&str, &[Group]); 8] = [
     ("Architecture", &[Group::Architecture]),
     ("Experts and special layers", &[Group::Structure]),
     ("Run details", &[Group::Run, Group::Precision]),
@@ -29,6 +29,7 @@ const FOLDS: [(&str, &[Group]); 7] = [
     (Group::StackOptions.name(), &[Group::StackOptions]),
     ("Reserve", &[Group::Reserve]),
     ("Time and cost", &[Group::Cost]),
+    ("Host memory", &[Group::HostMemory]),
 ];
 
 /// Inputs that the top bar and the dialogs hold instead, and what a file said, which the answer's
@@ -58,7 +59,7 @@ pub enum FormPlace {
 
 impl FormPlace {
     /// Every place, as many as there are parts of the form.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Mode,
         Self::Section(0),
         Self::Section(1),
@@ -70,6 +71,7 @@ impl FormPlace {
         Self::Fold(4),
         Self::Fold(5),
         Self::Fold(6),
+        Self::Fold(7),
     ];
 
     /// The place of a field; none where its input stands outside the form.

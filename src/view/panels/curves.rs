@@ -152,10 +152,12 @@ fn legend(plot: &Plot, lines: Lines) -> Html {
     html! {
         div class="curve__legend" data-testid="gpus-legend" {
             (switch(Line::Division, "Plain division",
-                "Weights, gradients, states and activations divided by the number of GPUs: less than any layout takes"))
+                "Weights, gradients, states and activations divided by the number of GPUs: less \
+                 than any layout takes"))
             @if !curve.serves {
                 (switch(Line::Best, "Best layout",
-                    "The least memory that any layout takes with so many GPUs: searched for when you switch it on"))
+                    "The least memory that any layout takes with so many GPUs: searched for when \
+                     you switch it on"))
             }
             @if let Some((count, reason)) = first {
                 span class="key__reason" {

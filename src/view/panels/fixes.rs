@@ -5,7 +5,7 @@ use crate::config::BaseFormat;
 use crate::estimator::Verdict;
 use crate::planner::{Change, Fix, Growth, Inverse, Known, growth};
 use crate::scenario::{FieldId, Mode, Scenario, Value, show};
-use crate::units::MemoryUnit;
+use crate::units::{MemoryUnit, to_f64};
 use crate::view::action::Action;
 use crate::view::answers::Answers;
 use crate::view::markup::{Html, html};
@@ -194,6 +194,9 @@ pub fn change(scenario: &mut Scenario, change: Change) {
         }
         Change::Requests(to) => (FieldId::ConcurrentSequences, Value::Integer(to)),
         Change::Rank(to) => (FieldId::Rank, Value::Integer(to)),
+        Change::ExpertsOnHost(to) => (FieldId::ExpertLayersOnHost, Value::Integer(to)),
+        Change::GpuLayers(to) => (FieldId::GpuLayers, Value::Integer(to)),
+        Change::WeightsOnHost(to) => (FieldId::WeightsOnHost, Value::Decimal(to_f64(to))),
     };
     scenario.set(field, value);
 }

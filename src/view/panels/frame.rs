@@ -111,8 +111,8 @@ fn fits() -> Html {
             div class="section__head" {
                 h2 { "What fits these GPUs?" }
                 p class="section__note" {
-                    "Every model of the list on the GPUs above, in each format or way of fine-tuning. A \
-                     name opens it."
+                    "Every model of the list on the GPUs above, in each format or way of \
+                     fine-tuning. A name opens it."
                 }
             }
             button type="button" class="button" data-testid="fits-ask" data-do=(Action::ListFits(FitsList { order: FitsOrder::Size, way: String::new() })) {
@@ -132,7 +132,8 @@ pub fn foot() -> Html {
             span { "MIT or Apache-2.0" }
             (about())
             button type="button" class="link" data-do=(Action::OpenTeach) { "Teach with it" }
-            button type="button" class="link" data-do=(Action::SwitchTheme) { "Switch between light and dark" }
+            button type="button" class="link" data-do=(Action::SwitchTheme) { "Switch between \
+                light and dark" }
         }
     }
 }

@@ -119,6 +119,38 @@ pub fn ledger(answers: &Answers, opened: &Opened) -> Html {
                 }
                 (explaining::row(opened, "total"))
                 (explaining::row(opened, "peak"))
+                (on_host(estimate, scale, opened))
+                (explaining::row(opened, "host"))
+            }
+        }
+    }
+}
+
+/// Rows of what lies in the host's memory, beside all that the GPU holds.
+fn on_host(estimate: &Estimate, scale: Scale, opened: &Opened) -> Html {
+    let printed = Printed::in_scale(&estimate.host, scale);
+    let lines = estimate.host.lines.iter().zip(&printed.lines);
+    html! {
+        @for (line, rounded) in lines {
+            tr class="ledger__host" {
+                th scope="row" {
+                    (line.label)
+                    @if !line.note.is_empty() { span class="ledger__note" { (line.note) } }
+                }
+                td class="num" { (scale.number(*rounded)) }
+                td class="num ledger__share" {}
+                td class="ledger__source" { (cited(line)) }
+            }
+        }
+        @if !estimate.host.lines.is_empty() {
+            tr class="ledger__host" data-testid="on-host" {
+                th scope="row" {
+                    "In host memory, not on the GPU "
+                    (explaining::button(opened, "host", "host memory"))
+                }
+                td class="num" { (scale.number(printed.total)) " " (scale.unit.name()) }
+                td class="num ledger__share" {}
+                td class="ledger__source" {}
             }
         }
     }

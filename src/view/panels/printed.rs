@@ -47,7 +47,7 @@ pub fn printed_code(link: &str) -> Html {
 
 /// Inputs that say nothing until somebody sets them: of serving, of the libraries that share a
 /// model out, loss, float8 and evaluations.
-const QUIET: [FieldId; 19] = [
+const QUIET: [FieldId; 27] = [
     FieldId::Server,
     FieldId::SharedPrefix,
     FieldId::MemoryUtilization,
@@ -67,6 +67,14 @@ const QUIET: [FieldId; 19] = [
     FieldId::PrefetchBucket,
     FieldId::MaxReuseDistance,
     FieldId::SubGroupSize,
+    FieldId::GpuLayers,
+    FieldId::ExpertLayersOnHost,
+    FieldId::CacheOnHost,
+    FieldId::WeightsOnHost,
+    FieldId::HostMemory,
+    FieldId::HostBandwidth,
+    FieldId::HostRate,
+    FieldId::HostLink,
 ];
 
 /// The model's line has its name, and remarks beside the answer say the rest.

@@ -13,7 +13,8 @@ pub fn saved(list: &SavedList, date: impl Fn(u64) -> String) -> Html {
             div class="section__head" {
                 h2 { "Saved scenarios" }
                 div class="section__tools" {
-                    button type="button" class="button" data-do=(Action::OpenDialog(Dialog::Save)) { "Save this one" }
+                    button type="button" class="button" data-do=(Action::OpenDialog(Dialog::Save)) { "Save \
+                        this one" }
                     button type="button" class="button" data-do=(Action::ExportSaved) disabled[none] {
                         "Download all"
                     }

@@ -106,10 +106,13 @@ pub fn about() -> Html {
         details class="about" data-testid="about" {
             summary { "Help and about" }
             ul {
-                li { "Change a field and read the answer: everything follows at once. Undo is Ctrl+Z." }
+                li { "Change a field and read the answer: everything follows at once. Undo is \
+                    Ctrl+Z." }
                 li { "“?” beside a figure opens its formula, its numbers and its source." }
-                li { "On a chart, arrow keys read, Enter takes the value over, t lets you hear it." }
-                li { "Paste a config.json, a launch command, a script or an error message: the field at the top of the form." }
+                li { "On a chart, arrow keys read, Enter takes the value over, t lets you hear \
+                    it." }
+                li { "Paste a config.json, a launch command, a script or an error message: the \
+                    field at the top of the form." }
                 li { "Numbers are read as you write them: 8k, 2T, 4,096." }
                 li {
                     "How well it is checked, its limits and its source code: "

@@ -245,7 +245,7 @@ mod tests {
                         );
                     }
                     Timing::Serving(_) => {
-                        assert!(words.contains("Cost of a million tokens"), "{}: {words}", row.id)
+                        assert!(words.contains("Cost of a million tokens"), "{}: {words}", row.id);
                     }
                     Timing::Unknown(_) => {
                         assert!(

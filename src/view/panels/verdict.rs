@@ -96,7 +96,8 @@ fn last_valid(answers: &Answers) -> Html {
     html! {
         p class="verdict__stale" data-testid="stale" {
             "Last valid answer: "
-            button type="button" class="link" data-do=(Action::GoToRed(None)) { "correct the red field" }
+            button type="button" class="link" data-do=(Action::GoToRed(None)) { "correct the red \
+                field" }
         }
     }
 }

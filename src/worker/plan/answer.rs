@@ -53,7 +53,8 @@ fn status(plan: Option<&Plan>, refused: Option<&str>) -> String {
     if plan.stopped {
         let share = grouped(100.0 * plan.share(), 0);
         return format!(
-            "Cancelled after {share} %: {work}. What stands here is the answer so far; search again for all of it."
+            "Cancelled after {share} %: {work}. What stands here is the answer so far; search \
+             again for all of it."
         );
     }
     format!("Finished: {work}.")
@@ -136,7 +137,8 @@ fn body(
         @if plan.basis != basis(now) {
             p class="plan__stale" data-testid="plan-stale" {
                 "This answer is for an earlier scenario. "
-                button type="button" class="link" data-do=(Action::Plan(PlanVerb::Search)) { "Search again" }
+                button type="button" class="link" data-do=(Action::Plan(PlanVerb::Search)) { "Search \
+                    again" }
             }
         }
         (overview)
@@ -299,7 +301,8 @@ fn bounds(answer: &Answer, asked: &Asked) -> Option<String> {
     };
     let (quick, cheap) = (by(|found| found.days)?, by(|found| found.cost)?);
     Some(format!(
-        "No count stays within {wanted}: the shortest training takes {} days on {}, the cheapest costs {} on {}. Allow more of one.",
+        "No count stays within {wanted}: the shortest training takes {} days on {}, the cheapest \
+         costs {} on {}. Allow more of one.",
         number(quick.days.unwrap_or_default()),
         gpus(quick.gpus),
         money(cheap.cost.unwrap_or_default()),

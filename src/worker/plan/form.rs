@@ -223,7 +223,8 @@ fn values(degree: Degree, text: &str) -> Result<Vec<u64>, String> {
         .collect();
     numbers.map_err(|word| {
         format!(
-            "The {} values are whole numbers from 1, such as 1, 2, 4, 8, or nothing for every divisor; not “{}”.",
+            "The {} values are whole numbers from 1, such as 1, 2, 4, 8, or nothing for every \
+             divisor; not “{}”.",
             degree.name(),
             quoted(word)
         )

@@ -280,7 +280,7 @@ impl Plan {
         match &mut self.role {
             Role::Alone => {}
             Role::Shared(_, theirs) => {
-                search.take_in(&theirs.get_mut(self.at).and_then(Option::take)?)
+                search.take_in(&theirs.get_mut(self.at).and_then(Option::take)?);
             }
             Role::Helper => letter = Some(hand::letter(self.at, &search.gathered())),
         }

@@ -90,7 +90,10 @@ impl Asked {
             Err(KeptError::UnknownVersion(_)) => None,
             Err(KeptError::Malformed) => {
                 orders.0.push(Order::Aside(format!("{SHEET}{class}")));
-                orders.problem("Your progress on this worksheet could not be read. It was set aside in this browser's storage; nothing was deleted.");
+                orders.problem(
+                    "Your progress on this worksheet could not be read. It was set aside in this \
+                     browser's storage; nothing was deleted.",
+                );
                 Some(Kept::default())
             }
         }

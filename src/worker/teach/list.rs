@@ -7,8 +7,9 @@ use crate::view::action::{Action, Settled, TeachVerb, TeachView};
 use crate::view::markup::{Html, html};
 
 /// The contents of the panel, in its first line.
-const INSIDE: &str = "Stories to show step by step, each also as a handout; an editor for your own; any figure of the present scenario to \
-    guess before it is shown; worksheets with other numbers for each student.";
+const INSIDE: &str = "Stories to show step by step, each also as a handout; an editor for your \
+    own; any figure of the present scenario to guess before it is shown; worksheets with other \
+    numbers for each student.";
 
 /// Everything there is to teach with; `confirm` names the own story that is about to be deleted.
 pub(super) fn list(asked: &Asked, confirm: &str, orders: &mut Orders) -> Html {
@@ -21,7 +22,8 @@ pub(super) fn list(asked: &Asked, confirm: &str, orders: &mut Orders) -> Html {
             Err(StoryError::Malformed(_)) => {
                 orders.aside(id);
                 orders.problem(
-                    "A stored story could not be read. It was set aside in this browser's storage; nothing was deleted.",
+                    "A stored story could not be read. It was set aside in this browser's storage; \
+                     nothing was deleted.",
                 );
             }
         }

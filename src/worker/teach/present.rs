@@ -4,7 +4,9 @@
 use super::ask::{Asked, Orders};
 use super::known;
 use crate::lessons::figure::Figure;
-use crate::lessons::story::{Step, Story, Told, ToldStep, packed, story as shipped, unpacked};
+use crate::lessons::story::{
+    Question, Step, Story, Told, ToldStep, packed, story as shipped, unpacked,
+};
 use crate::scenario::codec::encode;
 use crate::scenario::field;
 use crate::view::action::{Action, Sent, StageVerb, StoryStep};
@@ -29,7 +31,9 @@ pub(super) fn steps(asked: &Asked, orders: &mut Orders) -> Html {
     let story = match asked.verb.as_str() {
         "packed" => unpacked(asked.form.text("story")).map_err(|error| error.to_string()),
         id => known(asked, id).ok_or_else(|| {
-            "The story of this link is kept in another browser, or its name is wrong. Its scenario is shown.".to_owned()
+            "The story of this link is kept in another browser, or its name is wrong. Its scenario \
+             is shown."
+                .to_owned()
         }),
     };
     let told = story.and_then(|story| match Told::of(&story) {
@@ -55,6 +59,36 @@ fn show(story: &Story, told: &Told, orders: &mut Orders) -> Html {
         });
     }
     let count = story.steps.len();
+    html! {
+        div class="present__steps" aria-live="polite" {
+            @for (index, (step, told)) in story.steps.iter().zip(&told.steps).enumerate() {
+                (article(&story.title, (index + 1, count), step, told))
+            }
+        }
+        div id="present-qr" class="present__qr" data-story=[whole(story)] hidden {}
+        div id="present-keys" class="present__keys" data-testid="present-keys" hidden {
+            dl { (keys()) }
+        }
+        (bar(&story.title))
+    }
+}
+
+/// The keys of the stage, and what each does.
+fn keys() -> Html {
+    KEYS.iter()
+        .map(|(key, what)| {
+            html! {
+                div {
+                    dt { kbd { (key) } }
+                    dd { (what) }
+                }
+            }
+        })
+        .collect()
+}
+
+/// The buttons below the stage.
+fn bar(title: &str) -> Html {
     let button = |verb: StageVerb, name: &str, more: &str, key: &str| {
         html! {
             button type="button" class="button" data-do=(Action::Stage(verb)) title=(key) {
@@ -77,29 +111,10 @@ fn show(story: &Story, told: &Told, orders: &mut Orders) -> Html {
     ]
     .into_iter()
     .collect();
-    let keys: Html = KEYS
-        .iter()
-        .map(|(key, what)| {
-            html! {
-                div {
-                    dt { kbd { (key) } }
-                    dd { (what) }
-                }
-            }
-        })
-        .collect();
     html! {
-        div class="present__steps" aria-live="polite" {
-            @for (index, (step, told)) in story.steps.iter().zip(&told.steps).enumerate() {
-                (article(&story.title, (index + 1, count), step, told))
-            }
-        }
-        div id="present-qr" class="present__qr" data-story=[whole(story)] hidden {}
-        div id="present-keys" class="present__keys" data-testid="present-keys" hidden {
-            dl { (keys) }
-        }
-        nav class="present__bar" aria-label=(format!("Steps of “{}”", story.title)) {
-            button type="button" class="button" data-do=(Action::Stage(StageVerb::Back)) title="Arrow left" { "Back" }
+        nav class="present__bar" aria-label=(format!("Steps of “{}”", title)) {
+            button type="button" class="button" data-do=(Action::Stage(StageVerb::Back)) title="Arrow \
+                left" { "Back" }
             span class="present__place number" id="present-place" data-testid="present-place" {}
             button type="button" class="button button--main" id="present-next"
                 data-do=(Action::Stage(StageVerb::Next)) title="Space or arrow right" {
@@ -115,6 +130,26 @@ fn show(story: &Story, told: &Told, orders: &mut Orders) -> Html {
 /// is too long for a link.
 fn whole(story: &Story) -> Option<String> {
     shipped(&story.id).is_none().then(|| packed(story).unwrap_or_default())
+}
+
+/// The question before a step, with a field for the answer.
+fn ask(question: &Question, number: &str, prompt: &str) -> Html {
+    let hint = Figure::find(&question.figure).map_or_else(String::new, |figure| figure.unit.hint());
+    html! {
+        div class="present__before" {
+            p class="present__text" { (prompt) }
+            form id={ "present-ask-" (number) } class="present__ask" data-teach=(Sent::Stage(StageVerb::Answer)) {
+                input type="hidden" name="figure" value=(question.figure);
+                input type="hidden" name="tolerance" value=(question.tolerance);
+                label class="sr" for={ "present-answer-" (number) } { "Your answer: " (hint) }
+                input id={ "present-answer-" (number) } class="field__input" name="answer"
+                    type="text" autocomplete="off" placeholder=(hint);
+                button type="submit" class="button button--main" { "Answer" }
+                button type="button" class="button" data-do=(Action::Stage(StageVerb::Reveal)) { "Reveal" }
+            }
+            p class="present__said" id={ "present-said-" (number) } role="status" {}
+        }
+    }
 }
 
 /// A step on the stage; `story` is the story's title, which stands small above the step's with the
@@ -135,24 +170,7 @@ fn article(story: &str, (number, count): (usize, usize), step: &Step, told: &Tol
             i class="present__by" { (whose.figure) }
         }
     });
-    let before = step.question.as_ref().map(|question| {
-        let hint = Figure::find(&question.figure).map_or_else(String::new, |figure| figure.unit.hint());
-        html! {
-            div class="present__before" {
-                p class="present__text" { (told.prompt) }
-                form id={ "present-ask-" (number) } class="present__ask" data-teach=(Sent::Stage(StageVerb::Answer)) {
-                    input type="hidden" name="figure" value=(question.figure);
-                    input type="hidden" name="tolerance" value=(question.tolerance);
-                    label class="sr" for={ "present-answer-" (number) } { "Your answer: " (hint) }
-                    input id={ "present-answer-" (number) } class="field__input" name="answer"
-                        type="text" autocomplete="off" placeholder=(hint);
-                    button type="submit" class="button button--main" { "Answer" }
-                    button type="button" class="button" data-do=(Action::Stage(StageVerb::Reveal)) { "Reveal" }
-                }
-                p class="present__said" id={ "present-said-" (number) } role="status" {}
-            }
-        }
-    });
+    let before = step.question.as_ref().map(|question| ask(question, &number, &told.prompt));
     html! {
         article class="present__step" data-step=(number) data-question[before.is_some()] hidden {
             p class="present__about" data-testid="present-about" {

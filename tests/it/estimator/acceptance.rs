@@ -197,7 +197,7 @@ fn quantised_weights() {
     let row = headroom::catalog::model("llama2-70b").expect("in the catalog");
     let weights = |dtype| {
         let job = support::serving_job(&row.config, ParallelLayout::SINGLE, |run| {
-            run.quantization = dtype
+            run.quantization = dtype;
         });
         estimate(&job).ledger.of(MemoryKind::Parameter)
     };

@@ -174,7 +174,7 @@ fn what_is_kept_for_adapters_is_what_they_read() {
         let layout =
             ParallelLayout { sequence_parallel: sp, ..layout(2, 1, 1, DataSharding::NOTHING) };
         let job = job(tuning, layout, |run| {
-            (run.recompute, run.micro_batch_size) = (Recompute::None, Some(1))
+            (run.recompute, run.micro_batch_size) = (Recompute::None, Some(1));
         });
         let ledger = headroom::estimator::stage_after_forward(&job, 0).expect("a stage");
         let activations = ledger.lines.iter().filter(|line| line.kind == MemoryKind::Activation);
@@ -203,7 +203,7 @@ fn under_megatron_what_is_not_modelled_says_which_and_the_way_out() {
     let one = layout(1, 1, 2, support::zero1());
     let says = |job: &Job| blockers(job).iter().map(ToString::to_string).collect::<Vec<_>>();
     let refused = |job: &Job, word: &str| {
-        assert!(says(job).iter().any(|says| says.contains(word)), "{word}: {:?}", says(job))
+        assert!(says(job).iter().any(|says| says.contains(word)), "{word}: {:?}", says(job));
     };
     for layout in [one, layout(2, 2, 2, support::zero1()), layout(2, 1, 2, DataSharding::NOTHING)] {
         assert_eq!(says(&job(base, layout, |_| {})), Vec::<String>::new());

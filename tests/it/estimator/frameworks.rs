@@ -92,7 +92,7 @@ fn fsdp1_takes_what_pytorch_measured() {
     is_met("05fb6dbaab", "fsdp1", |_, layout| layout.reduce_in_fp32 = true);
     is_met("c9bb16556c", "fsdp1", in_16_bits);
     is_met("11ac82b022", "fsdp1", |_, layout| {
-        (layout.reduce_in_fp32, layout.reshard_after_forward) = (false, false)
+        (layout.reduce_in_fp32, layout.reshard_after_forward) = (false, false);
     });
     is_met("5bc7c326f4", "fsdp1", in_16_bits);
     // This run gathers no weights ahead in backward.
@@ -199,7 +199,7 @@ fn in_fp32_attention_is_the_memory_efficient_kernel() {
 #[test]
 fn gradients_that_are_reduced_once_add_up_unreduced() {
     is_met("7f0cdbc885", "fsdp1", |_, layout| {
-        (layout.reduce_in_fp32, layout.reduce_once) = (false, true)
+        (layout.reduce_in_fp32, layout.reduce_once) = (false, true);
     });
     is_met("d00e4b6e77", "fsdp", |_, layout| layout.reduce_once = true);
 }
@@ -274,7 +274,7 @@ fn compiled_blocks_of_any_size_take_what_pytorch_measured() {
     for line in text.lines() {
         let row: Value = serde_json::from_str(line).expect("JSON");
         let job = job(&row, "fsdp", |run, _| {
-            compiled(run, row["framework"].as_str().expect("a framework"))
+            compiled(run, row["framework"].as_str().expect("a framework"));
         });
         let ours = device_memory(&job).expect("a known order").allocated.0;
         let measured = row["measured"]["peak_allocated"].as_u64().expect("a peak");
@@ -308,7 +308,7 @@ fn compiling_is_torchtitans_and_torchtunes() {
     for recompute in [Recompute::None, Recompute::Selective, Recompute::Full] {
         let of = |compile| {
             let job = job(&row, "fsdp", |run, _| {
-                (run.stack, run.compile, run.recompute) = (torchtitan(), compile, recompute)
+                (run.stack, run.compile, run.recompute) = (torchtitan(), compile, recompute);
             });
             assert_eq!(forbidden(&job), Vec::<String>::new());
             device_memory(&job).expect("a known order").allocated
@@ -324,7 +324,7 @@ fn torchtitan_recomputes_every_second_product() {
     let row = row("f4c00c6bf3");
     let of = |recompute| {
         estimate(&job(&row, "fsdp", |run, _| {
-            (run.stack, run.recompute) = (torchtitan(), recompute)
+            (run.stack, run.recompute) = (torchtitan(), recompute);
         }))
         .compute
         .expect("a training")
@@ -557,7 +557,7 @@ fn settings_of_libraries_move_the_ledger_too() {
     let small = |run: &mut TrainingRun| run.library.sub_group_size = 1_000_000;
     assert!(of_three(&small) < of_three(&plain), "fewer gradients are cast at once");
     let few = |run: &mut TrainingRun| {
-        (run.library.sub_group_size, run.library.max_live_parameters) = (1_000_000, 0)
+        (run.library.sub_group_size, run.library.max_live_parameters) = (1_000_000, 0);
     };
     assert!(of_three(&few) < of_three(&small), "weights are given back");
     let kept = |run: &mut TrainingRun| {

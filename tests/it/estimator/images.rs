@@ -212,7 +212,12 @@ fn recomputed_blocks_that_feed_the_text_are_refused_under_fsdp2() {
     };
     assert_eq!(of(Recompute::None), [""; 0]);
     let said = of(Recompute::Full);
-    assert!(said.iter().any(|text| text.starts_with("Where tensors are shared out (FSDP2), recomputed blocks")), "{said:?}");
+    assert!(
+        said.iter().any(|text| text.starts_with(
+            "Where tensors are shared out (FSDP2), recomputed blocks"
+        )),
+        "{said:?}"
+    );
 }
 
 /// Without images a tower has no gradients, so a frozen tower and a trained one take the same
@@ -288,9 +293,8 @@ fn images_that_are_not_modelled_are_refused_by_name() {
     let none = said(&texts, |run| run.images = some);
     assert_eq!(
         none,
-        [
-            "no vision tower is counted in this model, so that it takes no images; set “Images per sequence” to 0"
-        ]
+        ["no vision tower is counted in this model, so that it takes no images; set “Images per \
+             sequence” to 0"]
     );
     let other = said(
         &json!({"model_type": "vipllava", "text_config": texts, "vision_config": {"model_type": "clip_vision_model"}}),
@@ -299,7 +303,10 @@ fn images_that_are_not_modelled_are_refused_by_name() {
         },
     );
     assert!(
-        other[0].starts_with("what images take is not described for the vision tower “clip_vision_model” of “vipllava”"),
+        other[0].starts_with(
+            "what images take is not described for the vision tower “clip_vision_model” of \
+             “vipllava”"
+        ),
         "{other:?}"
     );
     let compiled =
@@ -359,7 +366,7 @@ fn refused_images_have_a_way_out() {
         "{many:?}"
     );
     let compiled = offered(&row["config"], &|run| {
-        (run.seq_length, run.images, run.recompute) = (512, some(2), Recompute::Selective)
+        (run.seq_length, run.images, run.recompute) = (512, some(2), Recompute::Selective);
     });
     assert!(compiled.contains(&(Change::Images(0), "Texts alone".to_owned())), "{compiled:?}");
 }
@@ -414,6 +421,7 @@ fn a_link_says_what_its_images_become() {
     let mut scenario = decode("v1&im=3&iw=1000&ih=800&s=4096").scenario;
     scenario.apply_imported(&config_json(&row["config"].to_string()).expect("a known model"));
     let remarks: Vec<_> = scenario.remarks(|| None).into_iter().map(|remark| remark.text).collect();
-    let said = "Images: each of 1000 × 800 pixels is resized to 56 × 56 and becomes 16 tokens; the 3 images of a sequence take 48 of its 4096 tokens.";
+    let said = "Images: each of 1000 × 800 pixels is resized to 56 × 56 and becomes 16 tokens; the \
+        3 images of a sequence take 48 of its 4096 tokens.";
     assert!(remarks.iter().any(|text| text == said), "{remarks:?}");
 }

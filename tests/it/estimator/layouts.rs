@@ -308,7 +308,7 @@ fn forbidden_combinations_are_named_with_their_framework() {
             (layout.pipeline_model_parallel_size, layout.sharding) = (degree(2), support::zero3());
         }),
         ("Megatron-LM has no sequence parallelism without", megatron, |layout| {
-            layout.sequence_parallel = true
+            layout.sequence_parallel = true;
         }),
         ("Megatron-LM does not combine PyTorch's FSDP2 with pipeline", megatron, |layout| {
             (layout.pipeline_model_parallel_size, layout.sharding) = (degree(2), support::fsdp());
@@ -319,7 +319,7 @@ fn forbidden_combinations_are_named_with_their_framework() {
             layout.data_parallel_size = degree(32);
         }),
         ("Megatron-LM has chunks of layers only", megatron, |layout| {
-            layout.virtual_pipeline_model_parallel_size = degree(2)
+            layout.virtual_pipeline_model_parallel_size = degree(2);
         }),
         ("Chunks of layers belong", megatron, |layout| {
             layout.virtual_pipeline_model_parallel_size = degree(2);
@@ -343,7 +343,7 @@ fn forbidden_combinations_are_named_with_their_framework() {
             (layout.offload.optimizer, layout.sharding) = (true, support::fsdp());
         }),
         ("Megatron-LM offloads its optimizer only", megatron, |layout| {
-            layout.offload.optimizer = true
+            layout.offload.optimizer = true;
         }),
         ("Megatron-LM does not offload activations with", megatron, |layout| {
             (layout.offload.activations, layout.pipeline_model_parallel_size) = (true, degree(2));

@@ -268,9 +268,8 @@ fn degrees_that_divide_nothing_are_named() {
     assert_eq!(said(&deepseek(), &|_| {}), [""; 0]);
     assert_eq!(
         said(&deepseek(), &|layout| layout.context_parallel_size = degree(3)),
-        [
-            "a sequence of 2048 tokens does not split into 6 equal pieces, two for each of 3 context-parallel ranks"
-        ]
+        ["a sequence of 2048 tokens does not split into 6 equal pieces, two for each of 3 \
+             context-parallel ranks"]
     );
     assert_eq!(
         said(&deepseek(), &|layout| layout.expert_model_parallel_size = degree(3)),
@@ -371,7 +370,8 @@ proptest! {
         let stage = stage_ledger(&job, estimate.peak_stage).expect("a stage");
         prop_assert_eq!(stage.total(), highest);
         for stage in 0..job.layout().p() {
-            prop_assert!(stage_ledger(&job, stage).expect("a stage").total() <= highest, "stage {} holds more", stage);
+            prop_assert!(stage_ledger(&job, stage).expect("a stage").total() <= highest, "stage {} \
+                holds more", stage);
         }
         for line in estimate.ledger.lines.iter().filter(|line| !line.tensors.is_empty()) {
             prop_assert_eq!(line.tensors.iter().map(|tensor| tensor.bytes).sum::<Bytes>(), line.bytes, "{}", line.label);

@@ -146,7 +146,8 @@ proptest! {
         let together = Lengths::of(&job);
         let grid = together.grid();
         for length in lengths.iter().flat_map(|length| [*length, length.div_ceil(grid) * grid]) {
-            prop_assert_eq!(together.memory(length), memory_by_kind(&job.with_seq_length(length)), "at {}", length);
+            prop_assert_eq!(together.memory(length), memory_by_kind(&job.with_seq_length(length)), "at \
+                {}", length);
         }
         let ranks = numbers.iter().copied().filter_map(std::num::NonZeroU64::new);
         let jobs: Vec<Job> = ranks.map(|ranks| job.with_data_parallel_size(ranks)).collect();

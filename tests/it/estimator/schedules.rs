@@ -62,7 +62,8 @@ proptest! {
     #[test]
     fn the_order_keeps_what_the_closed_form_says(pipeline in any_pipeline()) {
         for rank in 0..pipeline.ranks {
-            prop_assert_eq!(most_in_flight(&pipeline.order(rank)), pipeline.in_flight(rank), "{:?} rank {}", pipeline, rank);
+            prop_assert_eq!(most_in_flight(&pipeline.order(rank)), pipeline.in_flight(rank), "{:?} \
+                rank {}", pipeline, rank);
             prop_assert_eq!(pipeline.settled().in_flight(rank), pipeline.in_flight(rank));
         }
     }

@@ -91,7 +91,8 @@ proptest! {
         let job = job(model, gpu, 8, at(context));
         let mut cluster = job.cluster().clone();
         cluster.accelerator.memory_bandwidth = cluster.accelerator.memory_bandwidth.map(|bandwidth| 1.5 * bandwidth);
-        let faster = Job::new(job.model().clone(), job.run().clone(), *job.layout(), cluster).expect("a job");
+        let faster = Job::new(job.model().clone(), job.run().clone(), *job.layout(), cluster).expect("a \
+            job");
         prop_assert!(Pace::of(&faster).expect("known rates").decode(batch).0 <= step);
         let narrow = pace(model, gpu, 8, |run| (run.context_length, run.kv_cache_dtype) = (context.max(16_000), CacheFormat::Fp8));
         prop_assert!(narrow.decode(512).0 <= pace(model, gpu, 8, at(context.max(16_000))).decode(512).0);

@@ -32,6 +32,7 @@ fn cluster(id: &str) -> Cluster {
         accelerator: row.accelerator.clone(),
         overheads: Overheads::NONE,
         speed: catalog::speed(row.id),
+        host: headroom::config::Host::ASSUMED,
         grid_grams_per_kwh: 400.0,
     }
 }

@@ -158,7 +158,7 @@ fn what_no_row_has_is_heuristic() {
     for (sharding, word) in [(support::fsdp(), "exact"), (support::zero3(), "heuristic")] {
         // The model has so many parameters that DeepSpeed frees gathered weights after use.
         let job = support::training_job(&llama, support::layout(1, 1, 8, sharding), |run| {
-            run.seq_length = 64
+            run.seq_length = 64;
         });
         let lines = estimate(&job).ledger.lines;
         let gathered =
@@ -309,12 +309,13 @@ fn forbidden_tensor_degrees_are_named() {
     let refusals = |model: &ModelConfig, kernels, t| {
         let job =
             support::training_job(model, support::layout(t, 1, 1, DataSharding::NOTHING), |run| {
-                run.stack = kernels
+                run.stack = kernels;
             });
         headroom::estimator::blockers(&job).iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let gpt2 = import(r#"{"model_type": "gpt2", "n_layer": 12}"#);
-    let plan = "transformers 5.23 has no tensor-parallel plan for gpt2; use 1 tensor-parallel rank or another software stack";
+    let plan = "transformers 5.23 has no tensor-parallel plan for gpt2; use 1 tensor-parallel rank \
+        or another software stack";
     assert_eq!(refusals(&gpt2, support::eager(), 2), [plan]);
     assert_eq!(refusals(&gpt2, support::eager(), 1), [""; 0]);
     assert_eq!(refusals(&gpt2, support::fused(), 2), [""; 0]);

@@ -75,7 +75,7 @@ fn all() -> Vec<Job> {
         plain(Tuning { method: Method::Prompt, num_virtual_tokens: 100, ..base }),
         plain(Tuning { method: Method::Prefix, num_virtual_tokens: 100, ..base }),
         job(Tuning { method: Method::Prefix, ..base }, fsdp, |run| {
-            run.attention = AttentionKernel::Standard
+            run.attention = AttentionKernel::Standard;
         }),
         job(base, fsdp, full),
         job(nf4, fsdp, full),
@@ -322,7 +322,7 @@ fn what_is_not_modelled_is_a_sentence() {
     for (job, word) in [
         (
             job(Tuning { base: BaseFormat::Nf4, ..lora(8, SOME) }, ParallelLayout::SINGLE, |run| {
-                run.stack = support::megatron()
+                run.stack = support::megatron();
             }),
             "transformers",
         ),

@@ -49,7 +49,7 @@ fn run(row: &Value) -> (Allocator, Vec<(usize, Vec<String>)>) {
             {
                 Ok(handle) => drop(handles.insert(number(&event[1]), handle)),
                 Err(error) if error.rejected => {
-                    failures.push((index, vec![printed(error.requested)]))
+                    failures.push((index, vec![printed(error.requested)]));
                 }
                 Err(error) => {
                     let sizes =

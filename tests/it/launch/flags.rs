@@ -59,13 +59,14 @@ fn code(names: &[&str]) -> String {
 
 fn text() -> String {
     let mut out = String::from(
-        "# Flags of the tools\n\nWhich settings of other tools' commands and files Headroom reads, by the version whose definitions were read. `-` and `_` in names are \
-         alike; `name.*` stands for every key inside `name`. A setting that is on no list is said to be not understood, each time. This page is \
-         written from the tables in `src/launch` (`cargo test --test it -- --ignored record_flags_anew`).\n\n\
-         - **read**: it becomes an input, or a part of one.\n\
-         - **no effect**: it changes neither memory nor time of a step.\n\
-         - **not modelled**: it changes memory or time, and Headroom says so beside the answer.\n\n\
-         | tool | version | read | no effect | not modelled |\n|---|---|---|---|---|\n",
+        "# Flags of the tools\n\nWhich settings of other tools' commands and files Headroom reads, \
+         by the version whose definitions were read. `-` and `_` in names are alike; `name.*` \
+         stands for every key inside `name`. A setting that is on no list is said to be not \
+         understood, each time. This page is written from the tables in `src/launch` (`cargo test \
+         --test it -- --ignored record_flags_anew`).\n\n- **read**: it becomes an input, or a part \
+         of one.\n- **no effect**: it changes neither memory nor time of a step.\n- **not \
+         modelled**: it changes memory or time, and Headroom says so beside the answer.\n\n| tool \
+         | version | read | no effect | not modelled |\n|---|---|---|---|---|\n",
     );
     let count =
         |rows: &[(Vec<&str>, &str)]| rows.iter().map(|(names, _)| names.len()).sum::<usize>();
@@ -106,7 +107,8 @@ fn the_page_of_flags_says_what_the_tables_say() {
     let page = fs::read_to_string(page()).unwrap_or_default();
     assert!(
         page == text(),
-        "docs/flags.md is not what the tables say: cargo test --test it -- --ignored record_flags_anew"
+        "docs/flags.md is not what the tables say: cargo test --test it -- --ignored \
+         record_flags_anew"
     );
 }
 

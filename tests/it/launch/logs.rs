@@ -85,7 +85,8 @@ fn llama_cpps_lines_are_read() {
 
 #[test]
 fn a_log_stands_beside_the_estimate_of_its_command() {
-    let text = "vllm serve neuralmagic/Meta-Llama-3.1-70B-Instruct-quantized.w8a8 --max-model-len 2048 --gpu-memory-utilization 0.98";
+    let text = "vllm serve neuralmagic/Meta-Llama-3.1-70B-Instruct-quantized.w8a8 --max-model-len \
+        2048 --gpu-memory-utilization 0.98";
     let mut scenario =
         read(&[Pasted { name: "", text }], &Scenario::default()).expect("read").scenario;
     scenario.set(FieldId::Accelerator, Value::Text("h100-80".to_owned()));

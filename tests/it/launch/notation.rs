@@ -78,7 +78,8 @@ fn keys_have_their_places() {
 fn python_calls_have_literal_arguments() {
     let text = Text::new(
         "",
-        "n = 2\nllm = LLM(model=\"a/b\", # c\n  tensor_parallel_size=n, x=[1, 'd'], y=f(3), z=len(q) + 1)\n",
+        "n = 2\nllm = LLM(model=\"a/b\", # c\n  tensor_parallel_size=n, x=[1, 'd'], y=f(3), \
+         z=len(q) + 1)\n",
     );
     let call = text.calls().iter().find(|call| call.name == "LLM").expect("the call");
     let said: Vec<(String, String)> =
@@ -96,19 +97,21 @@ fn python_calls_have_literal_arguments() {
 #[test]
 fn flags_that_are_not_known_are_said_and_wrong_values_have_a_place() {
     let said = |text: &str| read(&[Pasted { name: "", text }], &Scenario::default());
-    let read = said("vllm serve Qwen/Qwen2.5-7B --frobnicate 3 --cpu-offload-gb 4").expect("read");
+    let read =
+        said("vllm serve Qwen/Qwen2.5-7B --frobnicate 3 --kv-offloading-size 4").expect("read");
     let ways: Vec<(&str, Way)> =
         read.not_counted().map(|row| (row.flag.as_str(), row.way)).collect();
-    assert_eq!(ways, [("frobnicate", Way::Unknown), ("cpu-offload-gb", Way::NotModelled)]);
+    assert_eq!(ways, [("frobnicate", Way::Unknown), ("kv-offloading-size", Way::NotModelled)]);
     assert_eq!(
         read.scenario.get(FieldId::FlagsNotCounted),
-        Value::Text("frobnicate,cpu-offload-gb".to_owned())
+        Value::Text("frobnicate,kv-offloading-size".to_owned())
     );
     let error =
         said("vllm serve Qwen/Qwen2.5-7B \\\n --tensor-parallel-size two").expect_err("no number");
     assert_eq!(
         error.to_string(),
-        "Line 2, column 2: `tensor-parallel-size` takes a whole number from 1 to 1\u{202f}000\u{202f}000 GPUs, not “two”."
+        "Line 2, column 2: `tensor-parallel-size` takes a whole number from 1 to \
+         1\u{202f}000\u{202f}000 GPUs, not “two”."
     );
     assert_eq!(said("hello").expect_err("no command"), LaunchError::NoFormat);
     let read = said("vllm serve a --port $PORT --max-num-seqs $N").expect("read");

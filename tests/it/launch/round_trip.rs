@@ -92,6 +92,7 @@ fn what_is_written_is_read_back() {
     for format in Format::writable().filter(is_wanted) {
         let inputs = inputs(format);
         let start = start(format);
+        let mut whole = 0;
         for _ in 0..2_000 {
             let mut scenario = start.clone();
             for (id, words) in &inputs {
@@ -101,6 +102,8 @@ fn what_is_written_is_read_back() {
                         FieldId::TensorParallel
                             | FieldId::PipelineParallel
                             | FieldId::ContextParallel
+                            // More layers than the model has are all of them.
+                            | FieldId::GpuLayers
                     );
                     let value = if limit {
                         Some(Value::Integer(1 + below(&mut runner, 8)))
@@ -134,6 +137,7 @@ fn what_is_written_is_read_back() {
             let back = read(&[Pasted { name: "", text: &written.text }], &Scenario::default())
                 .unwrap_or_else(|error| panic!("{}\n{error}", written.text));
             if written.missing.is_empty() {
+                whole += 1;
                 // Reading lists again the settings that the tool has no word for.
                 let mut different = back.scenario.differences(&scenario);
                 different.retain(|id| *id != FieldId::FlagsNotCounted);
@@ -147,6 +151,7 @@ fn what_is_written_is_read_back() {
                 );
             }
         }
+        assert!(whole > 0, "{}: no text of 2000 says the whole scenario", format.label);
     }
 }
 
@@ -169,8 +174,16 @@ fn broken_texts_are_sentences_and_take_no_time() {
             // On a busy machine other work may slow a run down, so one quick run of five is enough.
             let is_quick = (0..5).any(|_| {
                 let begun = Instant::now();
-                let _ = read(&[Pasted { name: "", text: &broken }], &Scenario::default());
-                begun.elapsed() < Duration::from_millis(500)
+                let found = read(&[Pasted { name: "", text: &broken }], &Scenario::default());
+                let took = begun.elapsed();
+                match found {
+                    Ok(launched) => assert!(!launched.report.is_empty(), "{broken}"),
+                    Err(error) => {
+                        let sentence = error.to_string();
+                        assert!(sentence.contains(' ') && sentence.len() > 10, "{sentence}");
+                    }
+                }
+                took < Duration::from_millis(500)
             });
             assert!(is_quick, "{broken}");
         }

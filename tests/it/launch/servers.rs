@@ -14,7 +14,8 @@ fn said(text: &str) -> Launched {
 #[test]
 fn a_container_stands_aside() {
     let read = said(
-        "docker run --gpus all -e HF_TOKEN=x -it -p 1:1 vllm/vllm-openai:v0.11.0 --model Qwen/Qwen2.5-7B-Instruct -tp 2",
+        "docker run --gpus all -e HF_TOKEN=x -it -p 1:1 vllm/vllm-openai:v0.11.0 --model \
+         Qwen/Qwen2.5-7B-Instruct -tp 2",
     );
     assert_eq!(
         (read.format.key, read.scenario.get(FieldId::TensorParallel)),
@@ -23,7 +24,8 @@ fn a_container_stands_aside() {
     let read = said("docker run --rm vllm/vllm-openai:latest meta-llama/Llama-3.1-8B-Instruct");
     assert_eq!(read.scenario.model().map(|row| row.id), Some("llama3.1-8b"));
     let read = said(
-        "docker run --shm-size 32g lmsysorg/sglang:latest python3 -m sglang.launch_server --model deepseek-ai/DeepSeek-V3 --tp 8",
+        "docker run --shm-size 32g lmsysorg/sglang:latest python3 -m sglang.launch_server --model \
+         deepseek-ai/DeepSeek-V3 --tp 8",
     );
     assert_eq!((read.format.key, read.scenario.get(FieldId::Gpus)), ("sglang", Value::Integer(8)));
 }
@@ -44,8 +46,8 @@ fn a_file_beneath_counts_where_the_command_is_silent() {
 #[test]
 fn a_file_that_the_script_writes_is_read() {
     let read = said(
-        "F=/tmp/o.yml\ncat << EOF > ${F}\nkv_cache_config:\n  dtype: fp8\nmax_batch_size: 7\nEOF\ntrtllm-serve Qwen/Qwen3-8B --max_batch_size 9 \
-         --extra_llm_api_options $F",
+        "F=/tmp/o.yml\ncat << EOF > ${F}\nkv_cache_config:\n  dtype: fp8\nmax_batch_size: \
+         7\nEOF\ntrtllm-serve Qwen/Qwen3-8B --max_batch_size 9 --extra_llm_api_options $F",
     );
     assert_eq!(read.scenario.get(FieldId::KvCacheDType), Value::Choice("fp8"));
     assert_eq!(
@@ -58,7 +60,8 @@ fn a_file_that_the_script_writes_is_read() {
 #[test]
 fn the_beginning_of_a_flag_stands_for_it() {
     let read = said(
-        "vllm serve Qwen/Qwen2.5-7B-Instruct --gpu-memory-utilizatio 0.8 --tensor_parallel 2 --max-n 3",
+        "vllm serve Qwen/Qwen2.5-7B-Instruct --gpu-memory-utilizatio 0.8 --tensor_parallel 2 \
+         --max-n 3",
     );
     assert_eq!(read.scenario.get(FieldId::MemoryUtilization), Value::Decimal(0.8));
     assert_eq!(read.scenario.get(FieldId::TensorParallel), Value::Integer(2));
@@ -114,14 +117,17 @@ fn slots_of_llama_cpp_share_the_context_out() {
 }
 
 #[test]
-fn layers_in_the_hosts_memory_are_said() {
+fn layers_on_the_gpu_count_the_head() {
     let counted = |layers: &str| {
         !said(&format!("llama-server -m Qwen3-8B-Q8_0.gguf -ngl {layers}"))
             .not_counted()
             .any(|row| row.flag == "ngl")
     };
-    assert!(counted("99") && counted("all") && counted("37"));
-    assert!(!counted("20"), "36 layers and the head");
+    assert!(["99", "all", "37", "20"].into_iter().all(counted));
+    let layers = |text: &str| said(text).scenario.get(FieldId::GpuLayers);
+    let model = "llama-server -m Qwen3-8B-Q8_0.gguf -ngl";
+    assert_eq!(layers(&format!("{model} 37")), Value::Empty, "36 layers and the head");
+    assert_eq!(layers(&format!("{model} 36")), Value::Integer(36));
 }
 
 #[test]
@@ -145,7 +151,8 @@ fn verdict(text: &str) -> (Verdict, Option<u64>, String) {
 fn requests_that_find_no_room_wait() {
     for server in [
         "vllm serve Qwen/Qwen2.5-7B-Instruct --max-model-len 32768 --max-num-seqs",
-        "python -m sglang.launch_server --model-path Qwen/Qwen2.5-7B-Instruct --context-length 32768 --max-running-requests",
+        "python -m sglang.launch_server --model-path Qwen/Qwen2.5-7B-Instruct --context-length \
+         32768 --max-running-requests",
         "trtllm-serve Qwen/Qwen2.5-7B-Instruct --max_seq_len 32768 --max_batch_size",
     ] {
         let (found, running, said) = verdict(&format!("{server} 256"));
@@ -181,26 +188,61 @@ fn a_request_of_the_whole_length_without_room_ends_the_start() {
 
 #[test]
 fn containers_of_files_are_commands() {
-    let pod = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n    - name: server\n      image: vllm/vllm-openai:latest\n      \
-               env:\n        - name: LENGTH\n          value: \"8192\"\n      args: [\"--model\", \"Qwen/Qwen2.5-7B-Instruct\", \
+    let pod = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n    - name: server\n      image: \
+               vllm/vllm-openai:latest\n      env:\n        - name: LENGTH\n          value: \
+               \"8192\"\n      args: [\"--model\", \"Qwen/Qwen2.5-7B-Instruct\", \
                \"--max-model-len\", \"$(LENGTH)\"]\n";
     let read = said(pod);
     assert_eq!(
         (read.format.key, read.scenario.get(FieldId::ContextLength)),
         ("vllm", Value::Integer(8192))
     );
-    let shell = "apiVersion: apps/v1\nkind: Deployment\nspec:\n  template:\n    spec:\n      containers:\n        - image: \
-                 vllm/vllm-openai:latest\n          command: [\"/bin/sh\", \"-c\"]\n          args: [\"vllm serve \
-                 Qwen/Qwen2.5-7B-Instruct -tp 2\"]\n---\napiVersion: v1\nkind: Service\n";
+    let shell = "apiVersion: apps/v1\nkind: Deployment\nspec:\n  template:\n    spec:\n      \
+        containers:\n        - image: vllm/vllm-openai:latest\n          command: [\"/bin/sh\", \
+        \"-c\"]\n          args: [\"vllm serve Qwen/Qwen2.5-7B-Instruct -tp 2\"]\n---\napiVersion: \
+        v1\nkind: Service\n";
     assert_eq!(said(shell).scenario.get(FieldId::TensorParallel), Value::Integer(2));
-    let compose = "services:\n  server:\n    image: lmsysorg/sglang:latest\n    command: python3 -m sglang.launch_server --model-path \
-                   Qwen/Qwen2.5-7B-Instruct --tp 4\n  page:\n    image: nginx\n";
+    let compose = "services:\n  server:\n    image: lmsysorg/sglang:latest\n    command: python3 \
+        -m sglang.launch_server --model-path Qwen/Qwen2.5-7B-Instruct --tp 4\n  page:\n    image: \
+        nginx\n";
     let read = said(compose);
     assert_eq!(
         (read.format.key, read.scenario.get(FieldId::TensorParallel)),
         ("sglang", Value::Integer(4))
     );
-    let image = "services:\n  vllm:\n    image: vllm/vllm-openai:v0.11.0\n    command:\n      - --model\n      - \
-                 Qwen/Qwen2.5-7B-Instruct\n      - --max-num-seqs\n      - \"8\"\n";
+    let image = "services:\n  vllm:\n    image: vllm/vllm-openai:v0.11.0\n    command:\n      - \
+        --model\n      - Qwen/Qwen2.5-7B-Instruct\n      - --max-num-seqs\n      - \"8\"\n";
     assert_eq!(said(image).scenario.get(FieldId::ConcurrentSequences), Value::Integer(8));
+}
+
+#[test]
+fn parts_in_host_memory_are_read_and_written() {
+    let of = |text: &str| said(text).scenario;
+    let model = "llama-server -m Qwen3-30B-A3B-Q4_K_M.gguf -c 4096 -np 1";
+    assert_eq!(of(&format!("{model} -ngl 20")).get(FieldId::GpuLayers), Value::Integer(20));
+    assert_eq!(of(&format!("{model} -ngl 99")).get(FieldId::GpuLayers), Value::Empty);
+    let experts = FieldId::ExpertLayersOnHost;
+    for all in ["--cpu-moe", "-cmoe", "--n-cpu-moe 48", "-ot exps=CPU"] {
+        assert_eq!(of(&format!("{model} {all}")).get(experts), Value::Integer(48), "{all}");
+    }
+    let some = said(&format!("{model} -ot blk.1.ffn_up=CPU"));
+    assert!(some.not_counted().any(|row| row.flag == "ot"));
+    for (flag, away) in [("--no-kv-offload", true), ("-nkvo", true), ("--kv-offload", false)] {
+        let read = of(&format!("{model} {flag}"));
+        assert_eq!(read.get(FieldId::CacheOnHost), Value::Flag(away), "{flag}");
+    }
+    for command in [
+        "vllm serve Qwen/Qwen3-8B --cpu-offload-gb 4",
+        "python3 -m sglang.launch_server --model-path Qwen/Qwen3-8B --cpu-offload-gb 4",
+    ] {
+        let read = said(command);
+        assert_eq!(read.scenario.get(FieldId::WeightsOnHost), Value::Decimal(4.0));
+        let written = headroom::launch::write(&read.scenario, read.format).text;
+        assert!(written.contains("cpu-offload-gb 4"), "{written}");
+    }
+    let placed = of(&format!("{model} -ngl 30 --n-cpu-moe 7 -nkvo"));
+    let written = headroom::launch::write(&placed, said(model).format).text;
+    assert_eq!(of(&written).get(FieldId::GpuLayers), Value::Integer(30), "{written}");
+    assert_eq!(of(&written).get(experts), Value::Integer(7), "{written}");
+    assert_eq!(of(&written).get(FieldId::CacheOnHost), Value::Flag(true), "{written}");
 }

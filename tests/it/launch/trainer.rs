@@ -39,7 +39,8 @@ fn a_tool_says_how_weights_are_loaded_and_computed_with() {
         ("bf16", false)
     );
     // LLaMA-Factory casts trained parameters to fp32.
-    let full = "llamafactory-cli train --model_name_or_path Qwen/Qwen2.5-7B --stage sft --finetuning_type full --bf16 true";
+    let full = "llamafactory-cli train --model_name_or_path Qwen/Qwen2.5-7B --stage sft \
+        --finetuning_type full --bf16 true";
     assert_eq!(precision(full), ("amp-bf16", true));
     assert_eq!(precision(&format!("{full} --finetuning_type lora")), ("bf16-pure", true));
     assert_eq!(
@@ -59,7 +60,8 @@ fn batches_multiply() {
         (Value::Integer(4), Value::Integer(16))
     );
     let read = scenario(
-        "accelerate launch --num_processes 3 sft.py --model_name_or_path Qwen/Qwen2.5-7B --gradient_accumulation_steps 5",
+        "accelerate launch --num_processes 3 sft.py --model_name_or_path Qwen/Qwen2.5-7B \
+         --gradient_accumulation_steps 5",
     );
     assert_eq!(
         (read.get(FieldId::Gpus), read.get(FieldId::GlobalBatchSize)),
@@ -81,9 +83,10 @@ fn automatic_sizes_of_deepspeed_follow_from_the_model() {
 
 #[test]
 fn files_beside_a_command_are_read_where_it_names_them() {
-    let command = "torchrun --nproc_per_node 2 run_clm.py --model_name_or_path Qwen/Qwen2.5-7B --output_dir o \
-                   --per_device_train_batch_size 1 --bf16 --deepspeed configs/ds.json";
-    let zero = "{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 1e8}, \"bf16\": {\"enabled\": \"auto\"}}";
+    let command = "torchrun --nproc_per_node 2 run_clm.py --model_name_or_path Qwen/Qwen2.5-7B \
+        --output_dir o --per_device_train_batch_size 1 --bf16 --deepspeed configs/ds.json";
+    let zero = "{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 1e8}, \"bf16\": \
+        {\"enabled\": \"auto\"}}";
     let pasted = [Pasted { name: "", text: command }, Pasted { name: "ds.json", text: zero }];
     let launched = read(&pasted, &Scenario::default()).expect("read");
     assert_eq!(word(&launched.scenario, FieldId::Sharding), "2");
@@ -95,8 +98,8 @@ fn files_beside_a_command_are_read_where_it_names_them() {
 #[test]
 fn fsdp_is_read_in_the_words_of_both_libraries() {
     let read = scenario(
-        "torchrun --nproc_per_node 8 train.py --model_name_or_path Qwen/Qwen2.5-7B --output_dir o --num_train_epochs 1 --bf16 True \
-         --fsdp \"shard_grad_op auto_wrap\"",
+        "torchrun --nproc_per_node 8 train.py --model_name_or_path Qwen/Qwen2.5-7B --output_dir o \
+         --num_train_epochs 1 --bf16 True --fsdp \"shard_grad_op auto_wrap\"",
     );
     assert_eq!(
         (word(&read, FieldId::Sharding), word(&read, FieldId::Precision)),
@@ -104,7 +107,8 @@ fn fsdp_is_read_in_the_words_of_both_libraries() {
     );
     assert_eq!(read.get(FieldId::ReshardAfterForward), Value::Flag(false));
     let read = scenario(
-        "distributed_type: FSDP\nfsdp_config:\n  fsdp_sharding_strategy: FULL_SHARD\nmixed_precision: bf16\nnum_processes: 4\n",
+        "distributed_type: FSDP\nfsdp_config:\n  fsdp_sharding_strategy: \
+         FULL_SHARD\nmixed_precision: bf16\nnum_processes: 4\n",
     );
     assert_eq!(
         (word(&read, FieldId::Sharding), read.get(FieldId::Gpus)),
@@ -138,10 +142,12 @@ fn sharding_formats_and_adapters_are_written_and_read_back() {
             "trl" => "trl sft --model_name_or_path meta-llama/Meta-Llama-3-8B",
             "swift" => "swift sft --model meta-llama/Meta-Llama-3-8B --max_length 2048",
             "llamafactory" => {
-                "llamafactory-cli train --model_name_or_path meta-llama/Meta-Llama-3-8B --stage sft --bf16 true"
+                "llamafactory-cli train --model_name_or_path meta-llama/Meta-Llama-3-8B --stage \
+                 sft --bf16 true"
             }
             _ => {
-                "python run_clm.py --model_name_or_path meta-llama/Meta-Llama-3-8B --output_dir o --num_train_epochs 1 --bf16"
+                "python run_clm.py --model_name_or_path meta-llama/Meta-Llama-3-8B --output_dir o \
+                 --num_train_epochs 1 --bf16"
             }
         });
         for (name, change) in &changes {
@@ -175,7 +181,8 @@ fn sharding_formats_and_adapters_are_written_and_read_back() {
 
 #[test]
 fn flags_that_change_memory_and_are_not_modelled_are_said() {
-    let text = "swift sft --model Qwen/Qwen2.5-7B --sequence_parallel_size 2 --tuner_type boft --quant_bits 8";
+    let text = "swift sft --model Qwen/Qwen2.5-7B --sequence_parallel_size 2 --tuner_type boft \
+        --quant_bits 8";
     let launched = read(&[Pasted { name: "", text }], &Scenario::default()).expect("read");
     let said: Vec<&str> = launched.not_counted().map(|row| row.flag.as_str()).collect();
     assert_eq!(said, ["sequence_parallel_size", "quant_bits", "tuner_type"]);
@@ -184,15 +191,16 @@ fn flags_that_change_memory_and_are_not_modelled_are_said() {
 
 #[test]
 fn axolotls_sharding_is_read_and_written() {
-    let start = "base_model: Qwen/Qwen2.5-7B\nsequence_len: 2048\nmicro_batch_size: 1\nnum_epochs: 1\nbf16: true\n";
+    let start = "base_model: Qwen/Qwen2.5-7B\nsequence_len: 2048\nmicro_batch_size: 1\nnum_epochs: \
+        1\nbf16: true\n";
     let of = |more: &str| {
         read(&[Pasted { name: "", text: &format!("{start}{more}") }], &Scenario::default())
             .expect("read")
             .scenario
     };
-    let second = of(
-        "fsdp_version: 2\nfsdp_config:\n  auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  offload_params: true\n",
-    );
+    let second =
+        of("fsdp_version: 2\nfsdp_config:\n  auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  \
+         offload_params: true\n");
     assert_eq!(second.get(FieldId::Sharding), Value::Choice("fsdp"));
     assert_eq!(second.get(FieldId::Precision), Value::Choice("fsdp-mixed"));
     assert_eq!(second.get(FieldId::OffloadParameters), Value::Flag(true));
@@ -220,8 +228,9 @@ fn axolotls_sharding_is_read_and_written() {
 fn the_trainer_looks_for_unused_parameters_where_blocks_are_not_recomputed() {
     let of = |more: &str| {
         let text = format!(
-            "torchrun --nproc_per_node 2 run_clm.py --model_name_or_path Qwen/Qwen2.5-7B --do_train \
-                            --output_dir out --per_device_train_batch_size 1 --learning_rate 1e-5 --bf16 {more}"
+            "torchrun --nproc_per_node 2 run_clm.py --model_name_or_path Qwen/Qwen2.5-7B \
+             --do_train --output_dir out --per_device_train_batch_size 1 --learning_rate 1e-5 \
+             --bf16 {more}"
         );
         let read = read(&[Pasted { name: "", text: &text }], &Scenario::default()).expect("read");
         read.scenario.get(FieldId::FindUnusedParameters)

@@ -376,7 +376,7 @@ fn memory_is_near_the_marketed_number() {
         match row.memory_basis {
             MemoryBasis::MacosShare | MemoryBasis::MacosShareByRule => continue,
             MemoryBasis::AssumedGibibytes => {
-                assert_eq!(row.accelerator.memory.0, row.marketed_gb << 30, "{}", row.id)
+                assert_eq!(row.accelerator.memory.0, row.marketed_gb << 30, "{}", row.id);
             }
             MemoryBasis::DriverReported
             | MemoryBasis::SeenInLogs
@@ -480,7 +480,7 @@ fn the_cache_follows_windows_and_latent_attention() {
     let bytes = |id: &str, tokens: u64| {
         let config = &model(id).unwrap_or_else(|| panic!("{id} is in the catalog")).config;
         let job = support::serving_job(config, headroom::config::ParallelLayout::SINGLE, |run| {
-            run.context_length = tokens
+            run.context_length = tokens;
         });
         headroom::estimator::estimate(&job).ledger.of(headroom::estimator::MemoryKind::KvCache).0
     };

@@ -150,7 +150,8 @@ fn mistrals_own_file_is_its_row_of_the_catalog() {
     );
     assert_eq!(
         refused("params.json", b"{\"dim\": 4096}"),
-        "params.json cannot be read: it does not state n_layers. Choose the file again, or the model's config.json."
+        "params.json cannot be read: it does not state n_layers. Choose the file again, or the \
+         model's config.json."
     );
 }
 

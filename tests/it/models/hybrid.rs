@@ -28,7 +28,7 @@ fn catalog(id: &str) -> ModelConfig {
 fn cached(model: &ModelConfig, t: u64, tokens: u64, sequences: u64) -> u64 {
     let layout = support::layout(t, 1, 1, headroom::config::DataSharding::NOTHING);
     let job = support::serving_job(model, layout, |run| {
-        (run.context_length, run.concurrent_sequences) = (tokens, sequences)
+        (run.context_length, run.concurrent_sequences) = (tokens, sequences);
     });
     estimate(&job).ledger.of(MemoryKind::KvCache).0
 }
@@ -271,7 +271,7 @@ fn weights_of_a_state_are_quantised() {
 fn time_follows_layers_with_attention_alone() {
     let pace = |config: &str| {
         let run = |run: &mut headroom::config::ServingRun| {
-            (run.context_length, run.prefill_chunk_size) = (65_536, 8192)
+            (run.context_length, run.prefill_chunk_size) = (65_536, 8192);
         };
         let job = support::serving_job(&imported(config), ParallelLayout::SINGLE, run);
         let row = headroom::catalog::accelerator("h100-80").expect("in the catalog");

@@ -168,28 +168,43 @@ fn biases_and_windows_follow_the_file() {
 fn structures_that_are_not_modelled_are_named() {
     let cases = [
         (r#"{"model_type":"zebra","hidden_size":2560,"state_size":128}"#.to_owned(), "state-space"),
-        (r#"{"model_type":"zamba2","hidden_size":2560,"tie_word_embeddings":false}"#.to_owned(), "an output head of its own"),
-        (r#"{"model_type":"bailing_hybrid","hidden_size":2560,"kda_safe_gate":false}"#.to_owned(), "decays without limits"),
-        (r#"{"model_type":"zebra","mamba_d_state":16,"hidden_size":8}"#.to_owned(), "state-space layers (mamba_d_state)"),
-        (r#"{"model_type":"zebra","hidden_size":8,"full_attention_interval":4}"#.to_owned(), "linear attention"),
-        (r#"{"model_type":"nemotron_h","hidden_size":64,"hybrid_override_pattern":"M?"}"#.to_owned(), "the kind \"?\""),
-        (r#"{"model_type":"llama","hidden_size":64,"num_attention_heads":4,"moe_latent_size":32}"#.to_owned(), "narrower space"),
-        (r#"{"model_type":"mamba2","hidden_size":64,"use_bias":true}"#.to_owned(), "biases on projections of the state"),
-        (r#"{"model_type":"zebra","hidden_size":8,"hidden_size_per_layer_input":256}"#.to_owned(), "for every layer"),
-        (r#"{"model_type":"doge","hidden_size":1024,"is_moe":true}"#.to_owned(), "experts of one neuron each"),
-        (r#"{"model_type":"deberta-v2","hidden_size":768,"conv_kernel_size":3}"#.to_owned(), "a convolution beside"),
+        (r#"{"model_type":"zamba2","hidden_size":2560,"tie_word_embeddings":false}"#.to_owned(), "an \
+            output head of its own"),
+        (r#"{"model_type":"bailing_hybrid","hidden_size":2560,"kda_safe_gate":false}"#.to_owned(), "decays \
+            without limits"),
+        (r#"{"model_type":"zebra","mamba_d_state":16,"hidden_size":8}"#.to_owned(), "state-space \
+            layers (mamba_d_state)"),
+        (r#"{"model_type":"zebra","hidden_size":8,"full_attention_interval":4}"#.to_owned(), "linear \
+            attention"),
+        (r#"{"model_type":"nemotron_h","hidden_size":64,"hybrid_override_pattern":"M?"}"#.to_owned(), "the \
+            kind \"?\""),
+        (r#"{"model_type":"llama","hidden_size":64,"num_attention_heads":4,"moe_latent_size":32}"#.to_owned(), "narrower \
+            space"),
+        (r#"{"model_type":"mamba2","hidden_size":64,"use_bias":true}"#.to_owned(), "biases on \
+            projections of the state"),
+        (r#"{"model_type":"zebra","hidden_size":8,"hidden_size_per_layer_input":256}"#.to_owned(), "for \
+            every layer"),
+        (r#"{"model_type":"doge","hidden_size":1024,"is_moe":true}"#.to_owned(), "experts of one \
+            neuron each"),
+        (r#"{"model_type":"deberta-v2","hidden_size":768,"conv_kernel_size":3}"#.to_owned(), "a \
+            convolution beside"),
         (
             r#"{"model_type":"esm","hidden_size":320,"num_hidden_layers":6,"num_attention_heads":20,"vocab_size":33}"#.to_owned(),
             "positions that are not rotated",
         ),
-        (r#"{"model_type":"albert","hidden_size":768,"num_hidden_groups":2}"#.to_owned(), "groups of shared blocks"),
-        (r#"{"model_type":"modernbert","hidden_size":768,"norm_bias":true}"#.to_owned(), "norms with biases (norm_bias)"),
+        (r#"{"model_type":"albert","hidden_size":768,"num_hidden_groups":2}"#.to_owned(), "groups \
+            of shared blocks"),
+        (r#"{"model_type":"modernbert","hidden_size":768,"norm_bias":true}"#.to_owned(), "norms \
+            with biases (norm_bias)"),
         (r#"{"model_type":"dia","is_encoder_decoder":true}"#.to_owned(), "encoder beside"),
         (r#"{"model_type":"clip_vision_model"}"#.to_owned(), "vision"),
-        (r#"{"model_type":"zebra","image_size":224,"hidden_size":768}"#.to_owned(), "images or sound (image_size)"),
-        (llama_with("layer_types", r#"["full_attention","linear_attention"]"#), "\"linear_attention\" (layer_types)"),
+        (r#"{"model_type":"zebra","image_size":224,"hidden_size":768}"#.to_owned(), "images or \
+            sound (image_size)"),
+        (llama_with("layer_types", r#"["full_attention","linear_attention"]"#), "\"linear_attention\" \
+            (layer_types)"),
         (
-            include_str!("../../data/configs/gpt2.json").replace("\"n_ctx\"", "\"add_cross_attention\": true, \"n_ctx\""),
+            include_str!("../../data/configs/gpt2.json").replace("\"n_ctx\"", "\"add_cross_attention\": \
+                true, \"n_ctx\""),
             "cross-attention",
         ),
     ];
@@ -794,7 +809,8 @@ proptest! {
     fn any_value_under_a_real_key_is_read_or_refused(kind in 0_usize..4, key in 0_usize..30, value in json()) {
         let files = [LLAMA, include_str!("../../data/configs/gpt2.json"), include_str!("../../data/configs/opt-6.7b.json"),
             include_str!("../../data/configs/mpt-7b.json")];
-        let mut file: serde_json::Map<String, serde_json::Value> = serde_json::from_str(files[kind]).expect("a JSON object");
+        let mut file: serde_json::Map<String, serde_json::Value> = serde_json::from_str(files[kind]).expect("a \
+            JSON object");
         if let Some(key) = file.keys().nth(key).cloned() {
             file.remove(&key);
             let text = serde_json::to_string(&file).expect("JSON");

@@ -112,20 +112,21 @@ fn only(text: &str) -> OomMessage {
     }
 }
 
-const FULL: &str = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.91 GiB. GPU 0 has a total capacity of 26.50 GiB of \
-    which 3.12 GiB is free. Process 77 has 1.50 GiB memory in use. Including non-PyTorch memory, this process has 21.88 GiB memory in use. \
-    Of the allocated memory 21.15 GiB is allocated by PyTorch, with 1.25 GiB allocated in private pools (e.g., CUDA Graphs), and 330.25 MiB \
-    is reserved by PyTorch but unallocated.";
+const FULL: &str = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.91 GiB. GPU 0 \
+    has a total capacity of 26.50 GiB of which 3.12 GiB is free. Process 77 has 1.50 GiB memory in \
+    use. Including non-PyTorch memory, this process has 21.88 GiB memory in use. Of the allocated \
+    memory 21.15 GiB is allocated by PyTorch, with 1.25 GiB allocated in private pools (e.g., CUDA \
+    Graphs), and 330.25 MiB is reserved by PyTorch but unallocated.";
 
 #[test]
 fn ranks_are_kept_apart_although_their_lines_mix() {
-    let text = "[rank0]: Currently allocated     : 6.89 GiB\n\
-        [rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total\n\
-        [rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.00 GiB. GPU 0 has a total\n\
-        [rank1]:  capacity of 20.00 GiB of which 1.00 GiB is free.\n\
-        [rank0]:  capacity of 10.00 GiB of which 0.50 GiB is free.\n\
-        [rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 20.00 GiB of \
-        which 1.00 GiB is free.";
+    let text = "[rank0]: Currently allocated     : 6.89 GiB\n[rank1]: torch.OutOfMemoryError: CUDA \
+        out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total\n[rank0]: \
+        torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.00 GiB. GPU 0 has a \
+        total\n[rank1]:  capacity of 20.00 GiB of which 1.00 GiB is free.\n[rank0]:  capacity of \
+        10.00 GiB of which 0.50 GiB is free.\n[rank1]: torch.OutOfMemoryError: CUDA out of memory. \
+        Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 20.00 GiB of which 1.00 GiB is \
+        free.";
     let found = read(text).unwrap();
     let summary: Vec<_> =
         found.iter().map(|message| (message.rank, message.total.unwrap().to_string())).collect();
@@ -214,7 +215,8 @@ fn what_is_no_message_gets_a_sentence_with_a_way_out() {
         "CUDA out of memory. Tried to allocate 1{} GiB. GPU 0 has a total capacity of 5.00 GiB",
         "0".repeat(30)
     );
-    let shared = "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 131072, Hardware limit: 101376.";
+    let shared = "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: \
+        131072, Hardware limit: 101376.";
     let cases = [
         ("", UnreadMessage::Empty),
         (" \n\t", UnreadMessage::Empty),

@@ -113,10 +113,10 @@ fn page() -> (String, usize) {
         }
     }
     let text = format!(
-        "# Kinds that are refused or read in part\n\n\
-         Written by `cargo test --test it -- --ignored record_kinds_anew`, from the default file that transformers 5.23 has for each kind; a \
-         test holds it to what `headroom import` says. Of {} kinds {exact} are read to the last parameter.\n\n\
-         ## Refused ({})\n\n{}\n## Read in part ({})\n\n{}",
+        "# Kinds that are refused or read in part\n\nWritten by `cargo test --test it -- --ignored \
+         record_kinds_anew`, from the default file that transformers 5.23 has for each kind; a \
+         test holds it to what `headroom import` says. Of {} kinds {exact} are read to the last \
+         parameter.\n\n## Refused ({})\n\n{}\n## Read in part ({})\n\n{}",
         exact + refused.len() + in_part.len(),
         refused.len(),
         table(&refused),
@@ -134,7 +134,8 @@ fn the_table_of_refused_kinds_says_what_the_importer_says() {
     let differs = written.lines().zip(text.lines()).find(|(written, now)| written != now);
     assert!(
         written == text,
-        "docs/kinds.md is old ({differs:?}): run cargo test --test it -- --ignored record_kinds_anew, and say why in the changelog"
+        "docs/kinds.md is old ({differs:?}): run cargo test --test it -- --ignored \
+         record_kinds_anew, and say why in the changelog"
     );
 }
 

@@ -256,7 +256,7 @@ fn flops_are_what_pytorch_counts() {
         });
         let list = lower(&lowering(&job));
         let met = |ours: f64, key: &str| {
-            assert!((ours - to_f64(number(key))).abs() < 0.5, "{ours} against {line}")
+            assert!((ours - to_f64(number(key))).abs() < 0.5, "{ours} against {line}");
         };
         met(list.forward().0, "forward_flops");
         if model.family.model_type() != "whisper" {

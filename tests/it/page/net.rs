@@ -114,7 +114,7 @@ fn opened(mut ui: Ui) -> Ui {
         "Framework",
     ];
     ui.opened.open.extend(kinds.map(|kind| format!("ledger/{kind}")));
-    ui.opened.open.extend((0..7).map(|fold| format!("fold-{fold}")));
+    ui.opened.open.extend((0..8).map(|fold| format!("fold-{fold}")));
     ui.look.lines = Lines { division: true, best: true };
     ui.view = View::Teach;
     ui.opened.open.extend(fields().iter().map(|field| format!("help-{}", field.key)));
@@ -277,7 +277,8 @@ fn of_pasted(net: &mut Net) {
         (
             "generic",
             format!(
-                "as-generic{MARK}{{\"model_type\": \"new\", \"hidden_size\": 64, \"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"vocab_size\": 99}}"
+                "as-generic{MARK}{{\"model_type\": \"new\", \"hidden_size\": 64, \
+                 \"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"vocab_size\": 99}}"
             ),
         ),
         (

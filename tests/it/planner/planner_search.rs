@@ -366,8 +366,8 @@ fn bad_input_is_answered_in_words_at_once() {
     space.limit(Degree::Tensor, &[3]);
     assert_eq!(
         refused(&job, space),
-        "The limits leave no layout: tensor, context, pipeline and data-parallel degrees must multiply to the number of GPUs. Allow more \
-         values of one of them."
+        "The limits leave no layout: tensor, context, pipeline and data-parallel degrees must \
+         multiply to the number of GPUs. Allow more values of one of them."
     );
     let serving = ServingRun {
         context_length: 512,

@@ -125,11 +125,13 @@ const RECORDED_ANEW: &[(&str, &str)] = &[
     ("&m=qwen3.5-", "the vision tower of its file lies in memory, too"),
     (
         "&m=glm4.5",
-        "modules of its own: the router's correction is a buffer in fp32 (23 kB); no longer assumed",
+        "modules of its own: the router's correction is a buffer in fp32 (23 kB); no longer \
+         assumed",
     ),
     (
         "&m=glm4.6",
-        "modules of its own: the router's correction is a buffer in fp32 (57 kB); no longer assumed",
+        "modules of its own: the router's correction is a buffer in fp32 (57 kB); no longer \
+         assumed",
     ),
     ("&m=afm-4.5b", OWN),
     ("&m=ernie4.5-0.3b", OWN),
@@ -149,7 +151,8 @@ const RECORDED_ANEW: &[(&str, &str)] = &[
     ("&m=qwen3.5-35b-a3b", GATE),
     (
         "&m=opt-350m",
-        "FLOPs: its head is 512 wide, with a product before and behind the blocks, in place of one of 1,024",
+        "FLOPs: its head is 512 wide, with a product before and behind the blocks, in place of one \
+         of 1,024",
     ),
     ("m=lfm2-", STATES),
     ("m=qwen3-next-80b", STATES),
@@ -163,7 +166,8 @@ const RECORDED_ANEW: &[(&str, &str)] = &[
     ("prec=fp32", "a remark says that the time is that of products in TF32"),
     (
         "do=tune",
-        "FLOPs: adapters' products are counted, and a score's head has one column in place of the vocabulary",
+        "FLOPs: adapters' products are counted, and a score's head has one column in place of the \
+         vocabulary",
     ),
 ];
 const OWN: &str =

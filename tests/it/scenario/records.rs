@@ -65,7 +65,8 @@ fn what_is_no_record_is_named() {
     assert_eq!(from_json(&"a".repeat(6 << 20)), malformed("it is too long"));
     assert_eq!(
         RecordError::UnknownVersion(2).to_string(),
-        "this was saved by a newer version of the page (record version 2); reload the page to get it"
+        "this was saved by a newer version of the page (record version 2); reload the page to get \
+         it"
     );
 }
 
@@ -96,7 +97,8 @@ fn one_bad_record_does_not_spoil_the_file() {
         imported.skipped,
         [
             "Scenario 1 is left out: this is not a saved scenario: it has no record version.",
-            "Scenario 3 is left out: this was saved by a newer version of the page (record version 9); reload the page to get it.",
+            "Scenario 3 is left out: this was saved by a newer version of the page (record version \
+             9); reload the page to get it.",
             "Scenario 4 (“one”) is left out: an earlier one has the same id.",
         ]
     );
@@ -104,7 +106,8 @@ fn one_bad_record_does_not_spoil_the_file() {
 
 #[test]
 fn other_files_are_refused_in_one_sentence() {
-    let none = "This file holds no saved scenarios: choose a file that “Download all” or “Inputs as JSON” of this page has made.";
+    let none = "This file holds no saved scenarios: choose a file that “Download all” or “Inputs \
+        as JSON” of this page has made.";
     for text in [
         "",
         "{",

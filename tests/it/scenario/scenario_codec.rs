@@ -80,7 +80,8 @@ fn assert_alphabet(link: &str) {
 }
 
 /// The sentence about a link whose check sum does not match.
-const ALTERED: &str = "This link was changed by hand or cut off: its check sum does not match. Shown is what it says; ask for it again if something is missing.";
+const ALTERED: &str = "This link was changed by hand or cut off: its check sum does not match. \
+    Shown is what it says; ask for it again if something is missing.";
 
 /// Cuts three times 150 links, always the same ones, at every place. A check sum of three letters
 /// or digits accepts one altered text in 36³ by chance, and the test allows no more. For a cut that
@@ -507,7 +508,8 @@ fn a_link_that_is_cut_off_keeps_what_is_left_of_it() {
     assert_eq!(problems.len(), 1);
     assert_eq!(
         problems[0].message,
-        "This link names a model that is not in the list: “llama3-7”. Choose one, or paste its config.json."
+        "This link names a model that is not in the list: “llama3-7”. Choose one, or paste its \
+         config.json."
     );
     assert_eq!(
         problems[0].way_out,
@@ -565,7 +567,8 @@ fn links_that_cannot_be_used_say_why() {
     let cases = [
         (
             "v3&m=llama3-70b",
-            "This link has version v3, and this page knows versions up to v2: reload the page to get its newest form.",
+            "This link has version v3, and this page knows versions up to v2: reload the page to \
+             get its newest form.",
         ),
         ("v1&c=000&zz=1", NOTHING_LEFT),
         ("v1&c=000&s=many", NOTHING_LEFT),
@@ -624,12 +627,14 @@ fn values_that_do_not_fit_are_named() {
     assert_eq!(
         decoded.notices,
         [
-            "Layers takes a whole number from 1 to 10\u{202f}000; “0” is too small. The link's value is left out.",
+            "Layers takes a whole number from 1 to 10\u{202f}000; “0” is too small. The link's \
+             value is left out.",
             &format!(
                 "Optimizer takes one of {}, not “magic”. The link's value is left out.",
                 optimizers.join(", ")
             ),
-            "In the second scenario: “x” does not read as a number: Tensor parallel takes a whole number from 1 to 1\u{202f}000\u{202f}000 GPUs. The link's value is left out.",
+            "In the second scenario: “x” does not read as a number: Tensor parallel takes a whole \
+             number from 1 to 1\u{202f}000\u{202f}000 GPUs. The link's value is left out.",
         ]
     );
     assert_eq!(decoded.scenario.get(FieldId::Gpus), Value::Integer(16));

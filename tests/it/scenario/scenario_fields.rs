@@ -238,7 +238,8 @@ fn bad_numbers_get_one_sentence() {
         (
             FieldId::MicroBatchSize,
             "0",
-            "Micro-batch takes a whole number from 1 to 10\u{202f}000\u{202f}000 sequences, or nothing; “0” is too small.",
+            "Micro-batch takes a whole number from 1 to 10\u{202f}000\u{202f}000 sequences, or \
+             nothing; “0” is too small.",
         ),
         (
             FieldId::Recompute,
@@ -249,12 +250,14 @@ fn bad_numbers_get_one_sentence() {
         (
             FieldId::Model,
             "gpt-9",
-            "“gpt-9” is not in the list of models: choose one, or start from any and change its architecture.",
+            "“gpt-9” is not in the list of models: choose one, or start from any and change its \
+             architecture.",
         ),
         (
             FieldId::Accelerator,
             "k80",
-            "“k80” is not in the list of GPUs: choose one, or start from any and change its memory.",
+            "“k80” is not in the list of GPUs: choose one, or start from any and change its \
+             memory.",
         ),
     ];
     for (id, typed, expected) in exact {
@@ -286,10 +289,10 @@ fn no_typed_text_panics_and_every_accepted_number_is_in_range() {
         for id in [FieldId::SeqLength, FieldId::AcceleratorMemory, FieldId::MicroBatchSize] {
             match (field(id).kind, parse(id, &typed)) {
                 (FieldKind::Integer { min, max, .. }, Ok(Value::Integer(number))) => {
-                    assert!((min..=max).contains(&number))
+                    assert!((min..=max).contains(&number));
                 }
                 (FieldKind::Decimal { min, max, .. }, Ok(Value::Decimal(number))) => {
-                    assert!((min..=max).contains(&number))
+                    assert!((min..=max).contains(&number));
                 }
                 (_, Err(sentence)) => assert!(sentence.ends_with('.')),
                 (kind, value) => panic!("{typed}: {kind:?} {value:?}"),
@@ -416,7 +419,8 @@ fn all_problems_come_at_once_with_a_way_out() {
             ),
             (
                 FieldId::Gpus,
-                "4 tensor × 1 pipeline ranks need a multiple of 4 GPUs; 10 is none: 8 and 12 are the nearest."
+                "4 tensor × 1 pipeline ranks need a multiple of 4 GPUs; 10 is none: 8 and 12 are \
+                 the nearest."
             ),
         ]
     );
@@ -451,11 +455,14 @@ fn gpu_counts_that_do_not_divide_name_the_nearest_ones() {
     );
     assert_eq!(
         message(999_999, 1000, 1).unwrap_err(),
-        "1000 tensor × 1 pipeline ranks need a multiple of 1000 GPUs; 999\u{202f}999 is none: 999\u{202f}000 and 1\u{202f}000\u{202f}000 are the nearest."
+        "1000 tensor × 1 pipeline ranks need a multiple of 1000 GPUs; 999\u{202f}999 is none: \
+         999\u{202f}000 and 1\u{202f}000\u{202f}000 are the nearest."
     );
     assert_eq!(
         message(8, 1_000_000, 10_000).unwrap_err(),
-        "1\u{202f}000\u{202f}000 tensor × 10\u{202f}000 pipeline ranks need 10\u{202f}000\u{202f}000\u{202f}000 GPUs, more than the 1\u{202f}000\u{202f}000 this page counts."
+        "1\u{202f}000\u{202f}000 tensor × 10\u{202f}000 pipeline ranks need \
+         10\u{202f}000\u{202f}000\u{202f}000 GPUs, more than the 1\u{202f}000\u{202f}000 this page \
+         counts."
     );
     // Rules that only forbid running are left to the estimate, such as 30 GPUs that do not divide
     // 32 heads.

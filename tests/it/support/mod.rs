@@ -126,6 +126,7 @@ pub fn cluster(memory: Bytes) -> Cluster {
         },
         overheads: Overheads::NONE,
         speed: headroom::config::Speed::GENERIC,
+        host: headroom::config::Host::ASSUMED,
         grid_grams_per_kwh: 0.0,
     }
 }
@@ -279,7 +280,11 @@ fn plain_layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
     let attention = if apart { 0 } else { attention_parameters(config) };
     let feed_forward =
         if counted.counts_feed_forward { 0 } else { feed_forward_parameters(config, layer) };
-    attention + feed_forward + config.norms_per_block * norm
+    // The last layer alone has a bias behind attention.
+    let last =
+        config.family.model_type() == "gpt_neox_japanese" && layer + 1 == config.num_hidden_layers;
+    let bias = if last { config.hidden_size } else { 0 };
+    attention + feed_forward + config.norms_per_block * norm + bias
 }
 
 /// One layer with whichever of attention, state and feed-forward it has, and the norms of each half

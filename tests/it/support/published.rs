@@ -61,6 +61,7 @@ impl Published {
                 accelerator,
                 overheads,
                 speed: headroom::catalog::speed(self.accelerator),
+                host: headroom::config::Host::ASSUMED,
                 grid_grams_per_kwh: 0.0,
             },
         )

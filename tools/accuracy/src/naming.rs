@@ -219,7 +219,8 @@ mod tests {
 
     #[test]
     fn a_file_is_linked_at_its_commit_and_line() {
-        let golden = "github NVIDIA/Megatron-LM @d98e8a64ddf34856e74b24714e3bedb2f5a39553 tests/a/golden_values.json + model_config.yaml";
+        let golden = "github NVIDIA/Megatron-LM @d98e8a64ddf34856e74b24714e3bedb2f5a39553 \
+            tests/a/golden_values.json + model_config.yaml";
         let at = "https://github.com/NVIDIA/Megatron-LM/blob/d98e8a64ddf34856e74b24714e3bedb2f5a39553/tests/a/golden_values.json";
         assert_eq!(address(golden).as_deref(), Some(at));
         assert_eq!(in_words(golden), "NVIDIA/Megatron-LM, golden_values.json");

@@ -312,8 +312,9 @@ fn to_f64_of(count: usize) -> f64 {
 
 /// The table in Markdown.
 pub fn markdown(files: &[File]) -> String {
-    let head = "| what (against what) | rows | saved activations: median, largest error | peak (Selene: model states): median, largest error | met to the unit, time |\n\
-                |---|---|---|---|---|\n";
+    let head = "| what (against what) | rows | saved activations: median, largest error | peak \
+        (Selene: model states): median, largest error | met to the unit, time \
+        |\n|---|---|---|---|---|\n";
     lines(files)
         .fold(head.to_owned(), |table, line| table + "| " + &line.texts().join(" | ") + " |\n")
 }

@@ -27,6 +27,7 @@ pub const NO_OVERHEAD: Cluster = Cluster {
     },
     overheads: Overheads::NONE,
     speed: headroom::config::Speed::GENERIC,
+    host: headroom::config::Host::ASSUMED,
     grid_grams_per_kwh: 0.0,
 };
 

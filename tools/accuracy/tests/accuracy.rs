@@ -542,9 +542,26 @@ fn files_of_axolotl_are_read_as_they_ran() {
     let rows: Vec<_> =
         rows("questions.jsonl").into_iter().filter(|row| is(row, "framework", "axolotl")).collect();
     let compared = having(&rows, "reserved");
-    assert_eq!(compared.len(), 3);
+    assert_eq!(compared.len(), 2);
     // One of them is not explained: see `tests/data/field/README.md`.
-    within(&compared, "reserved", Limits { median: 0.08, p90: 0.3, max: 0.3 }).expect("within");
+    within(&compared, "reserved", Limits { median: 0.3, p90: 0.3, max: 0.3 }).expect("within");
+    // Ministral 3 is loaded with its vision tower, which the catalog's text part lacks.
+    let tower = rows.iter().filter(|row| is_left_out_for(row, "vision tower"));
+    assert_eq!(tower.count(), 1);
+}
+
+/// A row whose figure is refuted says how, and still counts among those that state everything.
+#[test]
+fn a_refuted_figure_is_not_compared() {
+    let rows = rows("questions.jsonl");
+    let refuted: Vec<_> =
+        rows.iter().filter(|row| is_left_out_for(row, "not one of the run")).collect();
+    assert_eq!(refuted.len(), 1);
+    assert!(refuted.iter().all(|row| is(row, "states", "all that decides it")));
+}
+
+fn is_left_out_for(row: &Value, reason: &str) -> bool {
+    row["unsupported"].as_str().is_some_and(|said| said.contains(reason))
 }
 
 /// torchtitan's table of 2024 was taken with compiled blocks and a loss that was not, three of its

@@ -47,7 +47,8 @@ fn declarations(arguments: &str) -> Result<String, String> {
     let table = each(&|name| format!("&{name}::{constant}, "));
     let count = names.len();
     Ok(format!(
-        "{declared}/// Every member, in the order of their files' names.\npub(crate) static MEMBERS: [&{kind}; {count}] = [{table}];"
+        "{declared}/// Every member, in the order of their files' names.\npub(crate) static \
+         MEMBERS: [&{kind}; {count}] = [{table}];"
     ))
 }
 

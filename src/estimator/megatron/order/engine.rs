@@ -102,28 +102,9 @@ impl Order<'_> {
                 ("queries, keys and values", sizes.projected),
                 keeps,
             );
+        let apart = self.player.take_if(sizes.parts_queries, "queries apart", sizes.queries);
+        let [read, heads, of_heads] = self.engine_head_norms(apart, keeps);
         let player = &mut self.player;
-        let apart = player.take_if(sizes.parts_queries, "queries apart", sizes.queries);
-        let (mut read, mut heads, mut of_heads) =
-            ([apart, Taken::NOTHING], [apart, Taken::NOTHING], [Taken::NOTHING; 2]);
-        if sizes.head_norms {
-            let each = [
-                (!sizes.parts_queries, "normed queries", sizes.queries, sizes.of_query_heads),
-                (true, "normed keys", sizes.keys, sizes.of_key_heads),
-            ];
-            for (place, (copies, name, bytes, statistic)) in each.into_iter().enumerate() {
-                // Its contiguous copy is kept for backward.
-                let copy = if copies { player.take("copy of the heads", bytes) } else { apart };
-                let normed = player.take(name, bytes);
-                let kept = player.take("norm statistic of heads", statistic);
-                player.free_unless(keeps, [kept, copy]);
-                for (all, one) in [(&mut heads, normed), (&mut of_heads, kept), (&mut read, copy)] {
-                    if let Some(of) = all.get_mut(place) {
-                        *of = one;
-                    }
-                }
-            }
-        }
         let mut rotated = heads;
         if sizes.rotates {
             rotated = [
@@ -173,6 +154,35 @@ impl Order<'_> {
                 adapters,
             },
         )
+    }
+
+    /// Norms of each head's queries and keys: the copies that they read, what they make, and their
+    /// statistics.
+    fn engine_head_norms(&mut self, apart: Taken, keeps: bool) -> [[Taken; 2]; 3] {
+        let sizes = self.sizes;
+        let (mut read, mut heads, mut of_heads) =
+            ([apart, Taken::NOTHING], [apart, Taken::NOTHING], [Taken::NOTHING; 2]);
+        if !sizes.head_norms {
+            return [read, heads, of_heads];
+        }
+        let player = &mut self.player;
+        let each = [
+            (!sizes.parts_queries, "normed queries", sizes.queries, sizes.of_query_heads),
+            (true, "normed keys", sizes.keys, sizes.of_key_heads),
+        ];
+        for (place, (copies, name, bytes, statistic)) in each.into_iter().enumerate() {
+            // Its contiguous copy is kept for backward.
+            let copy = if copies { player.take("copy of the heads", bytes) } else { apart };
+            let normed = player.take(name, bytes);
+            let kept = player.take("norm statistic of heads", statistic);
+            player.free_unless(keeps, [kept, copy]);
+            for (all, one) in [(&mut heads, normed), (&mut of_heads, kept), (&mut read, copy)] {
+                if let Some(of) = all.get_mut(place) {
+                    *of = one;
+                }
+            }
+        }
+        [read, heads, of_heads]
     }
 
     fn engine_feed_forward(&mut self, residual: Taken, keeps: bool) -> (Taken, Feed) {

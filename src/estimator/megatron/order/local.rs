@@ -31,31 +31,9 @@ impl Order<'_> {
             joint = biased;
         }
         let sizes = self.sizes;
+        let apart = self.player.take_if(sizes.parts_queries, "queries apart", queries);
+        let [heads, of_heads] = self.local_head_norms(apart, keeps);
         let player = &mut self.player;
-        let apart = player.take_if(sizes.parts_queries, "queries apart", queries);
-        let (mut heads, mut of_heads) = ([apart, Taken::NOTHING], [Taken::NOTHING; 2]);
-        if sizes.head_norms {
-            let copies = [!sizes.parts_queries, true];
-            let each = [
-                ("normed queries", queries, sizes.of_query_heads),
-                ("normed keys", keys, sizes.of_key_heads),
-            ];
-            for (place, ((name, bytes, statistic), copies)) in
-                each.into_iter().zip(copies).enumerate()
-            {
-                // The kernel reads a contiguous copy of a part of the joint projection.
-                let copy = player.take_if(copies, "copy of the heads", bytes);
-                let normed = player.take(name, bytes);
-                let kept = player.take("norm statistic of heads", statistic);
-                player.free(copy);
-                player.free_unless(keeps, [kept, if copies { Taken::NOTHING } else { apart }]);
-                for (all, one) in [(&mut heads, normed), (&mut of_heads, kept)] {
-                    if let Some(of) = all.get_mut(place) {
-                        *of = one;
-                    }
-                }
-            }
-        }
         let (mut rotated, mut angles) = (heads, [Taken::NOTHING; 4]);
         if sizes.rotates {
             let (of_queries, first) = rotate(player, &sizes, "rotated queries", queries, keeps);
@@ -101,6 +79,36 @@ impl Order<'_> {
                 adapters,
             },
         )
+    }
+
+    /// Norms of each head's queries and keys: what they make, and their statistics.
+    fn local_head_norms(&mut self, apart: Taken, keeps: bool) -> [[Taken; 2]; 2] {
+        let sizes = self.sizes;
+        let (mut heads, mut of_heads) = ([apart, Taken::NOTHING], [Taken::NOTHING; 2]);
+        if !sizes.head_norms {
+            return [heads, of_heads];
+        }
+        let player = &mut self.player;
+        let copies = [!sizes.parts_queries, true];
+        let each = [
+            ("normed queries", sizes.queries, sizes.of_query_heads),
+            ("normed keys", sizes.keys, sizes.of_key_heads),
+        ];
+        for (place, ((name, bytes, statistic), copies)) in each.into_iter().zip(copies).enumerate()
+        {
+            // The kernel reads a contiguous copy of a part of the joint projection.
+            let copy = player.take_if(copies, "copy of the heads", bytes);
+            let normed = player.take(name, bytes);
+            let kept = player.take("norm statistic of heads", statistic);
+            player.free(copy);
+            player.free_unless(keeps, [kept, if copies { Taken::NOTHING } else { apart }]);
+            for (all, one) in [(&mut heads, normed), (&mut of_heads, kept)] {
+                if let Some(of) = all.get_mut(place) {
+                    *of = one;
+                }
+            }
+        }
+        [heads, of_heads]
     }
 
     fn local_feed_forward(&mut self, residual: Taken, keeps: bool) -> (Taken, Feed) {

@@ -66,6 +66,7 @@ fn job(
         accelerator,
         overheads: Overheads::NONE,
         speed: crate::config::Speed::GENERIC,
+        host: crate::config::Host::ASSUMED,
         grid_grams_per_kwh: 0.0,
     };
     (Job::new(model, Run::Training(run.clone()), layout, cluster).unwrap(), run)

@@ -1,6 +1,7 @@
 //! How long serving takes: reading a prompt, and one further token for every sequence.
 
 mod draft;
+mod host;
 mod pace;
 mod traffic;
 mod work;

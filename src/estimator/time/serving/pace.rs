@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::super::machine::Links;
 use super::super::timing::other_lengths;
 use super::draft::DraftPace;
+use super::host::Host;
 use super::work::StepWork;
 use super::{Bound, Messages, ServingTime, SpeculativeStep, gpu_hours_per_million};
 use crate::config::{Job, ModelConfig, Run, ServingRun};
@@ -27,6 +28,8 @@ pub struct Pace {
     sight: Sight,
     /// What proposes tokens ahead of the model.
     draft: Option<Box<DraftPace>>,
+    /// The host, where parts of the model lie in its memory.
+    host: Option<Host>,
     /// Sums over the tensor ranks of one domain, and how many times as fast their links are as the
     /// measured ones.
     sum: Option<(Sum, f64)>,
@@ -159,7 +162,9 @@ impl Pace {
             Some(drafted) => Some(Box::new(DraftPace::of(drafted, run, steps)?)),
             None => None,
         };
-        Some(Self { draft, ..Self::of_layers(job, steps, work, 0..job.model().num_hidden_layers) })
+        let layers = 0..job.model().num_hidden_layers;
+        let host = Host::of(job, run);
+        Some(Self { draft, host, ..Self::of_layers(job, steps, work, layers) })
     }
 
     /// The pace of some layers, whose kernels are known.
@@ -179,8 +184,8 @@ impl Pace {
             Run::Serving(run) => Cache::of(job, run, &layers, &sight),
             Run::Training(_) => Cache { fixed: 0.0, seen: 0.0, shared: 0.0 },
         };
-        let draft = None;
-        Self { work, cache, layers, sight, draft, sum, links, steps, job: job.clone() }
+        let (draft, host) = (None, None);
+        Self { work, cache, layers, sight, draft, host, sum, links, steps, job: job.clone() }
     }
 
     /// Returns the job.
@@ -233,9 +238,56 @@ impl Pace {
         };
         // The queries of one sequence read its keys once.
         self.work.products(tokens, batch.decodes * run + batch.first)
-            + self.work.cached(bytes, visible * run)
-            + self.work.attention(batch.pairs, batch.end)
+            + self.cached(bytes, visible * run, (each, tokens))
+            + self.attention(batch.pairs, batch.end, tokens)
             + self.messages(tokens).total()
+    }
+
+    /// Tokens that one query sees over the layers whose cache lies in the host's memory.
+    fn seen_there(&self, host: &Host, tokens: f64) -> f64 {
+        Sight::of(self.job.model(), &(0..host.layers)).seen(tokens)
+    }
+
+    /// The share of all that is cached that lies in the host's memory, of sequences of so many
+    /// tokens.
+    fn share_away(&self, host: &Host, length: f64) -> f64 {
+        let length = length.max(1.0);
+        self.seen_there(host, length) / self.sight.seen(length).max(1.0)
+    }
+
+    /// Seconds of one query of each sequence against so many cached bytes, in a step of so many
+    /// tokens: the processor attends to what lies in its memory, or it is copied.
+    fn cached(&self, bytes: f64, visible: f64, (length, tokens): (f64, f64)) -> f64 {
+        let Some(host) = self.host.as_ref().filter(|host| host.layers > 0) else {
+            return self.work.cached(bytes, visible);
+        };
+        let away = self.share_away(host, length);
+        if host.attends(tokens) {
+            self.work.cached(bytes * (1.0 - away), visible * (1.0 - away))
+                + host.attention(bytes * away, visible * away * self.work.pair)
+        } else {
+            self.work.cached(bytes, visible) + host.copied(bytes * away)
+        }
+    }
+
+    /// Seconds of attention of a prompt's part that ends at so many tokens, in a step of so many.
+    fn attention(&self, pairs: f64, end: f64, tokens: f64) -> f64 {
+        let away = self.host.as_ref().filter(|host| host.layers > 0 && pairs > 0.0);
+        let Some(host) = away else { return self.work.attention(pairs, end) };
+        let away = self.share_away(host, end);
+        if host.attends(tokens) {
+            self.work.attention(pairs * (1.0 - away), end)
+                + host.attention(0.0, pairs * away * self.work.pair)
+        } else {
+            self.work.attention(pairs, end) + self.copied_keys(end, tokens)
+        }
+    }
+
+    /// Seconds in which keys and values of so many tokens cross the link for a step of so many,
+    /// where the accelerator attends to a cache in the host's memory.
+    fn copied_keys(&self, end: f64, tokens: f64) -> f64 {
+        let host = self.host.as_ref().filter(|host| host.layers > 0 && !host.attends(tokens));
+        host.map_or(0.0, |host| host.copied(self.seen_there(host, end) * self.cache.seen))
     }
 
     /// Seconds in which so many tokens' kernels run: no less than the processor needs to launch
@@ -303,25 +355,28 @@ impl Pace {
         let chunks = (all / size).ceil().max(1.0);
         let rest = all - (chunks - 1.0) * size;
         let part = |tokens: f64, first: f64| {
-            let of = |pace: &Self| pace.part_of_prompts((count, each), chunks, tokens, first);
+            let of =
+                |pace: &Self| pace.part_of_prompts((count, each), (chunks, size), tokens, first);
             let drafts = self.draft.as_ref().map_or(0.0, |draft| draft.prefill(of, tokens));
             self.around(of(self), drafts, tokens, first)
         };
         Seconds((chunks - 1.0) * part(size, 0.0) + part(rest, count))
     }
 
-    /// Seconds of kernels and messages of one of so many chunks of so many prompts of so many
-    /// tokens, in which so many begin to answer.
+    /// Seconds of kernels and messages of one of so many chunks, of a size, of so many prompts of
+    /// so many tokens, in which so many begin to answer.
     fn part_of_prompts(
         &self,
         (count, each): (f64, f64),
-        chunks: f64,
+        (chunks, size): (f64, f64),
         tokens: f64,
         first: f64,
     ) -> f64 {
         let pairs = count * self.pairs(0.0, each);
-        let attention = self.work.attention(pairs, each)
-            + (chunks - 1.0) * self.work.attention(f64::MIN_POSITIVE, each);
+        let attention = self.attention(pairs, each, size.min(count * each))
+            + (chunks - 1.0)
+                * (self.work.attention(f64::MIN_POSITIVE, each)
+                    + self.copied_keys(each / 2.0, size));
         let device = self.work.products(tokens, first) + self.messages(tokens).total();
         device + attention / chunks
     }

@@ -1,5 +1,6 @@
 //! The kernels of a served step, read off the record, on the accelerator that they run on.
 
+use super::host::{Host, Work};
 use crate::config::{AttentionKernel, Cluster, Job, Run, ServingRun, Speed};
 use crate::engines::{GgmlRelease, Steps};
 use crate::estimator::drafting::Drafted;
@@ -44,6 +45,8 @@ struct Product {
     widening: f64,
     /// The share of experts that one token takes; `None`: every token takes the whole.
     share: Option<f64>,
+    /// The host, where its weights lie there.
+    host: Option<Host>,
 }
 
 impl Product {
@@ -69,7 +72,17 @@ impl Product {
             }
             None => by(&self.timed, tokens),
         };
-        self.layers * each
+        let Some(host) = self.host else { return self.layers * each };
+        let (read, flops) = (self.read(tokens), tokens * self.flops);
+        self.layers
+            * host.product(&Work { tokens, read, bytes: self.bytes, flops, on_device: each })
+    }
+
+    /// The part of the layers whose weights lie in the host's memory, and the rest.
+    fn divided(self, away: f64, host: Option<Host>) -> [Option<Self>; 2] {
+        let here = Self { layers: self.layers * (1.0 - away), ..self.clone() };
+        let there = Self { layers: self.layers * away, host, ..self };
+        [here, there].map(|part| (part.layers > 0.0).then_some(part))
     }
 
     /// Adds another product to this one: both products of experts were measured as one kernel.
@@ -83,6 +96,10 @@ impl Product {
     /// Seconds of reading its weights, and of multiplying, each by itself and without a start.
     fn apart(&self, tokens: f64) -> (f64, f64) {
         let layers = self.layers;
+        if let Some(host) = self.host {
+            let (read, multiplied) = host.apart(self.read(tokens), tokens * self.flops);
+            return (layers * read, layers * multiplied);
+        }
         (
             layers * self.read(tokens) * self.timed.per_byte,
             layers * tokens * self.flops * self.timed.per_flop,
@@ -234,6 +251,7 @@ impl Rates {
             vectors: None,
             widening: 0.0,
             share: Some(1.0 / slots),
+            host: None,
         })
     }
 
@@ -288,6 +306,7 @@ impl StepWork {
                 vectors: None,
                 widening: 0.0,
                 share: None,
+                host: None,
             });
         }
         Some(work)
@@ -314,7 +333,8 @@ impl StepWork {
             (to_f64(model.hidden_size), to_f64(run.activation_dtype.bits()) / 8.0);
         let mut blocks: Vec<Product> = Vec::with_capacity(8);
         let (mut head, mut inside) = (Vec::with_capacity(2), 0.0);
-        let mut experts: Option<Product> = None;
+        let mut experts: [Option<Product>; 2] = [None, None];
+        let host = Host::of(job, run);
         for one in served::multiplied(job, run, list, stage) {
             let of = if one.is_head { sequences } else { tokens };
             let (layers, timed) = (to_f64(one.layers), rates.product(&one, run, steps));
@@ -330,19 +350,24 @@ impl StepWork {
                 vectors: steps.ggml.as_ref().map(|ggml| rates.vectors(&one, ggml)),
                 widening: rates.widening(&one, steps, (stored, flops / 2.0)),
                 share: share.filter(|_| one.routed).map(|share| share.min(1.0)),
+                host: None,
             };
             blocks.extend(rates.adapters(&one, run, bytes));
             inside += if one.is_head { 0.0 } else { layers * one.width };
-            match (&mut experts, one.routed, one.is_head) {
-                (_, _, true) => head.push(product),
-                (Some(known), true, false) if (known.layers - layers).abs() < 0.5 => {
-                    known.join(&product)
+            for (product, experts) in product.divided(one.away, host).into_iter().zip(&mut experts)
+            {
+                let Some(product) = product else { continue };
+                match (experts, one.routed, one.is_head) {
+                    (_, _, true) => head.push(product),
+                    (Some(known), true, false) if (known.layers - product.layers).abs() < 0.5 => {
+                        known.join(&product)
+                    }
+                    (experts @ None, true, false) => *experts = Some(product),
+                    (_, _, false) => blocks.push(product),
                 }
-                (None, true, false) => experts = Some(product),
-                (_, _, false) => blocks.push(product),
             }
         }
-        blocks.extend(experts);
+        blocks.extend(experts.into_iter().flatten());
         let core = |ops: &[Op]| {
             ops.iter().filter(|op| op.attention_core).map(|op| op.forward).sum::<Flops>()
         };

@@ -8,5 +8,8 @@ pub(super) const LOG: LogSpec = LogSpec {
     label: "DeepSpeed",
     trains: true,
     place: 5,
-    lines: &[LineSpec::gib("Max_CA ", "Max_MA ", Figure::Allocated), LineSpec::gib("Max_CA ", "GB CA ", Figure::Reserved)],
+    lines: &[
+        LineSpec::gib("Max_CA ", "Max_MA ", Figure::Allocated),
+        LineSpec::gib("Max_CA ", "GB CA ", Figure::Reserved),
+    ],
 };

@@ -15,20 +15,13 @@ pub const NOT_MODELLED: &[Flag] = &[
         "Positions are stretched; the context is what -c says.",
     ),
     Flag::not_modelled(&["swa-full"], "Layers with a window keep the whole context.").alone(),
-    Flag::not_modelled(
-        &["nkvo", "no-kv-offload", "kvo", "kv-offload"],
-        "The cache stays in the host's memory.",
-    )
-    .alone(),
     Flag::not_modelled(&["rpc"], "Layers run on other machines."),
     Flag::not_modelled(
-        &["ot", "override-tensor", "spec-draft-override-tensor", "otd", "override-tensor-draft"],
+        &["spec-draft-override-tensor", "otd", "override-tensor-draft"],
         "Tensors that fit the pattern stay elsewhere, mostly in the host's memory.",
     ),
-    Flag::not_modelled(&["cmoe", "cpu-moe"], "The experts' weights stay in the host's memory.")
-        .alone(),
     Flag::not_modelled_unless(
-        &["ncmoe", "n-cpu-moe", "ncffn", "n-cpu-ffn"],
+        &["ncffn", "n-cpu-ffn"],
         &["0"],
         "Weights of the first layers stay in the host's memory.",
     ),

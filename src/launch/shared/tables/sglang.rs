@@ -315,7 +315,7 @@ pub const NOT_MODELLED: &[Flag] = &[
         "Two half batches overlap: more working memory, another step time.",
     ),
     Flag::not_modelled_unless(
-        &["cpu-offload-gb", "offload-group-size", "offload-num-in-group", "offload-prefetch-step", "offload-mode"],
+        &["offload-group-size", "offload-num-in-group", "offload-prefetch-step", "offload-mode"],
         &["0", "-1"],
         "Weights wait in the host's memory.",
     ),
@@ -344,7 +344,7 @@ pub const NOT_MODELLED: &[Flag] = &[
             "enable-lmcache",
             "enable-flexkv",
         ],
-        "Blocks of the cache go to the host's memory and come back, which takes time.",
+        "A second tier of the cache lies in the host's memory: its hits and copies are not modelled.",
     )
     .alone(),
     Flag::not_modelled(
@@ -366,7 +366,7 @@ pub const NOT_MODELLED: &[Flag] = &[
             "lmcache-config-file",
             "flexkv-config-file",
         ],
-        "Blocks of the cache go to the host's memory and come back, which takes time.",
+        "A second tier of the cache lies in the host's memory: its hits and copies are not modelled.",
     ),
     Flag::not_modelled(&["enable-hisparse", "enable-double-sparsity"], "Only a part of the cache stays on the GPU.").alone(),
     Flag::not_modelled(

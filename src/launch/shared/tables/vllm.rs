@@ -145,12 +145,7 @@ pub const NOT_MODELLED: &[Flag] = &[
     Flag::not_modelled_unless(
         &["kv-offloading-size", "kv-offloading-backend"],
         &["0"],
-        "Blocks of the cache go to the host's memory and come back, which takes time.",
-    ),
-    Flag::not_modelled_unless(
-        &["cpu-offload-gb"],
-        &["0", "0.0"],
-        "That many GiB of weights wait in the host's memory, on each GPU.",
+        "A second tier of the cache lies in the host's memory: its hits and copies are not modelled.",
     ),
     Flag::not_modelled_unless(
         &[

@@ -76,7 +76,7 @@ impl Positions {
     pub fn register(build: &Build<'_>) {
         let turned = build.model().rotary_dim.unwrap_or(build.model().head_dim);
         (0..4).for_each(|_| {
-            build.tape.buffer("rotary frequencies", build.tape.form([half(turned)]), FP32)
+            build.tape.buffer("rotary frequencies", build.tape.form([half(turned)]), FP32);
         });
     }
 

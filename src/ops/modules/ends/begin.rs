@@ -39,6 +39,28 @@ impl<'t> Embedded<'t> {
     }
 }
 
+/// The tables of a text alone, before any block has run.
+fn of_text<'t>(
+    (rotary, mask): (Option<(Var<'t>, Var<'t>)>, Option<Var<'t>>),
+    (alibi, positions): (Option<Var<'t>>, Option<Var<'t>>),
+    own_input: Option<Var<'t>>,
+) -> Tables<'t> {
+    Tables {
+        rotary,
+        mask,
+        alibi,
+        positions,
+        past: None,
+        own_input,
+        chosen: None,
+        no_biases: None,
+        source: None,
+        unread_rotary: None,
+        before: None,
+        layer: None,
+    }
+}
+
 impl Ends {
     /// Runs a block of the vision tower again, from its input.
     pub fn recompute_image<'t>(&self, tape: &'t Tape, block: usize, input: &Var<'t>) {
@@ -102,20 +124,7 @@ impl Ends {
             Some((embedded, distances)) => (embedded, Some(distances)),
             None => (alibi, positions),
         };
-        let whole = Tables {
-            rotary,
-            mask,
-            alibi,
-            positions,
-            past: None,
-            own_input,
-            chosen: None,
-            no_biases: None,
-            source: None,
-            unread_rotary: None,
-            before: None,
-            layer: None,
-        };
+        let whole = of_text((rotary, mask), (alibi, positions), own_input);
         let whole_rotary = whole.rotary.clone();
         let unread_rotary = self.forms.streams.and(whole_rotary.clone());
         let sliding = Tables {

@@ -2,7 +2,7 @@
 
 use super::Ends;
 use super::encoder::embedding_width;
-use crate::config::EmbeddedParts;
+use crate::config::{EmbeddedParts, OWN_SIZES};
 use crate::ops::modules::norm::Norm;
 use crate::ops::modules::{Build, Linear};
 use crate::ops::tape::{Form, Param, SCALE, Tape, Var};
@@ -38,6 +38,35 @@ pub(super) struct SoundAndShape {
     joined: [Form; 2],
 }
 
+impl SoundAndShape {
+    fn new(build: &Build<'_>, own: [u64; OWN_SIZES], h: Dim) -> Self {
+        let [rows, widths] = [[own[0], own[2]], [own[1], own[3]]];
+        let [sound, shape] =
+            [Dim("pronunciation_embed_dim", widths[0]), Dim("shape_embed_dim", widths[1])];
+        let tables = [
+            build.parameter("sound embedding", [Dim("pronunciation_vocab_size", rows[0]), sound]),
+            build.parameter("shape embedding", [Dim("shape_vocab_size", rows[1]), shape]),
+        ];
+        let with_shape = Dim("width with shape", h.1.saturating_add(shape.1));
+        let all = Dim("width with shape and sound", with_shape.1.saturating_add(sound.1));
+        let names = ("weight of joined embeddings", Some("bias of joined embeddings"));
+        let into = build.linear(names, (h, all), build.shapes.hidden);
+        Self {
+            tables,
+            into,
+            embedded: [sound, shape].map(|width| build.of_tokens(width)),
+            joined: [with_shape, all].map(|width| build.of_tokens(width)),
+        }
+    }
+}
+
+/// One number for each head and each bucket of distances.
+fn buckets(build: &Build<'_>, count: u64) -> Param {
+    build.tape.at("Relative positions", sources::PYTORCH_AUTOGRAD);
+    let buckets = Dim("relative_attention_num_buckets", count);
+    build.parameter("embedding of distances", [buckets, build.with.own_heads()])
+}
+
 impl Beside {
     /// Declares the tables, where the family's modules have some.
     pub fn new(build: &Build<'_>) -> Option<Self> {
@@ -59,23 +88,7 @@ impl Beside {
                 Some(Self::Page(names.map(|name| build.parameter(name, [rows, h]))))
             }
             EmbeddedParts::WithSoundAndShape => {
-                let [rows, widths] = [[own[0], own[2]], [own[1], own[3]]];
-                let [sound, shape] =
-                    [Dim("pronunciation_embed_dim", widths[0]), Dim("shape_embed_dim", widths[1])];
-                let tables = [
-                    build.parameter(
-                        "sound embedding",
-                        [Dim("pronunciation_vocab_size", rows[0]), sound],
-                    ),
-                    build.parameter("shape embedding", [Dim("shape_vocab_size", rows[1]), shape]),
-                ];
-                let row = |width: Dim| tape.form([with.b(), with.s(), width]);
-                let with_shape = Dim("width with shape", h.1.saturating_add(shape.1));
-                let all = Dim("width with shape and sound", with_shape.1.saturating_add(sound.1));
-                let names = ("weight of joined embeddings", Some("bias of joined embeddings"));
-                let into = build.linear(names, (h, all), build.shapes.hidden);
-                let (embedded, joined) = ([row(sound), row(shape)], [row(with_shape), row(all)]);
-                Some(Self::SoundAndShape(SoundAndShape { tables, into, embedded, joined }))
+                Some(Self::SoundAndShape(SoundAndShape::new(build, own, h)))
             }
             EmbeddedParts::WithEmbeddedDistances => {
                 tape.at("Relative positions", sources::PYTORCH_AUTOGRAD);
@@ -92,23 +105,15 @@ impl Beside {
                 })
             }
             EmbeddedParts::WithBiases => {
-                tape.at("Relative positions", sources::PYTORCH_AUTOGRAD);
                 let (s, heads) = (with.s(), with.own_heads());
-                let table = build.parameter(
-                    "embedding of distances",
-                    [Dim("relative_attention_num_buckets", own[0]), heads],
-                );
+                let table = buckets(build, own[0]);
                 let keys = Dim("keys", s.1);
                 let pairs = [tape.form([s, keys]), tape.form([s, keys, heads])];
                 Some(Self::Biases { table, pairs, heads: tape.form([heads, s, keys]) })
             }
             EmbeddedParts::WithDistances => {
-                tape.at("Relative positions", sources::PYTORCH_AUTOGRAD);
                 let (s, heads) = (with.s(), with.own_heads());
-                let table = build.parameter(
-                    "embedding of distances",
-                    [Dim("relative_attention_num_buckets", own[0]), heads],
-                );
+                let table = buckets(build, own[0]);
                 let keys = Dim("keys", s.1);
                 let places = tape.form([s, keys]);
                 Some(Self::Distances {

@@ -2,7 +2,7 @@
 //! decoder.
 
 use super::encoder::{self, OfEncoder};
-use super::own_width;
+use super::made::own_width;
 use super::source::OfSource;
 use crate::config::{LayerSet, LinearBiases, ModelConfig, PositionEmbedding, Recompute};
 use crate::ops::modules::{Build, rare};

@@ -1,8 +1,8 @@
 //! Shapes of tables, masks and labels.
 
 use super::encoder::{embedding_width, has_own_width};
-use super::factors;
-use crate::config::{BlockLayout, RotaryTables};
+use super::made::factors;
+use crate::config::{BlockLayout, ModelConfig, RotaryTables};
 use crate::ops::modules::{Build, half, keys};
 use crate::ops::tape::Form;
 use crate::ops::tensor::Dim;
@@ -61,36 +61,52 @@ pub(super) struct Forms {
     pub embedded: Option<Form>,
 }
 
+/// Columns that are rotated: as the model states them, in layers that see the whole text, and in
+/// those that slide.
+fn rotated_widths(model: &ModelConfig) -> [u64; 3] {
+    let modules = model.family.modules();
+    let width =
+        model.mla.map_or(model.rotary_dim.unwrap_or(model.head_dim), |mla| mla.qk_rope_head_dim);
+    // Layers that see the whole text have tables as wide as their heads, where these are rotated to
+    // their end.
+    let whole = model
+        .hybrid
+        .as_ref()
+        .and_then(|hybrid| hybrid.other_heads.as_ref())
+        .map(|other| other.head_dim)
+        .filter(|_| modules.block == BlockLayout::SandwichWithInput)
+        .unwrap_or(width);
+    [width, whole, if modules.other_heads_rotate_whole { model.head_dim } else { width }]
+}
+
+/// Positions that a buffer of rotary factors has: all there are, or those of the text.
+fn rows_of_factors(build: &Build<'_>) -> Dim {
+    if build.kernels().rotation == RotationKernel::PairsInFp32 {
+        Dim("max_position_embeddings", build.model().max_position_embeddings)
+    } else {
+        build.with.s()
+    }
+}
+
 impl Forms {
     /// The shapes of a model on its run.
     pub fn new(build: &Build<'_>) -> Self {
         let (with, model, tape) = (build.with, build.model(), build.tape);
         let (s, b) = (with.s(), with.b());
         let tokens = with.seq_length.saturating_mul(with.micro_batch_size);
-        let width = model
-            .mla
-            .map_or(model.rotary_dim.unwrap_or(model.head_dim), |mla| mla.qk_rope_head_dim);
+        let [width, whole, sliding] = rotated_widths(model);
         let heads = with.own_heads();
-        let chunk = build
-            .loss()
-            .chunk_tokens(tokens, model.hidden_size, with.vocab_part().1)
-            .unwrap_or(tokens);
+        let chunk = build.loss().chunk_tokens(tokens, model.hidden_size, with.vocab_part().1);
+        let chunk = chunk.unwrap_or(tokens);
+        let rows = model.position_rows.max(model.max_position_embeddings);
+        let sines = model.max_position_embeddings.saturating_add(2);
         let tables = model.family.modules().rotary_tables;
         let by_halves = tables == RotaryTables::Halves;
-        // Layers that see the whole text have tables as wide as their heads, where these are
-        // rotated to their end.
-        let whole = model
-            .hybrid
-            .as_ref()
-            .and_then(|hybrid| hybrid.other_heads.as_ref())
-            .map(|other| other.head_dim);
-        let whole = whole
-            .filter(|_| model.family.modules().block == BlockLayout::SandwichWithInput)
-            .unwrap_or(width);
         let of_grids = tables == RotaryTables::OfGrids;
         let own = of_grids || tables == RotaryTables::OfSequences;
         let of_sequences =
             |width| if own { tape.form([b, s, width]) } else { tape.form([s, width]) };
+        let of_each = |own| if own { tape.form([b, s]) } else { tape.form([s]) };
         let shorter = Dim("seq_length - 1", with.seq_length.saturating_sub(1).max(1));
         let rotary = |width: u64| {
             let columns = Dim("rotated width", if by_halves { width / 2 } else { width });
@@ -98,35 +114,18 @@ impl Forms {
                 if of_grids { tape.form([s, half(width)]) } else { of_sequences(half(width)) };
             [of_sequences(columns), halves, tape.form([half(width)])]
         };
-        let sliding =
-            if model.family.modules().other_heads_rotate_whole { model.head_dim } else { width };
         let tables_of_whole = rotary(whole);
         Self {
             positions: tape.form([s]),
-            numbers: if tables == RotaryTables::OfSequences {
-                tape.form([b, s])
-            } else {
-                tape.form([s])
-            },
-            all_positions: [Dim(
-                "position_rows",
-                model.position_rows.max(model.max_position_embeddings),
-            )],
+            numbers: of_each(tables == RotaryTables::OfSequences),
+            all_positions: [Dim("position_rows", rows)],
             nothing: [Dim("nothing", 0)],
             rotary: tables_of_whole,
             sliding_rotary: if sliding == whole { tables_of_whole } else { rotary(sliding) },
             grids: of_grids.then(|| tape.form([Dim("grids", 3), b, s, half(width)])),
             by_halves,
             complex: tables == RotaryTables::Complex || factors(build).is_some(),
-            factors: {
-                let all = build.kernels().rotation == RotationKernel::PairsInFp32;
-                let rows = if all {
-                    Dim("max_position_embeddings", model.max_position_embeddings)
-                } else {
-                    s
-                };
-                [rows, Dim("rotated width", width)]
-            },
+            factors: [rows_of_factors(build), Dim("rotated width", width)],
             mask: [b, Dim("queries", s.1), Dim("keys", keys(with).1)],
             square: tape.form([Dim("queries", s.1), Dim("keys", keys(with).1)]),
             keys: tape.form([keys(with)]),
@@ -138,10 +137,7 @@ impl Forms {
             sequences: tape.form([b]),
             boxes: [b, s, Dim("edges", 4)],
             of_source: [heads, s, Dim("source_length", with.source_length)],
-            sines: [
-                Dim("rows of sines", model.max_position_embeddings.saturating_add(2)),
-                with.h(),
-            ],
+            sines: [Dim("rows of sines", sines), with.h()],
             words: [Dim("one", 1), with.vocab_part()],
             pooled: [b, with.h()],
             streams: model

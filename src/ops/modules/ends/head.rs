@@ -3,7 +3,8 @@
 //! original stays where it is.
 
 use super::super::{Build, Linear, Split};
-use super::{encoder, own_width};
+use super::encoder;
+use super::made::own_width;
 use crate::config::Float8;
 use crate::ops::builder::Lowering;
 use crate::ops::tape::Param;

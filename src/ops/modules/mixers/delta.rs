@@ -213,6 +213,14 @@ struct Projected<'t> {
     held: Vec<Var<'t>>,
 }
 
+impl<'t> Projected<'t> {
+    /// Values, keys and queries alone.
+    const fn of(mixed: Var<'t>) -> Self {
+        let (gate, strength, decay) = (None, None, None);
+        Self { mixed, gate, strength, decay, parts: Vec::new(), held: Vec::new() }
+    }
+}
+
 impl Inputs {
     fn apart(build: &Build<'_>, sizes: &Sizes, (all, mixed): (Dim, Form), source: Source) -> Self {
         build.tape.at("Projection into the state", source);
@@ -271,27 +279,13 @@ impl Inputs {
                 };
                 let strength = Some(numbers(strength));
                 let decay = Some(numbers(decay));
-                Projected {
-                    mixed,
-                    gate: Some(gate),
-                    strength,
-                    decay,
-                    parts: Vec::new(),
-                    held: Vec::new(),
-                }
+                Projected { gate: Some(gate), strength, decay, ..Projected::of(mixed) }
             }
             Self::OneEach([query, key, value], _) => {
                 let parts = [query, key, value].map(|linear| linear.run(x));
                 let mixed = Var::joined([&parts[0], &parts[1], &parts[2]], forms.mixed)
                     .swap(forms.turned, true);
-                Projected {
-                    mixed,
-                    gate: None,
-                    strength: None,
-                    decay: None,
-                    parts: Vec::new(),
-                    held: Vec::new(),
-                }
+                Projected::of(mixed)
             }
             Self::ByKeyHead([wide, narrow]) => {
                 let (wide, narrow) = (wide.run(x), narrow.run(x));

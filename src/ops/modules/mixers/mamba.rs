@@ -46,21 +46,46 @@ struct Forms {
     parts: [Form; 3],
 }
 
+impl Forms {
+    fn new(build: &Build<'_>, sizes: &Sizes, both: Dim) -> Self {
+        let (tape, b, s) = (build.tape, build.with.b(), build.with.s());
+        let padded = s.1.saturating_add(sizes.kernel.1).saturating_sub(1);
+        Self {
+            joined: tape.form([b, both, s]),
+            values: tape.form([b, sizes.inner, s]),
+            padded: tape.form([b, sizes.inner, Dim("tokens and padding", padded)]),
+            rows: build.of_tokens(sizes.inner),
+            parts: [sizes.rank, sizes.state, sizes.state].map(|width| build.of_tokens(width)),
+        }
+    }
+}
+
+/// The norms of steps, inputs and readouts, where the kind has them.
+fn norms(build: &Build<'_>, kind: MixerKind, sizes: &Sizes) -> Option<[Norm; 3]> {
+    let (tape, rows) = (build.tape, build.of_tokens(Dim("row", 1)));
+    match kind {
+        MixerKind::Jamba => {
+            let widths = [sizes.rank, sizes.state, sizes.state];
+            Some(widths.map(|width| Norm::new(build, width, rows)))
+        }
+        MixerKind::FalconMamba => {
+            let name = "ones of a norm without a scale";
+            for width in [sizes.inner, sizes.state, sizes.state] {
+                tape.buffer(name, tape.form([width]), build.with.made_in);
+            }
+            Some([rows; 3].map(|rows| Norm::unscaled(build, rows)))
+        }
+        _ => None,
+    }
+}
+
 impl Mamba {
     pub fn new(build: &Build<'_>, mixer: &Mixer) -> Self {
         let (sizes, source, tape) = (Sizes::of(build.with, mixer), source(mixer.kind), build.tape);
         let (b, s) = (build.with.b(), build.with.s());
         let (inner, state, rank) = (sizes.inner, sizes.state, sizes.rank);
-        let padded =
-            Dim("tokens and padding", s.1.saturating_add(sizes.kernel.1).saturating_sub(1));
         let both = sizes.all_columns(mixer.kind);
-        let forms = Forms {
-            joined: tape.form([b, both, s]),
-            values: tape.form([b, inner, s]),
-            padded: tape.form([b, inner, padded]),
-            rows: tape.form([b, s, inner]),
-            parts: [rank, state, state].map(|width| tape.form([b, s, width])),
-        };
+        let forms = Forms::new(build, &sizes, both);
         tape.at("State", source);
         let decay = build.parameter("decay", [inner, state]);
         let skip = build.vector("skip", inner);
@@ -83,23 +108,7 @@ impl Mamba {
         );
         let wide = unread_linear(build, "wide step weight", (inner, rank));
         let step = build.vector("step's bias", inner);
-        let rows = tape.form([b, s, Dim("row", 1)]);
-        let norms = match mixer.kind {
-            MixerKind::Jamba => {
-                Some([rank, state, state].map(|width| Norm::new(build, width, rows)))
-            }
-            MixerKind::FalconMamba => {
-                for width in [inner, state, state] {
-                    tape.buffer(
-                        "ones of a norm without a scale",
-                        tape.form([width]),
-                        build.with.made_in,
-                    );
-                }
-                Some([rows; 3].map(|rows| Norm::unscaled(build, rows)))
-            }
-            _ => None,
-        };
+        let norms = norms(build, mixer.kind, &sizes);
         let scan = TokenScan::new(build, inner, mixer);
         tape.at("Projection out of the state", source);
         let output =

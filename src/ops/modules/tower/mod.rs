@@ -5,6 +5,7 @@ mod chunks;
 mod fed;
 mod joined;
 mod packed;
+mod packed_steps;
 mod picked;
 mod run;
 mod spread;
@@ -189,7 +190,7 @@ fn declare_layer(build: &Build<'_>, layer: &TowerLayer, sizes: &TowerSizes) {
             }
         }
         TowerLayer::MaybeNorm(width, flag) if sizes.get(flag) > 0 => {
-            _ = build.vector("norm scale", dim(width))
+            _ = build.vector("norm scale", dim(width));
         }
         TowerLayer::RmsNorm(width) => _ = build.vector("norm scale", dim(width)),
         TowerLayer::Table(name, rows, width) => _ = build.parameter(name, [dim(rows), dim(width)]),

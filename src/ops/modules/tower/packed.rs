@@ -3,15 +3,14 @@
 
 use std::cell::Cell;
 
+use super::AroundBlocks;
 use super::chunks::Chunks;
 use super::fed::Fed;
 use super::run::{At, Looked, Sight, attends, feeds};
-use super::{AroundBlocks, Laid};
-use crate::config::{Seen, Tower, TowerLayer, TowerSize};
-use crate::ops::modules::mlp::Activation;
+use crate::config::{Seen, Tower, TowerSize};
 use crate::ops::modules::rotary::rotated;
 use crate::ops::modules::{Build, FP32};
-use crate::ops::tape::{Form, Kept, Kind, Order, Tape, Var, When};
+use crate::ops::tape::{Form, Kept, Kind, Tape, Var, When};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::DType;
@@ -27,7 +26,7 @@ pub(super) struct Packed {
     /// Rows and columns of each image in patches, and one number for each image.
     grid: Form,
     /// Tokens of the text by patch: places of them, and patches that are merged side by side.
-    tokens: [Form; 2],
+    pub tokens: [Form; 2],
     /// Attention among the patches of every image, one after the other.
     whole: Chunks,
     /// Attention among those of windows, and the blocks that see the whole image, as bits.
@@ -36,17 +35,17 @@ pub(super) struct Packed {
     pub block: Cell<u64>,
     /// `[1, 3, patches, hidden]`, and the queries of it: `[1, patches, heads, width]`, and their
     /// halves.
-    joint: Form,
-    queries: [Form; 2],
+    pub joint: Form,
+    pub queries: [Form; 2],
     /// `[1, heads, patches, width]`.
-    heads: Form,
+    pub heads: Form,
     /// Places of patches: numbers, angles, and what is put together of them.
     places: [Form; 3],
     /// Cosines and sines by patch.
     table: Form,
     /// Positions of the text along three axes, and one number for each sequence.
     text: [Form; 2],
-    several: bool,
+    pub several: bool,
     /// The tables of the run at hand, which its blocks read: cosines, sines, where images end, and
     /// where windows do.
     tables: Cell<Option<[Kept; 4]>>,
@@ -56,14 +55,14 @@ pub(super) struct Packed {
     /// The block's own tables then.
     own: Cell<Option<[Kept; 2]>>,
     /// The places of tokens in the order of windows.
-    order: Cell<Option<Kept>>,
+    pub order: Cell<Option<Kept>>,
     /// Rows of a table of positions by patch: which, and how much of each; their embeddings, and
     /// the sum of these.
-    taps: [Form; 3],
+    pub taps: [Form; 3],
     /// Which rows, how much of each, and the sum in fp32, which the tower's `forward` holds.
-    between: Cell<Option<[Kept; 3]>>,
+    pub between: Cell<Option<[Kept; 3]>>,
     /// Their places in the order of the image.
-    reversed: Cell<Option<Kept>>,
+    pub reversed: Cell<Option<Kept>>,
     /// How far the text's positions lie behind its tokens, which the model keeps until the next
     /// run.
     moved: Cell<Option<Kept>>,
@@ -131,7 +130,7 @@ impl Packed {
     }
 
     /// The parts of the row that attend to themselves alone in the block that runs now.
-    fn chunks(&self) -> &Chunks {
+    pub fn chunks(&self) -> &Chunks {
         match &self.windows {
             Some((windows, whole)) if !self.sees_all(*whole) => windows,
             _ => &self.whole,
@@ -209,7 +208,7 @@ impl Packed {
     }
 
     /// `apply_rotary_pos_emb_vision`: in fp32, both before either is cast back.
-    fn turned<'t>(&self, tape: &'t Tape, (q, k): (Var<'t>, Var<'t>)) -> (Var<'t>, Var<'t>) {
+    pub fn turned<'t>(&self, tape: &'t Tape, (q, k): (Var<'t>, Var<'t>)) -> (Var<'t>, Var<'t>) {
         let tables = self.tables(tape);
         let [cos, sin, ..] = tables.as_slice() else { return (q, k) };
         let own = self
@@ -338,124 +337,5 @@ impl Sight {
     /// The format of the tower's weights.
     fn format(&self, tape: &Tape) -> Option<DType> {
         self.parts.first().map(|part| tape.read(part.from).dtype())
-    }
-
-    /// Patches, which the processor has cut out, through the convolution of their size.
-    pub(super) fn packed_patches<'t>(
-        &self,
-        tape: &'t Tape,
-        part: &Laid,
-        layer: u8,
-        pixels: Var<'t>,
-    ) -> At<'t> {
-        let (rows, width) = (self.rows, TowerSize::Hidden);
-        let Some((layer, weight)) = part.layer(layer) else { return At { x: pixels, rows, width } };
-        let bias = matches!(layer, TowerLayer::Linear(..)).then_some(weight + 1);
-        let x = pixels.patched((weight, bias), self.form(tape, rows, width));
-        let x = if self.wanting { x.wanting() } else { x };
-        At { x, rows, width }
-    }
-
-    /// Squares of patches side by side.
-    pub(super) fn merged<'t>(&self, tape: &Tape, At { x, rows, .. }: At<'t>) -> At<'t> {
-        let merge = self.tower.sizes.get(TowerSize::Merge).max(1);
-        let (rows, width) = (rows / merge.saturating_mul(merge), TowerSize::Merged);
-        At { x: x.view(self.form(tape, rows, width)), rows, width }
-    }
-
-    /// Rows of a table around the place of each patch, by how near they are, added to it.
-    pub(super) fn interpolated<'t>(
-        &self,
-        tape: &'t Tape,
-        part: &Laid,
-        layer: u8,
-        x: Var<'t>,
-    ) -> Var<'t> {
-        let (Some((_, table)), Some(packed)) = (part.layer(layer), &self.packed) else { return x };
-        let [taps, embedded, sums] = packed.taps;
-        let places = tape.constant("rows of positions", taps, DType::Int64);
-        let weights = tape.constant("nearness of rows", taps, FP32);
-        let embedded = tape.embedding(places.clone(), table, embedded);
-        let product = embedded.mul(weights.clone());
-        let between = { product }.sum(sums).named("positions between rows");
-        packed.between.set(Some([places.kept(), weights.kept(), between.kept()]));
-        let between = between.cast(x.dtype());
-        x.add(between).named("embedded patches")
-    }
-
-    /// Patches in the order of windows, by squares that become one token.
-    pub(super) fn in_windows<'t>(&self, tape: &'t Tape, At { x, rows, width }: At<'t>) -> At<'t> {
-        let Some((packed, order)) =
-            self.packed.as_ref().and_then(|packed| Some((packed, packed.order.get()?)))
-        else {
-            return At { x, rows, width };
-        };
-        let squares = { x }.view(packed.tokens[1]);
-        let x =
-            squares.gather(&tape.held(order), packed.tokens[1]).view(self.form(tape, rows, width));
-        At { x, rows, width }
-    }
-
-    /// Tokens in the order of the image again.
-    pub(super) fn in_order<'t>(&self, tape: &'t Tape, At { x, rows, width }: At<'t>) -> At<'t> {
-        let Some(order) = self.packed.as_ref().and_then(|packed| packed.reversed.get()) else {
-            return At { x, rows, width };
-        };
-        let form = x.form();
-        At { x: x.gather(&tape.held(order), form), rows, width }
-    }
-
-    /// A gated feed-forward layer of what a norm makes of `x`, added to it.
-    pub(super) fn gated<'t>(
-        &self,
-        tape: &'t Tape,
-        part: &Laid,
-        (norm, [gate, up, down]): (u8, [u8; 3]),
-        (x, rows): (Var<'t>, u64),
-    ) -> Var<'t> {
-        let (Some(norm), Some(function)) =
-            (self.norm(tape, part, (norm, rows)), self.tower.function(TowerSize::Act))
-        else {
-            return x;
-        };
-        let normed = norm.run(&x);
-        let of = |layer: u8, x: Var<'t>| {
-            self.linear(tape, part.layer(layer), None, At { x, rows, width: TowerSize::Hidden }).x
-        };
-        let gate = Activation::of(function).run(&of(gate, normed.clone()).named("gate output"));
-        let inner = gate.mul(of(up, normed.clone()).named("up output")).named("down input");
-        let output = of(down, inner);
-        drop(normed);
-        x.add(output).named("block output")
-    }
-
-    /// Attention of what a norm makes of `x`, added to it.
-    pub(super) fn attend_jointly<'t>(
-        &self,
-        tape: &'t Tape,
-        part: &Laid,
-        (norm, [joint, output]): (u8, [u8; 2]),
-        (x, rows): (Var<'t>, u64),
-    ) -> Var<'t> {
-        let (Some(norm), Some(packed)) = (self.norm(tape, part, (norm, rows)), &self.packed) else {
-            return x;
-        };
-        let normed = norm.run(&x);
-        let of = |layer: u8, x: Var<'t>| {
-            self.linear(tape, part.layer(layer), None, At { x, rows, width: TowerSize::Hidden }).x
-        };
-        let joint =
-            of(joint, normed.clone()).named("queries, keys and values").heads(packed.joint, true);
-        let [q, k, v] = { joint }.ordered(Order::Plain).split([packed.queries[0]; 3]);
-        let (q, k) = packed.turned(tape, (q, k));
-        let [q, k, v] = [q, k, v].map(|x| x.swap(packed.heads, packed.several));
-        let form = self.form(tape, rows, TowerSize::Hidden);
-        let _lengths = tape.constant("lengths", packed.chunks().lengths, FP32);
-        let Some((seen, of_chunks)) = packed.chunks().attend(tape, [&q, &k, &v], form) else {
-            return x;
-        };
-        let out = of(output, seen.clone());
-        drop((q, k, v, seen, of_chunks, normed));
-        x.add(out).named("attention residual")
     }
 }

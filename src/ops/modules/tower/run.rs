@@ -131,7 +131,7 @@ impl Sees for Sight {
         for (part, place) in self.parts.iter().zip(0..).filter(|(part, _)| part.op == OPERATIONS[1])
         {
             for step in steps(part.layers) {
-                // The parts that are joined are views of tensors that are held.
+                // Parts that are joined are views of tensors that are held.
                 if *step == TowerStep::Listed {
                     made = Some(at.x.clone());
                 }
@@ -156,9 +156,8 @@ impl Sees for Sight {
         drop(tape.constant("number of places", self.text[1], DType::Int64));
         let embedded = embedded.scattered(tokens.clone(), &mask);
         held.push(mask);
-        held.extend(
-            self.typed.then(|| tape.constant("images of tokens", self.text[0], DType::Int64)),
-        );
+        let images = || tape.constant("images of tokens", self.text[0], DType::Int64);
+        held.extend(self.typed.then(images));
         tape.begin(When::Forward, 0, Kind::Activation);
         if self.returned {
             held.push(tokens);
@@ -186,30 +185,19 @@ impl Sight {
             return None;
         }
         let seen = tower.seen(with.images)?;
-        let count = with
-            .images
-            .per_sequence
-            .saturating_mul(with.micro_batch_size)
-            .saturating_mul(seen.tiles);
+        let images = with.images.per_sequence.saturating_mul(with.micro_batch_size);
+        let count = images.saturating_mul(seen.tiles);
         let packed = tower.packs().then(|| Packed::new(build, tower, (count, seen)));
         // Images in one row are one.
         let images = Dim("images", if packed.is_some() || tower.joins() { 1 } else { count });
         let all = if tower.joins() { seen.rows.saturating_mul(count) } else { seen.rows };
-        let [width, height] = seen.pixels;
         let dim = |size: TowerSize| Dim(size.name(), sizes.get(size));
-        let shape = [
-            images,
-            dim(TowerSize::Heads),
-            Dim("patches", all),
-            Dim("vision head_dim", tower.head_width()?),
-        ];
+        let (patches, width) = (Dim("patches", all), Dim("vision head_dim", tower.head_width()?));
+        let shape = [images, dim(TowerSize::Heads), patches, width];
         let behind = if reads_a_block(&parts) { sizes.get(TowerSize::Behind) } else { 0 };
-        let pixels = [
-            Dim("images", count),
-            dim(TowerSize::Channels),
-            Dim("height", height),
-            Dim("width", width),
-        ];
+        let [width, height] = seen.pixels;
+        let sides = [Dim("height", height), Dim("width", width)];
+        let pixels = [Dim("images", count), dim(TowerSize::Channels), sides[0], sides[1]];
         // The first token of a tile is no patch of it, where it is cut.
         let class = sizes.get(TowerSize::Cut);
         let has = |wanted: TowerStep| {

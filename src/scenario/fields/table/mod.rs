@@ -90,7 +90,7 @@ macro_rules! subjects {
 }
 
 subjects! {
-    scenario architecture structure hybrid config_keys vision source training serving images software tuning precision hardware layout libraries stack_options reserve cost
+    scenario architecture structure hybrid config_keys vision source training serving images software tuning precision hardware host_memory layout libraries stack_options reserve cost
 }
 
 /// How many options all choices have together.

@@ -49,10 +49,10 @@ fn form(pasted: &Pasted) -> Html {
                 code { "torchrun …" }
                 ", a script), its YAML, TOML or JSON file, a model's "
                 code { "config.json" }
-                ", a link of this page, or what a run printed when its memory ran out. Or choose files, a \
-                 command with those that it reads, or drop them: scripts and settings, a model's folder, .gguf \
-                 and .safetensors (of weights only the header is read), a memory snapshot (.pickle). All is \
-                 read here in the browser and sent nowhere."
+                ", a link of this page, or what a run printed when its memory ran out. Or choose \
+                 files, a command with those that it reads, or drop them: scripts and settings, a \
+                 model's folder, .gguf and .safetensors (of weights only the header is read), a \
+                 memory snapshot (.pickle). All is read here in the browser and sent nowhere."
             }
             textarea class="dialog__area" id=(AREA)
                 aria-label="Command, file, link or message" aria-describedby="paste-about"

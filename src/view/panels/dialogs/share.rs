@@ -37,7 +37,8 @@ fn content(link: &str, copied: Option<bool>) -> Html {
         None => "",
         Some(true) => "Copied.",
         Some(false) => {
-            "The browser does not allow copying from here. The text is selected: press Ctrl+C or Cmd+C."
+            "The browser does not allow copying from here. The text is selected: press Ctrl+C or \
+             Cmd+C."
         }
     };
     let code = match code(link) {

@@ -191,7 +191,8 @@ impl Row {
             match computed {
                 Computed::Bytes(Bytes(computed)) if computed == bytes => {}
                 other => {
-                    failures.push(format!("{}: computed {other:?}, exact bytes {bytes}", self.id()))
+                    failures
+                        .push(format!("{}: computed {other:?}, exact bytes {bytes}", self.id()));
                 }
             }
         }

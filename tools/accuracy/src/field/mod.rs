@@ -18,6 +18,10 @@ use super::row::{Comparison, Fields, Group, Quantity, Row, rounded};
 /// The value of the group of rows that state everything.
 pub const COMPLETE: &str = "all that decides it";
 
+/// Why a row is not compared that has the key `wrong`, which says how its figure is refuted without
+/// any estimate of ours.
+const WRONG: &str = "the figure is not one of the run that the row describes: its key `wrong` and tests/data/field/README.md say why";
+
 /// True if a row is one of the field's.
 pub fn is_field(row: Fields<'_>) -> bool {
     ["/source", "/question", "/settings", "/measured"].iter().all(|pointer| !row.is_absent(pointer))
@@ -25,7 +29,10 @@ pub fn is_field(row: Fields<'_>) -> bool {
 
 /// A row of the field.
 pub fn field(index: usize, row: Fields<'_>) -> Row {
-    let found = found(row);
+    let mut found = found(row);
+    if !row.is_absent("/wrong") {
+        found.outcome = found.outcome.and(Err(WRONG.to_owned()));
+    }
     let mut groups: Vec<Group> = vec![("framework", found.software.to_owned())];
     groups.extend(
         found.read.map(|read| ("script", if read { "read" } else { "not read" }.to_owned())),

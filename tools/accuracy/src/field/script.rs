@@ -89,6 +89,9 @@ fn compared(row: Fields<'_>, launched: &Launched) -> Result<Vec<super::Compariso
     if let Some(setting) = launched.not_counted().next() {
         return Err(format!("{}: {}", setting.flag, setting.note.trim_end_matches('.')));
     }
+    if is_axolotl(row) && leaves_out_tower(&launched.scenario) {
+        return Err(TOWER.to_owned());
+    }
     let gib = figure(row)?;
     if [24.0, 80.0, 90.0].iter().any(|card: &f64| card.to_bits() == gib.to_bits()) {
         return Err("the figure can be the card's memory".to_owned());
@@ -111,6 +114,21 @@ fn compared(row: Fields<'_>, launched: &Launched) -> Result<Vec<super::Compariso
         },
         gib,
     )
+}
+
+/// Why a row is not compared whose model sees images, of which the catalog has the text part alone.
+const TOWER: &str =
+    "axolotl loads the vision tower of such a model with its text, and only the text is counted";
+
+/// True if the catalog's row of a model is the text part of a file that has a vision tower as well.
+///
+/// axolotl takes the class of such a file from transformers' models of images and text
+/// (`MULTIMODAL_AUTO_MODEL_MAPPING` in `loaders/constants.py`), so that the tower is there, in 4
+/// bits as the text, with adapters on its layers of the same names, though no text has an image.
+fn leaves_out_tower(scenario: &Scenario) -> bool {
+    scenario
+        .model()
+        .is_some_and(|row| row.provenance().note.contains("text part of a model that also sees"))
 }
 
 fn is_axolotl(row: Fields<'_>) -> bool {

@@ -39,7 +39,8 @@ fn not_expressed(layout: &str) -> String {
         .map(|(_, name)| name)
         .collect();
     format!(
-        "torchtitan's layout {layout} is not modelled: torchtitan is modelled without {} parallelism",
+        "torchtitan's layout {layout} is not modelled: torchtitan is modelled without {} \
+         parallelism",
         missing.join(" and ")
     )
 }

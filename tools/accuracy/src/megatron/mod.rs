@@ -69,10 +69,12 @@ pub fn training_memory(index: usize, row: Fields<'_>) -> Row {
 fn incomplete(family: &str) -> &'static str {
     match family {
         "zero_table1" | "zero_fig1" => {
-            "rounded model states of round parameter counts; the engine is held to them in its own tests"
+            "rounded model states of round parameter counts; the engine is held to them in its own \
+             tests"
         }
         "korthikanti" => {
-            "evaluations of the paper's formulas; the engine is held to the formulas in its own tests"
+            "evaluations of the paper's formulas; the engine is held to the formulas in its own \
+             tests"
         }
         "bigscience_prequel" => {
             "whole GB as a driver shows them, of models whose layers were changed from row to row"

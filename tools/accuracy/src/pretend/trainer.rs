@@ -12,7 +12,8 @@ use super::super::truth::{self, precision};
 use super::{Pretended, data_parallel, deepspeed, is_plain_run, job, only_known, plain_run};
 
 /// Why a compiled run is not compared. Of 11 rows with an eager twin, none took more than that.
-const COMPILED: &str = "torch.compile is not modelled: which tensors its partitioner saves is not stated; eager is an upper bound";
+const COMPILED: &str = "torch.compile is not modelled: which tensors its partitioner saves is not \
+    stated; eager is an upper bound";
 
 /// A Trainer's row as a job.
 ///

@@ -101,6 +101,7 @@ pub fn cluster(id: &str) -> Result<Cluster, String> {
         accelerator: Accelerator { memory: Bytes(u64::MAX), ..row.accelerator.clone() },
         overheads: Overheads::NONE,
         speed: catalog::speed(row.id),
+        host: headroom::config::Host::ASSUMED,
         grid_grams_per_kwh: 0.0,
     })
 }

@@ -2,7 +2,7 @@
 //!
 //! Read in LLaMA-Factory 0.9.5 (`hparams/`).
 
-use super::super::Flag;
+use crate::launch::Flag;
 
 /// The table.
 pub const QUIET: &[Flag] = &[

@@ -3,7 +3,7 @@
 //! Read in ms-swift 4.6.0 (`arguments/`, `trainers/arguments.py`, `rlhf_trainers/args_mixin.py`),
 //! with names of versions 2 and 3.
 
-use super::super::{Flag, Takes};
+use crate::launch::{Flag, Takes};
 
 /// Arguments that change memory or time, and those without an effect.
 pub const FURTHER: &[Flag] = &[
