@@ -1,6 +1,6 @@
 //! Terms of a step, and the figures that follow from a step's time or a served token's.
 
-use crate::config::{Job, TrainingRun};
+use crate::config::{Job, Run, TrainingRun};
 use crate::estimator::Certainty;
 use crate::estimator::time::{
     BlockTime, Cost, IDLE_SHARE, Load, ServingTime, Step, Term, TimeLine, block_times, spread,
