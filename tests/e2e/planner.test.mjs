@@ -184,7 +184,7 @@ test('the front has points that open as scenarios, by keyboard too', async () =>
   const points = part(page, 'plan-front').locator('.step__wide a');
   assert.ok((await points.count()) >= 2);
   const last = points.last();
-  assert.match(await last.getAttribute('aria-label'), /^64 GPUs: [\d.]+ days, price [\d.\s]+, .+micro-batch \d+$/);
+  assert.match(await last.getAttribute('aria-label'), /^64 GPUs: [\d.]+ days, price \$[\d.\s]+, .+micro-batch \d+$/);
   await last.focus();
   await page.keyboard.press('Enter');
   assert.match(await link(page), /n=64/);

@@ -344,7 +344,7 @@ fn compared(found: &[(&Leg, Answer)], plan: &Plan, now: &Scenario, unit: MemoryU
     html! {
         h3 class="plan__heading" { (about) }
         (table("GPU", "plan-compared", unit, &rows))
-        p class="quiet" { "A GPU-hour costs " (price) " where no other price was typed." }
+        p class="quiet" { "A GPU-hour costs $" (price) " where no other price was typed." }
     }
 }
 
@@ -460,7 +460,7 @@ mod tests {
         let all = "q=counts\nn-counts=64";
         let loose = text(&asked(LINK, &format!("{all}\nprice=1e12")));
         assert!(
-            loose.contains("Within a price of 1000000000000")
+            loose.contains("Within a price of $1000000000000")
                 || loose.contains("is the smallest count"),
             "{loose}"
         );

@@ -74,7 +74,7 @@ fn questions(scenario: &Scenario, form: &Form, job: &Job) -> Html {
             }
             div class="plan__fields" {
                 (numbers)
-                @for (name, label) in [("days", "Days, at most"), ("price", "Price, at most")] {
+                @for (name, label) in [("days", "Days, at most"), ("price", "Price in $, at most")] {
                     (input(name, label, form, "any", "plan__for plan__for--counts"))
                 }
                 button type="submit" class="button button--main" data-testid="plan-search" {

@@ -27,7 +27,7 @@ impl Best<'_> {
 
 /// An amount of money.
 pub fn money(amount: f64) -> String {
-    grouped(amount, if amount < 99.5 { 2 } else { 0 })
+    format!("${}", grouped(amount, if amount < 99.5 { 2 } else { 0 }))
 }
 
 /// The best layouts as a table, each with its buttons.

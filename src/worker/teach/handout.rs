@@ -6,6 +6,7 @@ use crate::lessons::story::{Step, Told, ToldStep, story};
 use crate::scenario::codec::encode;
 use crate::view::action::{Action, TeachVerb, TeachView};
 use crate::view::markup::{Html, html};
+use crate::view::panels::dialogs::share;
 
 /// The sheet.
 pub(super) fn handout(asked: &Asked, id: &str, answers: bool) -> Html {
@@ -141,6 +142,8 @@ fn row(asked: &Asked, id: &str, index: usize, told: &ToldStep, sheet: &Sheet) ->
             }
             @if sheet.waits { p class="quiet" { "More about it is on the sheet with answers." } }
             p class="handout__link" { (asked.link(&part)) }
+            // A link on paper is long to type: a phone reads it.
+            div class="handout__code" { (share::code_at_once(&asked.link(&part))) }
         }
     }
 }

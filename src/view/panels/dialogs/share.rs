@@ -102,6 +102,13 @@ pub fn large_code(link: &str) -> Code {
     asked(&format!("{LARGE} {link}"))
 }
 
+/// The QR code of a link where the program that draws it is this one, as in the worker; nothing for a
+/// link that is too long.
+pub fn code_at_once(link: &str) -> Html {
+    let told = answer(&format!("{PLAIN} {link}")).unwrap_or_default();
+    told.split_once(' ').map_or_else(Html::new, |(size, path)| drawn(size, path))
+}
+
 /// How large the code of a link may become: for any reader, or as large as a window.
 const PLAIN: &str = "plain";
 const LARGE: &str = "large";
