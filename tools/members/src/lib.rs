@@ -74,12 +74,11 @@ fn texts(arguments: &str) -> Result<String, String> {
     let path = in_package(folder)?;
     let names =
         files(&path, ending).map_err(|error| format!("{folder} cannot be read: {error}"))?;
-    let texts: String = names
-        .iter()
-        .map(|name| {
-            format!("include_str!({:?}), ", path.join(format!("{name}.{ending}")).to_string_lossy())
-        })
-        .collect();
+    let text = |name: &String| {
+        let file = path.join(format!("{name}.{ending}"));
+        format!("include_str!({:?}), ", file.to_string_lossy())
+    };
+    let texts = names.iter().map(text).collect::<Vec<_>>().concat();
     Ok(format!("static TEXTS: [&str; {}] = [{texts}];", names.len()))
 }
 
