@@ -254,7 +254,7 @@ impl StatedLayout {
         match (self.tensor, self.pipeline) {
             (None, None) => {}
             (Some(tensor), stages) => {
-                layouts.splice(0..0, of(tensor, stages.unwrap_or(1))).for_each(drop)
+                layouts.splice(0..0, of(tensor, stages.unwrap_or(1))).for_each(drop);
             }
             (None, Some(stages)) => {
                 let tensor: Vec<u64> = layouts

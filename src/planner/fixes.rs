@@ -237,23 +237,23 @@ fn training(job: &Job) -> Vec<Candidate> {
     };
     if run.attention == AttentionKernel::Standard {
         with(Change::Attention(AttentionKernel::Flash), "Use FlashAttention", &|run| {
-            run.attention = AttentionKernel::Flash
+            run.attention = AttentionKernel::Flash;
         });
         if run.recompute == Recompute::None {
             let selective = Recompute::Selective;
             with(Change::Recompute(selective), "Recompute attention scores", &|run| {
-                run.recompute = selective
+                run.recompute = selective;
             });
         }
     }
     if run.tuning.keys_before() > 0 && run.recompute != Recompute::None {
         with(Change::Recompute(Recompute::None), "Recompute nothing", &|run| {
-            run.recompute = Recompute::None
+            run.recompute = Recompute::None;
         });
     }
     if run.recompute != Recompute::Full {
         with(Change::Recompute(Recompute::Full), "Recompute every block", &|run| {
-            run.recompute = Recompute::Full
+            run.recompute = Recompute::Full;
         });
     }
     let micro_batch = job.micro_batch_size();

@@ -165,15 +165,12 @@ impl Counts {
             || "the first count that works".to_owned(),
             |answer| format!("the first count that carries {}", users(answer.own.users)),
         );
-        let (least, smallest, reason) = match answer {
-            Some(answer) => {
-                let [smallest, reason] = users_counts(job, answer, runs);
-                (answer.arithmetic, smallest, reason)
-            }
-            None => {
-                let smallest = runs.map_or_else(|| "none".to_owned(), gpus);
-                (count.arithmetic, smallest, count.reason.clone())
-            }
+        let (least, smallest, reason) = if let Some(answer) = answer {
+            let [smallest, reason] = users_counts(job, answer, runs);
+            (answer.arithmetic, smallest, reason)
+        } else {
+            let smallest = runs.map_or_else(|| "none".to_owned(), gpus);
+            (count.arithmetic, smallest, count.reason.clone())
         };
         let by_memory = match least {
             Some(_) => "By memory alone at least ",

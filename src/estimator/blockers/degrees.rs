@@ -59,7 +59,7 @@ pub(super) fn pipeline(job: &Job, found: &mut Vec<Blocker>) {
     let (p, micro_batches, group) = (pipeline.ranks, pipeline.micro_batches, pipeline.group);
     match pipeline.schedule {
         PipelineSchedule::Interleaved if p == 1 => {
-            found.push(Blocker::Framework(&INTERLEAVED_ALONE))
+            found.push(Blocker::Framework(&INTERLEAVED_ALONE));
         }
         PipelineSchedule::Interleaved => {
             let left = micro_batches % group.max(1);

@@ -148,13 +148,10 @@ pub fn read_sglang(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     if let Some(path) = path {
         drafts::model(reading, &path, method);
     }
-    match &steps {
-        Some(steps) => drafts::tokens(reading, steps).map_err(|why| steps.wrong(why))?,
-        None => {
-            let why = "SGLang chooses by the model: 3 where it has a layer of its own, else 5.";
-            let tokens = Value::Integer(if method == MTP { 3 } else { 5 });
-            reading.follows("speculative-num-steps", FieldId::DraftTokens, tokens, why);
-        }
+    if let Some(steps) = &steps { drafts::tokens(reading, steps).map_err(|why| steps.wrong(why))? } else {
+        let why = "SGLang chooses by the model: 3 where it has a layer of its own, else 5.";
+        let tokens = Value::Integer(if method == MTP { 3 } else { 5 });
+        reading.follows("speculative-num-steps", FieldId::DraftTokens, tokens, why);
     }
     let is_chain = wide.as_ref().is_some_and(|wide| wide.text() == "1");
     for given in [wide, checked].into_iter().flatten() {
@@ -312,12 +309,9 @@ pub fn read_tensorrt_llm(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     if let Some(path) = path {
         drafts::model(reading, &path, method);
     }
-    match &most {
-        Some(most) => drafts::tokens(reading, most).map_err(|why| most.wrong(why)),
-        None => {
-            reading.default("max_draft_len", FieldId::DraftTokens, Value::Integer(1));
-            Ok(())
-        }
+    if let Some(most) = &most { drafts::tokens(reading, most).map_err(|why| most.wrong(why)) } else {
+        reading.default("max_draft_len", FieldId::DraftTokens, Value::Integer(1));
+        Ok(())
     }
 }
 

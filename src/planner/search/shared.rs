@@ -181,7 +181,7 @@ impl Search {
                     count: layouts,
                     example: *choice,
                     short: Some(short),
-                })
+                });
             }
         }
     }

@@ -51,7 +51,7 @@ impl Search {
             self.choose_micro_batch(*micro_batch);
             match self.layouts.first_rule(Rules::Schedule) {
                 Some(rule) => {
-                    self.reject(rule, length(&legal), &with_micro_batch(&first, *micro_batch))
+                    self.reject(rule, length(&legal), &with_micro_batch(&first, *micro_batch));
                 }
                 None => micro_batches.push(*micro_batch),
             }

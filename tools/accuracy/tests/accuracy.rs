@@ -13,7 +13,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use bars::{
-    BARS, FILES, Limits, NOT_MET_YET, accuracy, all, framework, having, is, measured, root, rows,
+    BARS, FILES, Limits, NOT_MET_YET, accuracy, having, is, root, rows,
     within,
 };
 

@@ -360,7 +360,7 @@ impl StepWork {
                 match (experts, one.routed, one.is_head) {
                     (_, _, true) => head.push(product),
                     (Some(known), true, false) if (known.layers - product.layers).abs() < 0.5 => {
-                        known.join(&product)
+                        known.join(&product);
                     }
                     (experts @ None, true, false) => *experts = Some(product),
                     (_, _, false) => blocks.push(product),

@@ -1,7 +1,7 @@
 //! The bars, and what measures them: each is a median or a largest error over rows of `tests/data`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
