@@ -46,6 +46,7 @@ impl ModelConfig {
     /// Returns the layer of an EAGLE head for this model: a decoder layer of its sizes, with full
     /// attention and one feed-forward network, also where the model has experts. EAGLE's layer has
     /// no norm before attention, and the model's own ends; EAGLE-3 has a head for fewer tokens.
+    #[must_use]
     pub fn eagle_layer(&self, method: DraftMethod) -> Self {
         let third = method == DraftMethod::Eagle3;
         Self {

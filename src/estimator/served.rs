@@ -207,20 +207,32 @@ pub(super) fn multiplied(
         one.width += share * width(held.tensor, job.model().hidden_size, t);
     });
     if let Some(placed) = Placed::of(job) {
-        for one in found.iter_mut().filter(|one| one.is_head && placed.head) {
-            one.away = 1.0;
-        }
-        let blocks = Stage { embedding: false, head: false, ..scope.stage.clone() };
-        let scope = Scope { stage: blocks, ..scope.clone() };
-        each(&scope, &formats, Side::Host(&placed), |held| {
-            let place = ops.iter().position(|op| std::ptr::eq(*op, held.op));
-            let Some(one) = place.and_then(|place| found.get_mut(place)) else { return };
-            let all = one.bytes * to_f64(one.layers.max(1));
-            one.away += (held.stored.total() * held.count).as_f64() / all.max(1.0);
-        });
-        found.iter_mut().for_each(|one| one.away = one.away.min(1.0));
+        part_away(&scope, &formats, &placed, (&ops, &mut found));
     }
     found
+}
+
+/// Notes the share of each of these operations' weights that lies in the host's memory.
+fn part_away(
+    scope: &Scope,
+    formats: &Formats,
+    placed: &Placed,
+    (ops, found): (&[&Op], &mut [Multiplies]),
+) {
+    for one in found.iter_mut().filter(|one| one.is_head && placed.head) {
+        one.away = 1.0;
+    }
+    let blocks = Stage { embedding: false, head: false, ..scope.stage.clone() };
+    let scope = Scope { stage: blocks, ..scope.clone() };
+    each(&scope, formats, Side::Host(placed), |held| {
+        let place = ops.iter().position(|op| std::ptr::eq(*op, held.op));
+        let Some(one) = place.and_then(|place| found.get_mut(place)) else { return };
+        let all = one.bytes * to_f64(one.layers.max(1));
+        one.away += (held.stored.total() * held.count).as_f64() / all.max(1.0);
+    });
+    for one in found {
+        one.away = one.away.min(1.0);
+    }
 }
 
 /// Numbers of a token on the side of a matrix that is not the stream between layers, on a tensor

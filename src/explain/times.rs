@@ -6,7 +6,7 @@ use crate::estimator::time::{
     BlockTime, Cost, IDLE_SHARE, Load, ServingTime, Step, Term, TimeLine, block_times, spread,
 };
 use crate::planner::packing;
-use crate::sources;
+use crate::sources::{self, Source};
 
 use super::drafts;
 use super::expr::{Expr, Value};
@@ -282,13 +282,15 @@ fn energy(job: &Job, step: &Step, cost: &Cost) -> Option<Expr> {
     Some(all.over(Expr::meant(1000, "W of a kW")))
 }
 
-/// Times and cost of serving.
-pub(super) fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found {
-    let job = &scene.job;
+/// A sentence, a formula with its measure, and a source.
+type Said = (&'static str, (Expr, Measure), Source);
+
+/// A figure of a served step in a sentence, with its formula and source; `None` for other names.
+fn said_of_step(job: &Job, time: &ServingTime, name: &str) -> Option<Said> {
     let itself = |label: &str, seconds: f64| (real(label, seconds), Measure::Seconds);
     let decode = || real("one further token", time.decode.0);
     let per_second = Measure::Number("tokens/s");
-    let (sentence, (expr, measure), source) = match name {
+    Some(match name {
         "Prefill of one chunk" => (
             "Kernel by kernel: products or reading weights, whichever takes longer, attention, and \
              what only streams; then messages and what the server's processor does.",
@@ -334,11 +336,17 @@ pub(super) fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found
                 "From so many on, multiplying with the weights takes longer than reading them.";
             (sentence, (turns, NONE), sources::ROOFLINE)
         }
-        _ => {
-            return drafts::of_drafts(job, time, name)
-                .or_else(|| of_messages(time, name))
-                .or_else(|| of_a_million(job, time, name));
-        }
+        _ => return None,
+    })
+}
+
+/// Times and cost of serving.
+pub(super) fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found {
+    let job = &scene.job;
+    let Some((sentence, (expr, measure), source)) = said_of_step(job, time, name) else {
+        return drafts::of_drafts(job, time, name)
+            .or_else(|| of_messages(time, name))
+            .or_else(|| of_a_million(job, time, name));
     };
     let host = said_of_host(job).filter(|_| sentence.starts_with("Kernel by kernel"));
     if let Some(host) = host {

@@ -15,7 +15,7 @@ fn documents() -> Vec<(String, String)> {
     let mut names: Vec<String> = fs::read_dir(root().join("docs"))
         .expect("docs")
         .map(|file| format!("docs/{}", file.expect("a file").file_name().to_string_lossy()))
-        .filter(|name| name.ends_with(".md"))
+        .filter(|name| Path::new(name).extension().is_some_and(|extension| extension == "md"))
         .collect();
     names.sort();
     names.extend(["README.md", "CONTRIBUTING.md", "tests/data/README.md"].map(str::to_owned));

@@ -148,7 +148,9 @@ pub fn read_sglang(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     if let Some(path) = path {
         drafts::model(reading, &path, method);
     }
-    if let Some(steps) = &steps { drafts::tokens(reading, steps).map_err(|why| steps.wrong(why))? } else {
+    if let Some(steps) = &steps {
+        drafts::tokens(reading, steps).map_err(|why| steps.wrong(why))?
+    } else {
         let why = "SGLang chooses by the model: 3 where it has a layer of its own, else 5.";
         let tokens = Value::Integer(if method == MTP { 3 } else { 5 });
         reading.follows("speculative-num-steps", FieldId::DraftTokens, tokens, why);
@@ -309,7 +311,9 @@ pub fn read_tensorrt_llm(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     if let Some(path) = path {
         drafts::model(reading, &path, method);
     }
-    if let Some(most) = &most { drafts::tokens(reading, most).map_err(|why| most.wrong(why)) } else {
+    if let Some(most) = &most {
+        drafts::tokens(reading, most).map_err(|why| most.wrong(why))
+    } else {
         reading.default("max_draft_len", FieldId::DraftTokens, Value::Integer(1));
         Ok(())
     }

@@ -12,10 +12,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use bars::{
-    BARS, FILES, Limits, NOT_MET_YET, accuracy, having, is, root, rows,
-    within,
-};
+use bars::{BARS, FILES, Limits, NOT_MET_YET, accuracy, having, is, root, rows, within};
 
 #[test]
 fn every_bar_is_met_or_known_not_to_be() {

@@ -277,6 +277,73 @@ impl Rates {
     }
 }
 
+/// The products of a step.
+struct Gathered {
+    blocks: Vec<Product>,
+    head: Vec<Product>,
+    /// Numbers of a token that stream inside the layers' halves.
+    inside: f64,
+}
+
+impl Gathered {
+    /// The products with all weights of a stage, of a list of operations for so many tokens of so
+    /// many sequences; those of experts joined, as a step runs them together.
+    fn of(
+        job: &Job,
+        steps: &Steps,
+        rates: &Rates,
+        (list, stage): (&OpList, Stage),
+        (tokens, sequences): (f64, f64),
+    ) -> Option<Self> {
+        let Run::Serving(run) = job.run() else { return None };
+        let (t, model) = (to_f64(job.layout().t()), job.model());
+        let (hidden, bytes) =
+            (to_f64(model.hidden_size), to_f64(run.activation_dtype.bits()) / 8.0);
+        let share = model
+            .moe
+            .as_ref()
+            .map(|moe| to_f64(moe.num_experts_per_tok) / to_f64(moe.num_experts.max(1)));
+        let mut blocks: Vec<Product> = Vec::with_capacity(8);
+        let (mut head, mut inside) = (Vec::with_capacity(2), 0.0);
+        let mut experts: [Option<Product>; 2] = [None, None];
+        let host = Host::of(job, run);
+        for one in served::multiplied(job, run, list, stage) {
+            let of = if one.is_head { sequences } else { tokens };
+            let (layers, timed) = (to_f64(one.layers), rates.product(&one, run, steps));
+            let apart = if steps.fuses || one.routed { 1.0 } else { one.matrices.max(1.0) };
+            let (stored, flops) = (one.bytes / apart, one.flops / of / t / apart);
+            let product = Product {
+                layers: layers * apart,
+                bytes: stored,
+                per_token: bytes * (hidden + one.width / apart),
+                flops,
+                rows: if one.routed || !steps.fuses { 0.0 } else { rates.rows(&one, run) },
+                timed,
+                vectors: steps.ggml.as_ref().map(|ggml| rates.vectors(&one, ggml)),
+                widening: rates.widening(&one, steps, (stored, flops / 2.0)),
+                share: share.filter(|_| one.routed).map(|share| share.min(1.0)),
+                host: None,
+            };
+            blocks.extend(rates.adapters(&one, run, bytes));
+            inside += if one.is_head { 0.0 } else { layers * one.width };
+            for (product, experts) in product.divided(one.away, host).into_iter().zip(&mut experts)
+            {
+                let Some(product) = product else { continue };
+                match (experts, one.routed, one.is_head) {
+                    (_, _, true) => head.push(product),
+                    (Some(known), true, false) if (known.layers - product.layers).abs() < 0.5 => {
+                        known.join(&product);
+                    }
+                    (experts @ None, true, false) => *experts = Some(product),
+                    (_, _, false) => blocks.push(product),
+                }
+            }
+        }
+        blocks.extend(experts.into_iter().flatten());
+        Some(Self { blocks, head, inside })
+    }
+}
+
 impl StepWork {
     /// The kernels of a serving job; `None` where peak or memory bandwidth are unknown.
     pub fn of(job: &Job, run: &ServingRun, steps: &Steps) -> Option<Self> {
@@ -325,49 +392,10 @@ impl StepWork {
         let (t, model) = (to_f64(job.layout().t()), job.model());
         let (tokens, sequences) =
             (to_f64(with.seq_length.max(1)), to_f64(with.concurrent_sequences.max(1)));
-        let share = model
-            .moe
-            .as_ref()
-            .map(|moe| to_f64(moe.num_experts_per_tok) / to_f64(moe.num_experts.max(1)));
         let (hidden, bytes) =
             (to_f64(model.hidden_size), to_f64(run.activation_dtype.bits()) / 8.0);
-        let mut blocks: Vec<Product> = Vec::with_capacity(8);
-        let (mut head, mut inside) = (Vec::with_capacity(2), 0.0);
-        let mut experts: [Option<Product>; 2] = [None, None];
-        let host = Host::of(job, run);
-        for one in served::multiplied(job, run, list, stage) {
-            let of = if one.is_head { sequences } else { tokens };
-            let (layers, timed) = (to_f64(one.layers), rates.product(&one, run, steps));
-            let apart = if steps.fuses || one.routed { 1.0 } else { one.matrices.max(1.0) };
-            let (stored, flops) = (one.bytes / apart, one.flops / of / t / apart);
-            let product = Product {
-                layers: layers * apart,
-                bytes: stored,
-                per_token: bytes * (hidden + one.width / apart),
-                flops,
-                rows: if one.routed || !steps.fuses { 0.0 } else { rates.rows(&one, run) },
-                timed,
-                vectors: steps.ggml.as_ref().map(|ggml| rates.vectors(&one, ggml)),
-                widening: rates.widening(&one, steps, (stored, flops / 2.0)),
-                share: share.filter(|_| one.routed).map(|share| share.min(1.0)),
-                host: None,
-            };
-            blocks.extend(rates.adapters(&one, run, bytes));
-            inside += if one.is_head { 0.0 } else { layers * one.width };
-            for (product, experts) in product.divided(one.away, host).into_iter().zip(&mut experts)
-            {
-                let Some(product) = product else { continue };
-                match (experts, one.routed, one.is_head) {
-                    (_, _, true) => head.push(product),
-                    (Some(known), true, false) if (known.layers - product.layers).abs() < 0.5 => {
-                        known.join(&product);
-                    }
-                    (experts @ None, true, false) => *experts = Some(product),
-                    (_, _, false) => blocks.push(product),
-                }
-            }
-        }
-        blocks.extend(experts.into_iter().flatten());
+        let Gathered { blocks, head, inside } =
+            Gathered::of(job, steps, &rates, (list, stage), (tokens, sequences))?;
         let core = |ops: &[Op]| {
             ops.iter().filter(|op| op.attention_core).map(|op| op.forward).sum::<Flops>()
         };

@@ -77,7 +77,11 @@ impl Sizes {
     pub(super) fn projections(&self, kind: MixerKind) -> Vec<Weight> {
         let mut all = Vec::with_capacity(8);
         match kind {
-            MixerKind::Mamba | MixerKind::Zamba | MixerKind::FalconMamba | MixerKind::Jamba => {
+            MixerKind::Mamba
+            | MixerKind::Zamba
+            | MixerKind::FalconMamba
+            | MixerKind::Jamba
+            | MixerKind::RgLru => {
                 all.extend(self.heads_of(["state input weight", "state gate weight"]));
             }
             MixerKind::Mamba2 | MixerKind::FalconH1 => {
@@ -111,9 +115,6 @@ impl Sizes {
                     "state value weight",
                     "state gate weight",
                 ]));
-            }
-            MixerKind::RgLru => {
-                all.extend(self.heads_of(["state input weight", "state gate weight"]));
             }
             MixerKind::Rwkv => {
                 let names = ["state key weight", "state value weight", "state gate weight"];
