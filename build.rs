@@ -13,8 +13,8 @@ use serde::de::DeserializeOwned;
 
 use crate::config::{
     Accelerator, CacheParts, Compressed, Encoder, Family, HiddenAct, Hybrid, LayerSet, Mla,
-    MlpKind, ModelConfig, Moe, Normalization, PeakRates, PositionEmbedding, SharedBlocks, Source,
-    Task, Tower, WeightFormat,
+    MlpKind, ModelConfig, Moe, Normalization, PeakRates, PositionEmbedding, SharedBlocks,
+    SourceEncoder, Task, Tower, WeightFormat,
 };
 use crate::units::Bytes;
 
@@ -175,7 +175,7 @@ struct Architecture {
     #[serde(skip)]
     tower: Option<Tower>,
     #[serde(default)]
-    source: Option<Source>,
+    source: Option<SourceEncoder>,
     #[serde(default)]
     shared: Option<SharedBlocks>,
     /// Files alone say these.

@@ -7,7 +7,7 @@ mod support;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use headroom::config::PipelineSchedule;
-use headroom::planner::search::{Axis, Search, Space};
+use headroom::planner::search::{Search, SearchAxis, Space};
 use headroom::units::Bytes;
 use support::published;
 
@@ -31,7 +31,7 @@ fn benches(criterion: &mut Criterion) {
             .layout
             .is_some_and(|layout| layout.layout.pipeline_schedule == PipelineSchedule::DualPipe)
         {
-            space.with(Axis::schedules())
+            space.with(SearchAxis::schedules())
         } else {
             space
         };

@@ -10,7 +10,7 @@ use leptos::prelude::*;
 use super::browser::{self, Event};
 use super::browser_why;
 use super::shelf::Shelf;
-use super::state::{Change, Dialog, State};
+use super::state::{Dialog, State, StateChange};
 use super::{
     browser_later, hearing, page, pasting, planning, presenting, stairs, taking, teaching,
 };

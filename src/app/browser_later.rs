@@ -8,11 +8,11 @@ use gloo_events::EventListener;
 use leptos::prelude::*;
 use web_sys::Event;
 
-use super::state::{Change, State};
+use super::state::{State, StateChange};
 use super::{browser, browser_modules, page, presenting};
 use crate::scenario::Scenario;
 use crate::scenario::codec::{Decoded, decode};
-use crate::view::history::Snapshot;
+use crate::view::history::UndoStep;
 
 /// The event that tells the page that the part has come.
 const CAME: &str = "HeadroomLaterCame";
@@ -156,7 +156,7 @@ fn read_again(state: State) {
     }
 }
 
-fn all(said: &Snapshot) -> impl Iterator<Item = &Scenario> {
+fn all(said: &UndoStep) -> impl Iterator<Item = &Scenario> {
     std::iter::once(&said.scenario).chain(&said.compare)
 }
 

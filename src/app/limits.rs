@@ -7,7 +7,7 @@ use leptos::prelude::*;
 
 use super::browser;
 use super::browser_more::{ask, fill, is_awake, is_busy};
-use super::state::{Change, State};
+use super::state::{State, StateChange};
 use crate::scenario::codec::encode;
 use crate::view::answers::Standing;
 use crate::view::markup::Html;

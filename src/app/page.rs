@@ -9,7 +9,7 @@ use leptos::prelude::*;
 
 use super::browser_more::keep_panel;
 use super::shelf::Shelf;
-use super::state::{Change, State};
+use super::state::{State, StateChange};
 use super::{actions, browser, limits, planning, presenting, reading, stairs, teaching, typing};
 use super::{browser_later, browser_modules, browser_why};
 use crate::scenario::codec::{Decoded, is_of_lesson};
@@ -17,8 +17,8 @@ use crate::view::history::History;
 use crate::view::markup::Html;
 use crate::view::panels::controls::FormPlace;
 use crate::view::panels::{curves, dialogs, ledger, printed, top_bar, verdict};
-use crate::view::parts::{self, Curve, Follows, Part};
-use crate::view::seen::{Around, Concern, Now, Seen};
+use crate::view::parts::{self, CurveParts, Follows, PagePart};
+use crate::view::seen::{Around, Concern, Now, SeenPage};
 use crate::worker::wire::What;
 
 /// Starts the page in the element `app`.
@@ -122,14 +122,14 @@ const AROUND: Around = Around {
 };
 
 /// Keeps the parts of a list what their functions say.
-fn show_all(state: State, list: &'static [Part]) {
+fn show_all(state: State, list: &'static [PagePart]) {
     for part in list {
         show(state, part);
     }
 }
 
 /// Keeps a part what its function says.
-fn show(state: State, part: &'static Part) {
+fn show(state: State, part: &'static PagePart) {
     show_then(state, part, |_| {});
 }
 
@@ -143,7 +143,7 @@ pub fn parts_written() -> u32 {
 }
 
 /// Keeps a part what its function says; calls back after each change of the part.
-fn show_then(state: State, part: &'static Part, changed: fn(&Element)) {
+fn show_then(state: State, part: &'static PagePart, changed: fn(&Element)) {
     if part.follows == Follows::Nothing {
         return put(state, part);
     }
@@ -155,16 +155,16 @@ fn show_then(state: State, part: &'static Part, changed: fn(&Element)) {
 }
 
 /// Writes a part once.
-fn put(state: State, part: &Part) {
+fn put(state: State, part: &PagePart) {
     browser::put(part.name, &written_once(state, part));
 }
 
-fn written_once(state: State, part: &Part) -> Html {
+fn written_once(state: State, part: &PagePart) -> Html {
     written(state, part, &|_| ())
 }
 
 /// A part's HTML at this moment; `reads` is told of each concern that it shows.
-fn written(state: State, part: &Part, reads: &dyn Fn(Concern)) -> Html {
+fn written(state: State, part: &PagePart, reads: &dyn Fn(Concern)) -> Html {
     let now = Now {
         said: &state.said.read_untracked(),
         answers: &state.answers.read_untracked(),
@@ -179,7 +179,7 @@ fn written(state: State, part: &Part, reads: &dyn Fn(Concern)) -> Html {
         found: &state.found.read_untracked(),
         steps: state.history.with_untracked(History::steps),
     };
-    part.html(&Seen { now, reads, around: &AROUND }, || state.plots.read_untracked())
+    part.html(&SeenPage { now, reads, around: &AROUND }, || state.plots.read_untracked())
 }
 
 /// A part depends on that concern from now on: on the answer when its turn comes, on everything
@@ -260,7 +260,7 @@ fn plots(state: State) {
     resize(state);
 }
 
-fn plot(state: State, curve: &'static Curve) {
+fn plot(state: State, curve: &'static CurveParts) {
     show(state, &curve.panel);
     later(state, move || {
         show(state, &curve.picture);

@@ -4,18 +4,18 @@ use leptos::prelude::*;
 
 use super::browser::{after, value_in};
 use super::browser_more::{ask, set_text_of, text_of, wake, when_typing_rests};
-use super::state::{Change, Dialog, State};
+use super::state::{Dialog, State, StateChange};
 use crate::scenario::codec::{decode, encode};
 use crate::scenario::{FieldId, Value};
 use crate::view::markup::Html;
-use crate::view::panels::dialogs::paste::{AREA, FIELD, Found, NAME, Pasted};
+use crate::view::panels::dialogs::paste::{AREA, FIELD, NAME, PasteState, PastedModel};
 use crate::view::slot;
 use crate::view::words::model_name;
 use crate::worker::wire::{AS_GENERIC, FILES, MARK, Reply, SNAPSHOT, What};
 
 /// Begins with an empty text.
 pub fn begin(state: State) {
-    state.dialogs.change(|dialogs| dialogs.pasted = Pasted::default());
+    state.dialogs.change(|dialogs| dialogs.pasted = PasteState::default());
     wake();
 }
 
@@ -81,7 +81,7 @@ fn ask_about(state: State, asked: Result<String, String>) {
         Ok(asked) => {
             set_text_of(AREA, "");
             state.dialogs.change(|dialogs| {
-                dialogs.pasted = Pasted { outcome: slot::fetching(), ..Pasted::default() }
+                dialogs.pasted = PasteState { outcome: slot::fetching(), ..PasteState::default() }
             });
             let before = encode(&state.scenario_now());
             ask(state, What::Paste, before.clone(), asked, move |reply| {
@@ -136,7 +136,7 @@ fn understood(state: State, before: String, reply: Option<Reply>, take_as: Optio
     );
     state.dialogs.change(|dialogs| {
         dialogs.pasted.outcome = outcome;
-        dialogs.pasted.found = link.map(|link| Found { before, link });
+        dialogs.pasted.found = link.map(|link| PastedModel { before, link });
     });
     if let Some(name) = take_as {
         take_named(state, name);
@@ -150,7 +150,9 @@ pub fn take(state: State) {
 
 /// One step of undo. Where the scenario has changed since, by undo say, the text is read once more.
 fn take_named(state: State, name: String) {
-    let Some(Found { before, link }) = state.dialogs.get_untracked().pasted.found else { return };
+    let Some(PastedModel { before, link }) = state.dialogs.get_untracked().pasted.found else {
+        return;
+    };
     if before != encode(&state.scenario_now()) {
         return read(state, Some(name));
     }

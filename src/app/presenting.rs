@@ -8,7 +8,7 @@ use leptos::prelude::*;
 
 use super::browser::{self, Event};
 use super::browser_more::{ask, fill};
-use super::state::{Change, State};
+use super::state::{State, StateChange};
 use super::teaching::{carried_out, orders, question};
 use crate::scenario::codec::encode;
 use crate::view::action::{Order, StageVerb};

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use super::browser::{self, Element, Event};
 use super::browser_tone::hush;
 use super::hearing::hear;
-use super::state::{Change, State};
+use super::state::{State, StateChange};
 use crate::planner::Axis;
 use crate::scenario::{FieldId, Mode, Value};
 use crate::view::curve_view;

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::state::{Change, State};
+use super::state::{State, StateChange};
 use super::{browser, browser_later};
 use crate::scenario::records::{self, SavedScenario};
 use crate::view::ui::Saved;

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 
 use super::browser;
 use super::browser_more::ask;
-use super::state::{Change, State};
+use super::state::{State, StateChange};
 use crate::scenario::codec::encode;
 use crate::view::answers::{Stairs, Standing};
 use crate::view::ui::FromWorkers;

@@ -16,12 +16,13 @@ use crate::scenario::{FieldId, Scenario, Value};
 use crate::view::answers::{Answers, Plots};
 use crate::view::fields::picker::Picker;
 use crate::view::following::follow;
-use crate::view::history::{History, ONE_STEP_MS, Snapshot};
+use crate::view::history::{History, ONE_STEP_MS, UndoStep};
 use crate::view::panels::controls::FormPlace;
 use crate::view::presenter::Lessons;
 pub use crate::view::ui::Dialog;
 use crate::view::ui::{
-    ChartsLook, Dialogs, Drafts, FromWorkers, Messages, Notice, Opened, SavedList, Toast, Ui, View,
+    ChartsLook, Dialogs, Drafts, FromWorkers, Notice, Opened, PageMessages, SavedList, Toast, Ui,
+    View,
 };
 
 /// Everything the panels read: one page's, which lives as long as the page. A reference, so that
@@ -41,7 +42,7 @@ impl Deref for State {
 /// further type of signal costs 0.25 kB of WebAssembly so, and 0.6 kB there.
 pub struct Page {
     /// The scenario, and those it is compared with.
-    pub said: ArcRwSignal<Snapshot>,
+    pub said: ArcRwSignal<UndoStep>,
     /// Drafts in the form.
     pub drafts: ArcRwSignal<Drafts>,
     /// The drafts at each place of the form, in the order of [`FormPlace::ALL`].
@@ -53,7 +54,7 @@ pub struct Page {
     /// The open dialog.
     pub dialogs: ArcRwSignal<Dialogs>,
     /// Messages.
-    pub messages: ArcRwSignal<Messages>,
+    pub messages: ArcRwSignal<PageMessages>,
     /// How the charts are drawn.
     pub look: ArcRwSignal<ChartsLook>,
     /// The points that are read on the curves by length and by GPUs.
@@ -88,12 +89,12 @@ pub struct Page {
 }
 
 /// Changes of a signal. A change that leaves the value as it was tells nobody.
-pub trait Change<T> {
+pub trait StateChange<T> {
     /// Changes the value.
     fn change(&self, change: impl FnOnce(&mut T));
 }
 
-impl<T: Clone + PartialEq + Send + Sync + 'static> Change<T> for ArcRwSignal<T> {
+impl<T: Clone + PartialEq + Send + Sync + 'static> StateChange<T> for ArcRwSignal<T> {
     fn change(&self, change: impl FnOnce(&mut T)) {
         let mut value = self.get_untracked();
         change(&mut value);
@@ -110,7 +111,7 @@ fn replace<T: PartialEq + Send + Sync + 'static>(signal: &ArcRwSignal<T>, value:
 }
 
 /// Everything that follows from the scenario.
-fn answers_to(said: ArcRwSignal<Snapshot>, is_opened: Arc<AtomicBool>) -> ArcMemo<Answers> {
+fn answers_to(said: ArcRwSignal<UndoStep>, is_opened: Arc<AtomicBool>) -> ArcMemo<Answers> {
     ArcMemo::new_owning(move |last: Option<Answers>| {
         said.with(|said| match last {
             Some(last)
@@ -147,7 +148,7 @@ impl State {
     /// The state of a page that starts with these scenarios.
     pub fn new(scenario: Scenario, compare: Vec<Scenario>) -> Self {
         let ui = Ui::default();
-        let said = ArcRwSignal::new(Snapshot { scenario, compare });
+        let said = ArcRwSignal::new(UndoStep { scenario, compare });
         let drafts = ArcRwSignal::new(ui.drafts);
         let (look, found) = (ArcRwSignal::new(ui.look), ArcRwSignal::new(ui.found));
         let is_opened = Arc::new(AtomicBool::new(false));
@@ -188,11 +189,11 @@ impl State {
     /// Shows a scenario in which that field was changed, joined to its last change where that is
     /// less than so many milliseconds ago.
     pub fn edit_within(self, field: FieldId, within_ms: f64, scenario: Scenario) {
-        let after = Snapshot { scenario, compare: self.said_now().compare };
+        let after = UndoStep { scenario, compare: self.said_now().compare };
         self.say_instead(after, Some(field), within_ms);
     }
 
-    fn say_instead(self, mut after: Snapshot, field: Option<FieldId>, within_ms: f64) {
+    fn say_instead(self, mut after: UndoStep, field: Option<FieldId>, within_ms: f64) {
         let before = self.said_now();
         follow(&mut after.scenario);
         if after == before {
@@ -211,7 +212,7 @@ impl State {
     pub fn open(self, scenario: Scenario, compare: Vec<Scenario>) {
         self.forget_unread();
         self.opens(&scenario);
-        self.say_instead(Snapshot { scenario, compare }, None, 0.0);
+        self.say_instead(UndoStep { scenario, compare }, None, 0.0);
     }
 
     /// A scenario other than the one shown is about to be shown.
@@ -243,7 +244,7 @@ impl State {
 
     /// Shows one of the pinned scenarios, and pins the one shown in its place.
     pub fn swap(self, at: usize) {
-        let Snapshot { mut scenario, mut compare } = self.said_now();
+        let UndoStep { mut scenario, mut compare } = self.said_now();
         if let Some(other) = compare.get_mut(at) {
             std::mem::swap(other, &mut scenario);
             self.open(scenario, compare);
@@ -255,7 +256,7 @@ impl State {
     pub fn show_step(self, scenario: Scenario) {
         self.forget_unread();
         self.opens(&scenario);
-        let after = Snapshot { scenario, compare: Vec::new() };
+        let after = UndoStep { scenario, compare: Vec::new() };
         if after != self.said_now() {
             self.said.set(after);
         }
@@ -270,7 +271,7 @@ impl State {
 
     /// Ends a story that began with this history: what was shown before comes back, or what is
     /// shown stays, as one step of undo.
-    pub fn end_story(self, mut history: History, before: Snapshot, keep: bool) {
+    pub fn end_story(self, mut history: History, before: UndoStep, keep: bool) {
         if keep {
             history.record(before, None, 0.0, 0.0);
         } else {
@@ -300,7 +301,7 @@ impl State {
     }
 
     /// All scenarios at this moment.
-    pub fn said_now(self) -> Snapshot {
+    pub fn said_now(self) -> UndoStep {
         self.said.get_untracked()
     }
 
@@ -383,7 +384,7 @@ impl State {
         any
     }
 
-    fn step(self, step: impl FnOnce(&mut History) -> Option<Snapshot>) {
+    fn step(self, step: impl FnOnce(&mut History) -> Option<UndoStep>) {
         let mut shown = None;
         self.history.update(|history| shown = step(history));
         if let Some(shown) = shown {

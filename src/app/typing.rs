@@ -2,9 +2,9 @@
 
 use super::actions;
 use super::browser::{self, Event};
-use super::state::{Change, State};
+use super::state::{State, StateChange};
 use crate::scenario::{Field, FieldId, Value, field, field_of_key, parse};
-use crate::view::fields::picker::{Picker, Way, option_id};
+use crate::view::fields::picker::{Picker, WayOn, option_id};
 use crate::view::fields::{Control, control, stepped};
 use crate::view::history::window_of;
 use crate::view::ui::{Dialog, Unread};
@@ -130,10 +130,10 @@ fn show(state: State, field: &'static Field, picker: Picker) {
 /// Takes an entry of a list by its word.
 fn choose(state: State, field: &'static Field, word: &str) {
     state.drafts.change(|drafts| drafts.picker = None);
-    match Way::of(word) {
-        Some(Way::Paste) => actions::open_dialog(state, Some(Dialog::Paste)),
-        Some(Way::Sizes) => actions::go_to_field(state, FieldId::HiddenSize),
-        Some(Way::Memory) => actions::go_to_field(state, FieldId::AcceleratorMemory),
+    match WayOn::of(word) {
+        Some(WayOn::Paste) => actions::open_dialog(state, Some(Dialog::Paste)),
+        Some(WayOn::Sizes) => actions::go_to_field(state, FieldId::HiddenSize),
+        Some(WayOn::Memory) => actions::go_to_field(state, FieldId::AcceleratorMemory),
         None => state.edit(None, |scenario| scenario.set(field.id, Value::Text(word.to_owned()))),
     }
 }

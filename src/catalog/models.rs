@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use crate::config::{
     CachePart, CachePartKind, CacheParts, Compressed, CompressedLayer, CompressedLayers,
     Compresses, Encoder, HiddenAct, Hybrid, Indexer, LayerSet, Mixer, MixerKind, Mla, MlpKind,
-    ModelConfig, Moe, Normalization, OtherHeads, PositionEmbedding, Source, Tower, TowerSizes,
-    WeightFormat,
+    ModelConfig, Moe, Normalization, OtherHeads, PositionEmbedding, SourceEncoder, Tower,
+    TowerSizes, WeightFormat,
 };
 use crate::models::{named, projector, tower};
 

@@ -10,7 +10,7 @@ use super::theme::{definitions, slug};
 
 /// One part of a bar.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Segment {
+pub struct BarSegment {
     /// Position in `MemoryKind::ALL`, 0 to 6.
     pub kind_index: usize,
     /// The name written into it, if there is room.
@@ -22,7 +22,7 @@ pub struct Segment {
     /// The action of a click on it, the value of `data-do`; empty where the bar stands outside the
     /// page.
     pub action: String,
-    /// The words that the pointer reads on it; empty as [`Segment::action`].
+    /// The words that the pointer reads on it; empty as [`BarSegment::action`].
     pub tip: String,
 }
 
@@ -32,7 +32,7 @@ pub struct BarRow {
     /// The scenario's name, above the bar; may be empty when there is only one.
     pub name: String,
     /// Its parts from left to right.
-    pub segments: Vec<Segment>,
+    pub segments: Vec<BarSegment>,
     /// Memory of one GPU in the displayed unit; zero draws no line.
     pub capacity: f64,
     /// The words on the capacity line, e.g. `80 GiB`.
@@ -146,7 +146,7 @@ impl Canvas<'_> {
     /// part they need a halo.
     fn segment_words(
         &self,
-        segment: &Segment,
+        segment: &BarSegment,
         capacity: f64,
         (from, to): (f64, f64),
         words: &mut String,
@@ -190,7 +190,7 @@ impl Canvas<'_> {
 
     /// A part of the bar, which tells its amount to the pointer and opens its explanation where the
     /// page says so.
-    fn segment(&self, out: &mut String, segment: &Segment, slug: &str, (from, to): (f64, f64)) {
+    fn segment(&self, out: &mut String, segment: &BarSegment, slug: &str, (from, to): (f64, f64)) {
         let mut attributes = format!("class=\"chart-area\" fill=\"url(#{}-{slug})\"", self.id);
         if segment.action.is_empty() {
             return self.rectangle(out, &attributes, "", (from, to));

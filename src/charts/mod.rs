@@ -29,7 +29,7 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-pub use bar::{BarRow, BarView, Segment, bar};
+pub use bar::{BarRow, BarSegment, BarView, bar};
 pub use curve::{Drawn, PlotArea, curve};
 pub use front::{FrontPoint, FrontView, front, front_mark};
 pub use scale::{TickStyle, XScale};

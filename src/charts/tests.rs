@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use super::theme::Paint;
 use super::{
-    BarRow, BarView, CurveView, Frame, Marker, Overlay, Point, Segment, Series, TickStyle, XScale,
-    bar, curve, svg, swatch,
+    BarRow, BarSegment, BarView, CurveView, Frame, Marker, Overlay, Point, Series, TickStyle,
+    XScale, bar, curve, svg, swatch,
 };
 use proptest::prelude::*;
 
@@ -122,7 +122,7 @@ fn bar_view(capacity: f64) -> BarView {
     let segments = |factor: f64| {
         let name = |i: usize| NAMES[i].to_string();
         (0..7)
-            .map(|i| Segment {
+            .map(|i| BarSegment {
                 kind_index: i,
                 name: name(i),
                 value_text: format!("{:.1} GiB", values[i] * factor),

@@ -1,6 +1,6 @@
 //! The stored tensors beside the counted model.
 
-use super::stored::{Stored, Tensor};
+use super::stored::{Stored, StoredTensor};
 use crate::estimator::{MemoryKind, estimate};
 use crate::import::Imported;
 use crate::ops::parameters_of;
@@ -59,7 +59,7 @@ fn numbers(stored: &Stored, imported: &Imported) -> Vec<String> {
 /// there are of it.
 fn beside(stored: &Stored, imported: &Imported) -> Vec<(&'static str, u64)> {
     let config = &imported.config;
-    let sum = |is: &dyn Fn(&Tensor) -> bool| {
+    let sum = |is: &dyn Fn(&StoredTensor) -> bool| {
         stored.tensors.iter().filter(|tensor| is(tensor)).map(|tensor| tensor.elements).sum()
     };
     let head = |name: &str| name.ends_with("lm_head.weight") || name == "output.weight";

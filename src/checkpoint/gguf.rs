@@ -1,7 +1,7 @@
 //! The header of a GGUF file: its metadata and its tensors, as ggml's `gguf.md` describes them.
 //! Every length is checked against what was read before anything is taken.
 
-use super::stored::Tensor;
+use super::stored::StoredTensor;
 
 /// How every file begins.
 pub(super) const MAGIC: &[u8] = b"GGUF";
@@ -37,7 +37,7 @@ pub(super) struct Header {
     /// Keys with values, in the file's order.
     pub keys: Vec<(String, Meta)>,
     /// The tensors.
-    pub tensors: Vec<Tensor>,
+    pub tensors: Vec<StoredTensor>,
     /// The shapes of the tensors, the input first, in the same order.
     pub shapes: Vec<Vec<u64>>,
 }
@@ -199,7 +199,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A tensor with its shape.
-    fn tensor(&mut self) -> Result<(Tensor, Vec<u64>), String> {
+    fn tensor(&mut self) -> Result<(StoredTensor, Vec<u64>), String> {
         let (name, dimensions) = (self.name()?, self.u32()?);
         if dimensions > 8 {
             return Err(format!("{name} has {dimensions} dimensions"));
@@ -218,7 +218,7 @@ impl<'a> Cursor<'a> {
         let Some((elements, bytes)) = elements.zip(stored) else {
             return Err(format!("the shape of {name} is no shape"));
         };
-        Ok((Tensor { name, elements, bytes, format }, shape))
+        Ok((StoredTensor { name, elements, bytes, format }, shape))
     }
 }
 

@@ -12,7 +12,7 @@ mod stored;
 mod understood;
 
 pub use error::CheckpointError;
-pub use stored::{Stored, Tensor};
+pub use stored::{Stored, StoredTensor};
 pub use understood::understood;
 
 use crate::import::{self, Imported};
@@ -22,7 +22,7 @@ pub const MOST_BYTES: usize = 32 << 20;
 
 /// The beginning of one file.
 #[derive(Clone, Copy, Debug)]
-pub struct Part<'a> {
+pub struct FileStart<'a> {
     /// Its name, without a folder.
     pub name: &'a str,
     /// Its first bytes, all of them if it is short.
@@ -31,7 +31,7 @@ pub struct Part<'a> {
 
 /// A model, as its files describe it together.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct ModelFiles {
     /// The architecture.
     pub imported: Imported,
     /// The name of the file that says it.
@@ -40,7 +40,7 @@ pub struct Found {
     pub stored: Option<Stored>,
 }
 
-impl Found {
+impl ModelFiles {
     /// Returns sentences that compare the stored tensors with the counted model; none where no file
     /// lists tensors.
     pub fn compared(&self) -> Vec<String> {
@@ -63,7 +63,7 @@ enum Kind {
 
 /// The kind of a file, by its name; of a text by its keys where the name is anybody's. Files of
 /// other kinds have none.
-fn kind(part: &Part<'_>, is_alone: bool) -> Option<Kind> {
+fn kind(part: &FileStart<'_>, is_alone: bool) -> Option<Kind> {
     let name = part.name.to_ascii_lowercase();
     if part.start.starts_with(gguf::MAGIC) {
         return Some(Kind::Gguf);
@@ -85,37 +85,37 @@ fn kind(part: &Part<'_>, is_alone: bool) -> Option<Kind> {
 
 /// Returns true for the name of a file that describes a model, alone or beside others.
 pub fn is_of_a_model(name: &str) -> bool {
-    kind(&Part { name, start: &[] }, false).is_some()
+    kind(&FileStart { name, start: &[] }, false).is_some()
 }
 
 /// Reads the files of one model: its architecture from the first of `config.json`, `params.json`
 /// and GGUF that is there, and its tensors, with bytes, from whichever file lists them.
 ///
 /// ```
-/// use headroom::checkpoint::{Part, read, understood};
+/// use headroom::checkpoint::{FileStart, read, understood};
 /// let text = br#"{"dim": 4096, "n_layers": 32, "head_dim": 128, "hidden_dim": 14336,
 ///     "n_heads": 32, "n_kv_heads": 8, "norm_eps": 1e-05, "vocab_size": 32768}"#;
-/// let found = read(&[Part { name: "params.json", start: text }])?;
+/// let found = read(&[FileStart { name: "params.json", start: text }])?;
 /// assert_eq!(understood(&found.imported), "Mistral: 7.2 B parameters, all keys understood.");
 /// # Ok::<(), headroom::checkpoint::CheckpointError>(())
 /// ```
 ///
 /// # Errors
 /// [`CheckpointError`], a sentence for the person who chose the files.
-pub fn read(parts: &[Part<'_>]) -> Result<Found, CheckpointError> {
+pub fn read(parts: &[FileStart<'_>]) -> Result<ModelFiles, CheckpointError> {
     let is_alone = parts.len() == 1;
     let of = |wanted: Kind| parts.iter().filter(move |part| kind(part, is_alone) == Some(wanted));
     let stored =
         stored(of(Kind::Index).next(), &of(Kind::Safetensors).copied().collect::<Vec<_>>())?;
     if let Some(part) = of(Kind::Config).next() {
-        return Ok(Found {
+        return Ok(ModelFiles {
             imported: import::config_json(&text(part)?)?,
             from: part.name.to_owned(),
             stored,
         });
     }
     if let Some(part) = of(Kind::Params).next() {
-        return Ok(Found {
+        return Ok(ModelFiles {
             imported: params::read(part.name, &text(part)?)?,
             from: part.name.to_owned(),
             stored,
@@ -126,19 +126,22 @@ pub fn read(parts: &[Part<'_>]) -> Result<Found, CheckpointError> {
     let headers: Vec<_> = files.iter().map(|part| header(part)).collect::<Result<_, _>>()?;
     let imported = gguf_keys::imported(&headers)?;
     let tensors = headers.into_iter().flat_map(|header| header.tensors).collect();
-    Ok(Found {
+    Ok(ModelFiles {
         imported,
         from: first.name.to_owned(),
         stored: Some(Stored::of(tensors, None, "GGUF")),
     })
 }
 
-fn header(part: &Part<'_>) -> Result<gguf::Header, CheckpointError> {
+fn header(part: &FileStart<'_>) -> Result<gguf::Header, CheckpointError> {
     gguf::header(part.start).map_err(|what| CheckpointError::broken(part.name, what))
 }
 
 /// The tensors of safetensors files, with what their index says of the files that are not there.
-fn stored(index: Option<&Part<'_>>, files: &[Part<'_>]) -> Result<Option<Stored>, CheckpointError> {
+fn stored(
+    index: Option<&FileStart<'_>>,
+    files: &[FileStart<'_>],
+) -> Result<Option<Stored>, CheckpointError> {
     let broken = |name: &str| {
         let name = name.to_owned();
         move |what| CheckpointError::broken(&name, what)
@@ -152,7 +155,7 @@ fn stored(index: Option<&Part<'_>>, files: &[Part<'_>]) -> Result<Option<Stored>
     Ok((!tensors.is_empty() || index.is_some()).then(|| Stored::of(tensors, index, "safetensors")))
 }
 
-fn text(part: &Part<'_>) -> Result<String, CheckpointError> {
+fn text(part: &FileStart<'_>) -> Result<String, CheckpointError> {
     std::str::from_utf8(part.start)
         .map(str::to_owned)
         .map_err(|_| CheckpointError::broken(part.name, "it is no text".to_owned()))

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::stored::Tensor;
+use super::stored::StoredTensor;
 
 /// The longest header that the format allows, bytes.
 const LONGEST_HEADER: usize = 100_000_000;
@@ -44,7 +44,7 @@ const FORMATS: [(&str, u64); 20] = [
 ];
 
 /// The tensors of a file whose beginning this is; why it is none.
-pub(super) fn header(start: &[u8]) -> Result<Vec<Tensor>, String> {
+pub(super) fn header(start: &[u8]) -> Result<Vec<StoredTensor>, String> {
     let Some((length, rest)) = start.split_first_chunk::<8>() else {
         return Err("it ends before its header".to_owned());
     };
@@ -63,7 +63,7 @@ pub(super) fn header(start: &[u8]) -> Result<Vec<Tensor>, String> {
         .collect()
 }
 
-fn tensor(name: String, value: &Value) -> Result<Tensor, String> {
+fn tensor(name: String, value: &Value) -> Result<StoredTensor, String> {
     let numbers = |key: &str| -> Option<Vec<u64>> {
         value.get(key)?.as_array()?.iter().map(Value::as_u64).collect()
     };
@@ -87,7 +87,7 @@ fn tensor(name: String, value: &Value) -> Result<Tensor, String> {
         Some((elements, bytes))
             if elements.checked_mul(*bits).map(|bits| bits.div_ceil(8)) == Some(bytes) =>
         {
-            Ok(Tensor { name, elements, bytes, format })
+            Ok(StoredTensor { name, elements, bytes, format })
         }
         _ => Err(format!("the shape of {name} and its place in the file contradict each other")),
     }

@@ -8,7 +8,7 @@ use crate::units::{Bytes, MemoryUnit, whole};
 
 /// One stored tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tensor {
+pub struct StoredTensor {
     /// Its name.
     pub name: String,
     /// Numbers in it; of packed ones the words that hold them.
@@ -23,7 +23,7 @@ pub struct Tensor {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stored {
     /// The tensors of the files that were read.
-    pub tensors: Vec<Tensor>,
+    pub tensors: Vec<StoredTensor>,
     /// Tensors that the index names and no file that was read holds.
     pub missing: usize,
     /// Bytes of all tensors, as the index says.
@@ -33,7 +33,11 @@ pub struct Stored {
 }
 
 impl Stored {
-    pub(super) fn of(tensors: Vec<Tensor>, index: Option<Index>, notation: &'static str) -> Self {
+    pub(super) fn of(
+        tensors: Vec<StoredTensor>,
+        index: Option<Index>,
+        notation: &'static str,
+    ) -> Self {
         let (names, total_size) =
             index.map_or((Vec::new(), None), |index| (index.names, index.total_size));
         let held: std::collections::BTreeSet<&str> =

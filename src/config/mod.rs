@@ -66,11 +66,11 @@ pub use run::{
     TrainingRun,
 };
 pub use schedule::{
-    PassTimes, Pipeline, PipelineSchedule, Played, SCHEDULES, ScheduleFacts, Slot, Timed, Work,
+    PassTimes, PassType, Pipeline, PipelineSchedule, Played, SCHEDULES, ScheduleFacts, Slot, Timed,
 };
 pub use shape::{ExpertsRule, LayersOfStates, ShapeRule};
 pub use shared::SharedBlocks;
-pub use source::Source;
+pub use source::SourceEncoder;
 pub use speed::{Narrow, Overlap, ProductFormat, Speed};
 pub use steps::{TowerFact, TowerScale, TowerStep};
 pub use styles::{
@@ -78,7 +78,7 @@ pub use styles::{
     QueryKeyNorm, SinkStyle, StateProjections,
 };
 pub use task::{BeforeClasses, DenseFunction, Task, TaskHeads, TaskKind};
-pub use tiles::{GRID, Spread, TileRule};
+pub use tiles::{GRID, TileRule, TiledImage};
 pub use tower::{Tower, TowerBuffer, TowerLayer, TowerModules, TowerPart, TowerSize, TowerSizes};
 pub use tuning::{BaseFormat, Method, Objective, Rollout, SavedModules, Targets, Tuning};
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AttentionGate, CacheParts, Compressed, Encoder, Family, GENERIC, HiddenAct, Hybrid, LayerSet,
-    Mla, Modules, Moe, QueryKeyNorm, SharedBlocks, Source, Task, Tower,
+    Mla, Modules, Moe, QueryKeyNorm, SharedBlocks, SourceEncoder, Task, Tower,
 };
 
 /// The normalisation layer.
@@ -135,7 +135,7 @@ pub struct ModelConfig {
     /// A vision tower with its projector, before the text.
     pub tower: Option<Tower>,
     /// The encoder beside this decoder; its blocks are the first of the layers.
-    pub source: Option<Source>,
+    pub source: Option<SourceEncoder>,
     /// Blocks whose weights several layers share.
     pub shared: Option<SharedBlocks>,
     /// Rank of gates of the norms before attention and before experts (`gated_norm_rank`); 0: they

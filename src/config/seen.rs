@@ -2,7 +2,7 @@
 
 use super::images::{Images, Seen};
 use super::steps::{TowerFact, TowerStep};
-use super::tiles::Spread;
+use super::tiles::TiledImage;
 use super::tower::{Tower, TowerLayer, TowerPart, TowerSize};
 use crate::units::{ceil_u64, to_f64};
 
@@ -134,7 +134,7 @@ impl Tower {
 
     /// How an image is spread over tiles, each of which has that many patches; `None` for a tower
     /// that spreads no image.
-    pub fn spread(&self, images: Images, patches: u64) -> Option<Spread> {
+    pub fn spread(&self, images: Images, patches: u64) -> Option<TiledImage> {
         let along = patches.isqrt();
         let (grids, most, alone) = self.steps().find_map(|step| match step {
             TowerStep::Spread { grids, most, alone, .. } => {
@@ -143,11 +143,11 @@ impl Tower {
             _ => None,
         })?;
         if alone && images.per_sequence > 1 {
-            return Some(Spread { grid: None, cut: [0; 2], shown: [0; 2] });
+            return Some(TiledImage { grid: None, cut: [0; 2], shown: [0; 2] });
         }
         let side = self.sizes.get(TowerSize::Image);
         let square = along.pow(2) == patches;
-        let spread = Spread::new(
+        let spread = TiledImage::new(
             [images.width, images.height],
             grids,
             [side, along],

@@ -9,7 +9,7 @@ use super::{EmbeddedParts, Encoder, Family, LayerKind, ModelConfig, OWN_SIZES};
 /// Sizes of an encoder that a decoder reads. Its blocks are the first of a model's layers; those of
 /// the decoder stand behind them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Source {
+pub struct SourceEncoder {
     /// Its blocks (`encoder_layers`); 0: the decoder was saved without the encoder, and the weights
     /// of its attention to the encoder's states are not used.
     pub layers: u64,
@@ -39,7 +39,7 @@ pub struct Source {
 
 impl ModelConfig {
     /// Returns the encoder beside the decoder, where it is there.
-    pub fn beside(&self) -> Option<Source> {
+    pub fn beside(&self) -> Option<SourceEncoder> {
         self.source.filter(|source| source.layers > 0)
     }
 

@@ -82,7 +82,7 @@ pub const GRID: u64 = 8;
 /// An image that is cut into tiles of one resolution of a list, whose patches are put together
 /// again without what was padded (`pack_image_features` of `llava_next`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spread {
+pub struct TiledImage {
     /// Rows and columns of tiles; nothing where an image stays whole.
     pub grid: Option<[u64; 2]>,
     /// Rows and columns of patches without padding.
@@ -92,7 +92,7 @@ pub struct Spread {
     pub shown: [u64; 2],
 }
 
-impl Spread {
+impl TiledImage {
     /// Spreads an image of that width and height. `grids` lists resolutions as bits, by their
     /// places in a square of [`GRID`] by [`GRID`] tiles; the one is taken that holds most of the
     /// image and wastes least (`select_best_resolution`), in tiles of that side with that many

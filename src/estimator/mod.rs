@@ -57,7 +57,7 @@ pub use slots::ADAPTER_SLOTS;
 pub use stages::{StageMemory, stages};
 pub use states::GATHERED_WEIGHTS;
 pub use timeline::{
-    AskedMoment, AskedTensor, Event, GRADIENT_REDUCTION, Phase, REDUCTION_BUCKET, Sequence,
+    AskedMoment, AskedTensor, GRADIENT_REDUCTION, MemoryEvent, Phase, REDUCTION_BUCKET, Sequence,
     Stretch, TensorEvent, Timeline, asked_tensors, events, sequence,
 };
 

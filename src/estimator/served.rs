@@ -9,7 +9,7 @@ use super::placed::Placed;
 use super::slots;
 use super::stage::{self, Scope, Stage};
 use crate::config::{Job, ServingRun};
-use crate::ops::formats::{self, Formats, Stored};
+use crate::ops::formats::{self, Formats, StoredParameter};
 use crate::ops::modules::{CROSS, EMBEDDING_OF_LAYERS, NORM_ACROSS};
 use crate::ops::{self, Op, OpList, Role, Tensor};
 use crate::units::{Bytes, to_f64};
@@ -21,7 +21,7 @@ const BESIDE: &str = "Scales and zero points";
 struct Held<'a> {
     op: &'a Op,
     tensor: &'a Tensor,
-    stored: Stored,
+    stored: StoredParameter,
     count: u64,
 }
 

@@ -5,14 +5,14 @@ use crate::units::to_f64;
 
 /// The value of a part of a formula.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value {
+pub enum FormulaValue {
     /// A whole number: bytes, counts.
     Whole(u64),
     /// Any other: seconds, rates, shares.
     Real(f64),
 }
 
-impl Value {
+impl FormulaValue {
     /// Returns the value as a float.
     pub fn real(self) -> f64 {
         match self {
@@ -33,18 +33,18 @@ pub struct Symbol {
     /// Its meaning.
     pub meaning: String,
     /// Its value in this job.
-    pub value: Value,
+    pub value: FormulaValue,
 }
 
 /// A part of a formula that has a name, and possibly a formula of its own.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub struct NamedPart {
     /// Its name.
     pub label: String,
     /// The kind of memory that it is, for its colour; `None` where it is no kind's.
     pub kind: Option<MemoryKind>,
     /// Its value.
-    pub value: Value,
+    pub value: FormulaValue,
     /// True if the value is bytes, rather than a count or a time.
     pub bytes: bool,
     /// The formula by which it is worked out, if it has one.
@@ -55,11 +55,11 @@ pub struct Part {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
     /// A plain number.
-    Number(Value),
+    Number(FormulaValue),
     /// A letter, word or number with a meaning.
     Symbol(Symbol),
     /// A named part, which is explained on a line of its own.
-    Part(Box<Part>),
+    Part(Box<NamedPart>),
     /// `a + b + …`
     Sum(Vec<Expr>),
     /// `a − b`
@@ -81,12 +81,12 @@ pub enum Expr {
 impl Expr {
     /// Returns a whole number.
     pub const fn whole(value: u64) -> Self {
-        Self::Number(Value::Whole(value))
+        Self::Number(FormulaValue::Whole(value))
     }
 
     /// Returns a number that need not be whole.
     pub const fn real(value: f64) -> Self {
-        Self::Number(Value::Real(value))
+        Self::Number(FormulaValue::Real(value))
     }
 
     /// Returns a number written as itself, with a meaning.
@@ -95,18 +95,24 @@ impl Expr {
             letter: value.to_string(),
             name: "",
             meaning: meaning.into(),
-            value: Value::Whole(value),
+            value: FormulaValue::Whole(value),
         })
     }
 
     /// Returns a word that stands for a number.
-    pub fn word(word: impl Into<String>, meaning: impl Into<String>, value: Value) -> Self {
+    pub fn word(word: impl Into<String>, meaning: impl Into<String>, value: FormulaValue) -> Self {
         Self::Symbol(Symbol { letter: word.into(), name: "", meaning: meaning.into(), value })
     }
 
     /// Returns a named part that is no amount of memory.
-    pub fn part(label: impl Into<String>, value: Value, how: Option<Self>) -> Self {
-        Self::Part(Box::new(Part { label: label.into(), kind: None, value, bytes: false, how }))
+    pub fn part(label: impl Into<String>, value: FormulaValue, how: Option<Self>) -> Self {
+        Self::Part(Box::new(NamedPart {
+            label: label.into(),
+            kind: None,
+            value,
+            bytes: false,
+            how,
+        }))
     }
 
     /// Returns a named amount of memory.
@@ -116,10 +122,10 @@ impl Expr {
         bytes: u64,
         how: Option<Self>,
     ) -> Self {
-        Self::Part(Box::new(Part {
+        Self::Part(Box::new(NamedPart {
             label: label.into(),
             kind,
-            value: Value::Whole(bytes),
+            value: FormulaValue::Whole(bytes),
             bytes: true,
             how,
         }))
@@ -187,7 +193,7 @@ impl Expr {
 
     /// True if the formula is the plain number one.
     fn is_one(&self) -> bool {
-        matches!(self, Self::Number(Value::Whole(1)))
+        matches!(self, Self::Number(FormulaValue::Whole(1)))
     }
 
     /// Returns the exact value in whole numbers; `None` where a part is not whole, does not divide,
@@ -238,7 +244,7 @@ impl Expr {
     }
 
     /// Returns every named part of the formula, outermost first, once each.
-    pub fn parts(&self) -> Vec<&Part> {
+    pub fn parts(&self) -> Vec<&NamedPart> {
         let mut found = Vec::new();
         self.visit(&mut |expr| {
             if let Self::Part(part) = expr
@@ -290,16 +296,16 @@ impl Expr {
     }
 }
 
-fn exact_value(value: Value) -> Option<u128> {
+fn exact_value(value: FormulaValue) -> Option<u128> {
     match value {
-        Value::Whole(value) => Some(u128::from(value)),
-        Value::Real(_) => None,
+        FormulaValue::Whole(value) => Some(u128::from(value)),
+        FormulaValue::Real(_) => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Expr, Value};
+    use super::{Expr, FormulaValue};
 
     fn named(letter: &str, value: u64) -> Expr {
         let name = "a name";
@@ -307,7 +313,7 @@ mod tests {
             letter: letter.to_owned(),
             name,
             meaning: String::new(),
-            value: Value::Whole(value),
+            value: FormulaValue::Whole(value),
         })
     }
 

@@ -8,7 +8,7 @@ use crate::planner::{Division, division, tried};
 use crate::sources::{self, Source};
 use crate::units::{Bytes, MemoryUnit, Scale};
 
-use super::expr::{Expr, Value};
+use super::expr::{Expr, FormulaValue};
 use super::inputs::Inputs;
 use super::loads::divided;
 use super::times::{
@@ -24,7 +24,7 @@ fn part(label: &str, bytes: Bytes) -> Expr {
 }
 
 pub(super) fn real(label: &str, value: f64) -> Expr {
-    Expr::part(label, Value::Real(value), None)
+    Expr::part(label, FormulaValue::Real(value), None)
 }
 
 /// The count of the division alone.
@@ -72,7 +72,7 @@ pub(super) fn arithmetic(scene: &Scene, unit: MemoryUnit) -> Explanation {
     let expr = if expr.comes_to(count) {
         expr
     } else {
-        Expr::part("GPUs by memory alone", Value::Whole(count), None)
+        Expr::part("GPUs by memory alone", FormulaValue::Whole(count), None)
     };
     let mut found = plain("GPUs by memory alone", sentence.to_owned(), expr, GPUS);
     found.notes = vec![
@@ -152,7 +152,7 @@ pub(super) fn found(
 fn of_model(scene: &Scene, name: &str) -> Found {
     let (job, estimate) = (&scene.job, &scene.estimate);
     let count = &estimate.parameters;
-    let whole = |label: &str, value: u64| Expr::part(label, Value::Whole(value), None);
+    let whole = |label: &str, value: u64| Expr::part(label, FormulaValue::Whole(value), None);
     let (sentence, expr, measure) = match (name, &estimate.compute, job.run()) {
         ("Parameters", ..) => {
             let parts =
@@ -171,7 +171,9 @@ fn of_model(scene: &Scene, name: &str) -> Found {
         }
         ("Micro-batch on each GPU", _, Run::Training(run)) => {
             let expr = match run.micro_batch_size {
-                Some(size) => Expr::word("b", "micro_batch_size, as set", Value::Whole(size)),
+                Some(size) => {
+                    Expr::word("b", "micro_batch_size, as set", FormulaValue::Whole(size))
+                }
                 None => global(run).over_up(data_ranks(job)),
             };
             ("Sequences that one GPU holds at once.", expr, NONE)
@@ -201,7 +203,7 @@ fn data_ranks(job: &Job) -> Expr {
     if ranks == 1 {
         Expr::whole(1)
     } else {
-        Expr::word("D", "data_parallel_size", Value::Whole(ranks))
+        Expr::word("D", "data_parallel_size", FormulaValue::Whole(ranks))
     }
 }
 
@@ -237,7 +239,7 @@ fn of_room(scene: &Scene, name: &str) -> Found {
             )
         }
         "KV cache size in tokens" => {
-            let blocks = Expr::part("blocks", Value::Whole(room.blocks?), None);
+            let blocks = Expr::part("blocks", FormulaValue::Whole(room.blocks?), None);
             let tokens = Expr::product([blocks, Expr::meant(room.block_size, "tokens of a block")]);
             ("Whole blocks that find room.", tokens, Measure::Number("tokens"))
         }
@@ -258,11 +260,16 @@ fn of_compute(
     (run, parameters): (&TrainingRun, u64),
     name: &str,
 ) -> Found {
-    let tokens =
-        || Expr::word("tokens", "tokens of the whole training", Value::Real(run.training_tokens));
+    let tokens = || {
+        Expr::word(
+            "tokens",
+            "tokens of the whole training",
+            FormulaValue::Real(run.training_tokens),
+        )
+    };
     let per_step = || tokens_of_step(job, run);
     let useful = || useful_of_step(job, run);
-    let all = || Expr::word("N", "parameters", Value::Whole(parameters));
+    let all = || Expr::word("N", "parameters", FormulaValue::Whole(parameters));
     let total = || {
         let model = real("model FLOPs of a step", compute.model_flops_per_step().0);
         Expr::product([model, tokens().over(useful())])
@@ -283,7 +290,7 @@ fn of_compute(
             (sentence, total(), Measure::Number("FLOP"), exact)
         }
         "in PFLOP-days" => {
-            let machine = Expr::word("PFLOP", "10¹⁵ FLOP each second", Value::Real(1e15));
+            let machine = Expr::word("PFLOP", "10¹⁵ FLOP each second", FormulaValue::Real(1e15));
             let day = Expr::product([machine, Expr::meant(86_400, "seconds of a day")]);
             (
                 "The same in days of a machine that does 10¹⁵ FLOP each second.",

@@ -7,7 +7,7 @@ use crate::config::{Job, ModelConfig, ParallelLayout, Run};
 
 /// One input, and how the figure changes when it is doubled.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Growth {
+pub struct FigureGrowth {
     /// The input's key.
     pub input: &'static str,
     /// The figure with twice the input over the figure now; `None` where the doubled job has no
@@ -20,7 +20,7 @@ const NEAR: f64 = 0.002;
 /// Factors this near to 1 would be printed as 1.
 const HARDLY: f64 = 0.0051;
 
-impl Growth {
+impl FigureGrowth {
     /// Returns the power of the input that the figure follows: −1, 0, 1, 2 or 3; `None` where it
     /// follows none.
     ///
@@ -56,10 +56,10 @@ impl Growth {
 
 /// Returns all clauses as one sentence, the inputs that change the figure first; empty for no
 /// growth.
-pub fn sentence(growth: &[Growth]) -> String {
-    let (same, moves): (Vec<&Growth>, Vec<_>) =
+pub fn sentence(growth: &[FigureGrowth]) -> String {
+    let (same, moves): (Vec<&FigureGrowth>, Vec<_>) =
         growth.iter().partition(|one| one.exponent() == Some(0));
-    let mut clauses: Vec<String> = moves.into_iter().map(Growth::words).collect();
+    let mut clauses: Vec<String> = moves.into_iter().map(FigureGrowth::words).collect();
     if !same.is_empty() {
         let inputs: Vec<&str> = same.iter().map(|one| one.input).collect();
         clauses.push(format!("no effect: {}", inputs.join(", ")));
@@ -134,11 +134,11 @@ fn of_model(job: &Job, change: impl FnOnce(&mut ModelConfig)) -> Option<Job> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Growth, sentence};
+    use super::{FigureGrowth, sentence};
 
     #[test]
     fn factors_read_as_powers_where_they_are() {
-        let words = |factor| Growth { input: "seq_length", factor }.words();
+        let words = |factor| FigureGrowth { input: "seq_length", factor }.words();
         assert_eq!(words(Some(4.0)), "twice the seq_length: ×4");
         assert_eq!(words(Some(2.0004)), "twice the seq_length: ×2");
         assert_eq!(words(Some(0.5)), "twice the seq_length: half");
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn what_moves_it_comes_first() {
-        let of = |input, factor| Growth { input, factor: Some(factor) };
+        let of = |input, factor| FigureGrowth { input, factor: Some(factor) };
         let text =
             sentence(&[of("vocab_size", 1.0), of("seq_length", 4.0), of("hidden_size", 1.0)]);
         assert_eq!(text, "Twice the seq_length: ×4; no effect: vocab_size, hidden_size.");

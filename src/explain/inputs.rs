@@ -3,7 +3,7 @@
 use crate::config::{Job, Run};
 use crate::ops::{Dim, EXPERTS_OF_RANK};
 
-use super::expr::{Expr, Symbol, Value};
+use super::expr::{Expr, FormulaValue, Symbol};
 
 /// One input: key, letter, meaning. Letters are those of the operation list; parallel degrees are
 /// Megatron-LM's.
@@ -38,7 +38,7 @@ fn symbol((name, letter, meaning): Known, value: u64) -> Expr {
         letter: letter.to_owned(),
         name,
         meaning: meaning.to_owned(),
-        value: Value::Whole(value),
+        value: FormulaValue::Whole(value),
     })
 }
 
@@ -235,7 +235,7 @@ impl Inputs<'_> {
             if value <= 4 {
                 Expr::meant(value, name)
             } else {
-                Expr::word(name, name, Value::Whole(value))
+                Expr::word(name, name, FormulaValue::Whole(value))
             }
         })
     }

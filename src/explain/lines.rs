@@ -8,7 +8,7 @@ use crate::estimator::{
 };
 use crate::units::{Bytes, DType};
 
-use super::expr::{Expr, Value};
+use super::expr::{Expr, FormulaValue};
 use super::inputs::Inputs;
 use super::tensors::{itself, stored};
 
@@ -37,7 +37,7 @@ fn ways(inputs: &Inputs, ledger: &Ledger, line: &LineItem) -> Vec<Expr> {
             let elements = Expr::word(
                 "reduce_bucket_size",
                 "elements of the bucket",
-                Value::Whole(run.reduce_bucket_size),
+                FormulaValue::Whole(run.reduce_bucket_size),
             );
             let recipe = run.recipe();
             let formats = [recipe.gradient, recipe.parameter].into_iter();
@@ -63,7 +63,7 @@ fn ways(inputs: &Inputs, ledger: &Ledger, line: &LineItem) -> Vec<Expr> {
 }
 
 fn setting(name: &str, meaning: &str, bytes: Bytes) -> Expr {
-    Expr::word(name, meaning, Value::Whole(bytes.0))
+    Expr::word(name, meaning, FormulaValue::Whole(bytes.0))
 }
 
 fn kind_part(kind: MemoryKind, bytes: Bytes) -> Expr {
@@ -78,11 +78,11 @@ fn slots(run: &ServingRun, line: &LineItem) -> Vec<Expr> {
         .saturating_mul(run.activation_dtype.bits() / 8);
     let numbers = line.bytes.0.checked_div(each).unwrap_or(0);
     let count = Expr::product([
-        Expr::word("max_loras", "slots", Value::Whole(run.adapter_slots)),
+        Expr::word("max_loras", "slots", FormulaValue::Whole(run.adapter_slots)),
         Expr::word(
             "max_lora_rank",
             "rows of each A and columns of each B",
-            Value::Whole(run.adapter_rank),
+            FormulaValue::Whole(run.adapter_rank),
         ),
         Expr::meant(numbers, "numbers of a row of every A and a column of every B on this rank"),
     ]);
@@ -94,7 +94,7 @@ fn drafted(run: &ServingRun, ledger: &Ledger) -> Vec<Expr> {
     let logits = ledger.lines.iter().find(|line| line.label == "Logits");
     let (Some(draft), Some(logits)) = (&run.draft, logits) else { return Vec::new() };
     vec![Expr::product([
-        Expr::word("k", "tokens drafted for each sequence", Value::Whole(draft.tokens)),
+        Expr::word("k", "tokens drafted for each sequence", FormulaValue::Whole(draft.tokens)),
         Expr::memory(logits.label, Some(logits.kind), logits.bytes.0, None),
     ])]
 }

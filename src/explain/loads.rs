@@ -9,7 +9,7 @@ use crate::planner::{
 use crate::sources;
 use crate::units::to_f64;
 
-use super::expr::{Expr, Value};
+use super::expr::{Expr, FormulaValue};
 use super::figures::{Found, found, real};
 use super::times::price;
 use super::{Explanation, Measure, plain};
@@ -25,8 +25,12 @@ pub(super) fn of_load(job: &Job, name: &str) -> Found {
     let pace = load.pace?;
     let step = || real("one further token on the fullest replica", pace.decode.0);
     let all = || {
-        Expr::word("U", "users at once, or requests of all replicas", Value::Whole(load.users))
-            .over(step())
+        Expr::word(
+            "U",
+            "users at once, or requests of all replicas",
+            FormulaValue::Whole(load.users),
+        )
+        .over(step())
     };
     let (title, sentence, expr, measure) = match name {
         "first-token" => (
@@ -50,7 +54,7 @@ pub(super) fn of_load(job: &Job, name: &str) -> Found {
             Measure::Number("tokens/s"),
         ),
         "price" => {
-            let gpus = Expr::word("GPUs", "of all replicas", Value::Whole(load.gpus));
+            let gpus = Expr::word("GPUs", "of all replicas", FormulaValue::Whole(load.gpus));
             let an_hour = Expr::product([
                 real("tokens per second in all", pace.in_all),
                 Expr::meant(3600, "seconds of an hour"),
@@ -103,11 +107,11 @@ pub(super) fn carrying(job: &Job) -> Option<Explanation> {
     };
     let (sentence, expr) = match fleet.runnable {
         Some(found) => {
-            let users = Expr::word("U", "users at once", Value::Whole(fleet.users));
+            let users = Expr::word("U", "users at once", FormulaValue::Whole(fleet.users));
             let replicas = users.over_up(Expr::word(
                 "room",
                 "requests that find room on one replica",
-                Value::Whole(found.users_each),
+                FormulaValue::Whole(found.users_each),
             ));
             let expr = Expr::product([
                 replicas,

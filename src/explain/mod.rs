@@ -35,10 +35,10 @@ mod times;
 mod write;
 
 pub use documents::Said;
-pub use expr::{Expr, Part, Symbol, Value};
-pub use growth::{Growth, sentence as growth_sentence};
+pub use expr::{Expr, FormulaValue, NamedPart, Symbol};
+pub use growth::{FigureGrowth, sentence as growth_sentence};
 pub use write::{
-    Form, Written, document_words, is_itself, latex, legend, mathml, numbers, result_of,
+    Form, WrittenFormula, document_words, is_itself, latex, legend, mathml, numbers, result_of,
     source_words, symbols, text,
 };
 
@@ -70,7 +70,7 @@ pub enum Measure {
 
 /// The largest tensors of a figure: those of one shape, described once, with their number.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Largest {
+pub struct LargestTensors {
     /// The names of the tensors.
     pub names: String,
     /// How many there are.
@@ -96,12 +96,12 @@ pub struct Explanation {
     /// as printed there.
     pub printed: Vec<(String, String)>,
     /// Its largest tensors, where some stand out.
-    pub largest: Option<Largest>,
+    pub largest: Option<LargestTensors>,
     /// Its sources: each with its certainty, and with the part of the figure that it covers where
     /// it does not cover all.
     pub sources: Vec<(Source, Certainty, &'static str)>,
     /// How the figure changes when an input doubles, for each input.
-    pub growth: Vec<Growth>,
+    pub growth: Vec<FigureGrowth>,
     /// Further sentences: the counts that were tried, the tensors that are alive.
     pub notes: Vec<String>,
     /// Documents that give another figure.
@@ -284,7 +284,7 @@ impl<'a> Explainer<'a> {
         found.largest = with
             .largest(&[line])
             .filter(|(_, count, _)| *count > 1)
-            .map(|(names, count, one)| Largest { names, count, one });
+            .map(|(names, count, one)| LargestTensors { names, count, one });
         found.sources = sources_of(std::iter::once(line));
         // Documents speak of whole kinds; a line shows their figures only where it is all of its
         // kind.
@@ -304,7 +304,7 @@ impl<'a> Explainer<'a> {
         Some(found)
     }
 
-    fn growth(&self, path: &Path) -> Vec<Growth> {
+    fn growth(&self, path: &Path) -> Vec<FigureGrowth> {
         let Some(now) = self.value(path, &self.scene).filter(|now| *now > 0.0) else {
             return Vec::new();
         };
@@ -316,7 +316,7 @@ impl<'a> Explainer<'a> {
         });
         let answers = |(input, scene): &(&'static str, Scene)| {
             let factor = self.value(path, scene).map(|then| then / now);
-            Growth { input, factor }
+            FigureGrowth { input, factor }
         };
         doubled.iter().map(answers).collect()
     }

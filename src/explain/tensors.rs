@@ -9,7 +9,7 @@ use crate::ops::{self, Dim, OpList, Role, Split, Tensor};
 use crate::sharding::CarriedOutBy;
 use crate::units::DType;
 
-use super::expr::{Expr, Value};
+use super::expr::{Expr, FormulaValue};
 use super::inputs::Inputs;
 
 /// The inputs and tensors with which lines are explained.
@@ -252,7 +252,7 @@ impl<'a> Lines<'a> {
         let before = Expr::word(
             "values before it",
             "values that lie before it in the buffer",
-            Value::Whole(u64::try_from(before).ok()?),
+            FormulaValue::Whole(u64::try_from(before).ok()?),
         );
         let ranks = self.ranks(tensor);
         let end = Expr::sum([before.clone(), self.all_values(tensor)?]).over_up(ranks.clone());
@@ -297,7 +297,7 @@ impl<'a> Lines<'a> {
             let total = whole(&values)?;
             let label =
                 if experts { "expert parameters of this rank" } else { "parameters of this rank" };
-            let all = Expr::part(label, Value::Whole(total), Some(values));
+            let all = Expr::part(label, FormulaValue::Whole(total), Some(values));
             cut.push(stored(all.over_up(ranks), dtype));
         }
         Some(Expr::sum(cut)).filter(|sum| sum.comes_to(line.bytes.0))
@@ -405,7 +405,7 @@ fn named(label: String, kind: MemoryKind, how: Expr) -> Expr {
 /// Values with their name.
 fn counted(label: String, how: Expr) -> Expr {
     match whole(&how) {
-        Some(values) => Expr::part(label, Value::Whole(values), Some(how)),
+        Some(values) => Expr::part(label, FormulaValue::Whole(values), Some(how)),
         None => how,
     }
 }

@@ -9,7 +9,7 @@ use crate::planner::packing;
 use crate::sources::{self, Source};
 
 use super::drafts;
-use super::expr::{Expr, Value};
+use super::expr::{Expr, FormulaValue};
 use super::figures::{Found, found, real};
 use super::inputs::Inputs;
 use super::{Measure, Scene};
@@ -50,7 +50,7 @@ fn micro_batches(job: &Job, term: Term, seconds: f64) -> Option<Expr> {
             let count = Expr::word(
                 format!("{label}s"),
                 "of the slowest pipeline stage",
-                Value::Real(count),
+                FormulaValue::Real(count),
             );
             (each > 0.0).then(|| Expr::product([count, real(&format!("one {label}"), each)]))
         };
@@ -66,7 +66,7 @@ fn micro_batches(job: &Job, term: Term, seconds: f64) -> Option<Expr> {
         let many = Expr::word(
             "m",
             "micro-batches of a step on each GPU",
-            Value::Real(spread.micro_batches),
+            FormulaValue::Real(spread.micro_batches),
         );
         Expr::product([many, Expr::sum(parts.into_iter().flatten())])
     };
@@ -84,7 +84,9 @@ pub(super) fn gpus(job: &Job) -> Expr {
         ("c", "context_parallel_size", layout.cp()),
     ];
     let many = degrees.into_iter().filter(|(.., value)| *value > 1);
-    Expr::product(many.map(|(letter, name, value)| Expr::word(letter, name, Value::Whole(value))))
+    Expr::product(
+        many.map(|(letter, name, value)| Expr::word(letter, name, FormulaValue::Whole(value))),
+    )
 }
 
 /// A step's time and the figures that follow from it, then those of the whole run.
@@ -136,7 +138,7 @@ pub(super) fn tokens_of_step(job: &Job, run: &TrainingRun) -> Expr {
 
 /// Sequences of a step.
 pub(super) fn global(run: &TrainingRun) -> Expr {
-    Expr::word("B", "global_batch_size", Value::Whole(run.global_batch_size))
+    Expr::word("B", "global_batch_size", FormulaValue::Whole(run.global_batch_size))
 }
 
 /// Tokens of a step that are not padding.
@@ -145,7 +147,7 @@ pub(super) fn useful_of_step(job: &Job, run: &TrainingRun) -> Expr {
         return tokens_of_step(job, run);
     }
     Expr::product([
-        Expr::word("l", "tokens of the mean text", Value::Whole(run.useful_tokens())),
+        Expr::word("l", "tokens of the mean text", FormulaValue::Whole(run.useful_tokens())),
         global(run),
     ])
 }
@@ -159,7 +161,7 @@ fn of_step(scene: &Scene, run: &TrainingRun, step: &Step, name: &str) -> Found {
         let peak = Expr::word(
             "peak",
             "dense peak rate of a GPU in this format, FLOP/s",
-            Value::Real(peak),
+            FormulaValue::Real(peak),
         );
         Expr::product([seconds(), gpus(job), peak])
     };
@@ -215,7 +217,7 @@ fn of_run(scene: &Scene, run: &TrainingRun, (step, cost): (&Step, &Cost), name: 
             let all = Expr::word(
                 "tokens",
                 "tokens of the whole training",
-                Value::Real(run.training_tokens),
+                FormulaValue::Real(run.training_tokens),
             );
             let steps = all.over(useful_of_step(job, run));
             let seconds = Expr::product([steps, real("one step", step.seconds.0)]);
@@ -243,7 +245,7 @@ fn of_run(scene: &Scene, run: &TrainingRun, (step, cost): (&Step, &Cost), name: 
             let grid = Expr::word(
                 "grid",
                 "grams of CO₂ for each kWh, as set",
-                Value::Real(job.cluster().grid_grams_per_kwh),
+                FormulaValue::Real(job.cluster().grid_grams_per_kwh),
             );
             let grams = Expr::product([real("energy in kWh", cost.energy_kwh?), grid]);
             let mass = grams.over(Expr::meant(1000, "grams of a kilogram"));
@@ -256,13 +258,16 @@ fn of_run(scene: &Scene, run: &TrainingRun, (step, cost): (&Step, &Cost), name: 
 
 pub(super) fn price(job: &Job) -> Expr {
     let price = job.cluster().accelerator.price_per_hour;
-    Expr::word("price", "of a GPU-hour, as set under Time and cost", Value::Real(price))
+    Expr::word("price", "of a GPU-hour, as set under Time and cost", FormulaValue::Real(price))
 }
 
 /// Board power while the GPU computes, and a share of it while it waits.
 fn energy(job: &Job, step: &Step, cost: &Cost) -> Option<Expr> {
-    let watts =
-        Expr::word("power", "board power of a GPU, W", Value::Real(job.cluster().speed.tdp_watts?));
+    let watts = Expr::word(
+        "power",
+        "board power of a GPU, W",
+        FormulaValue::Real(job.cluster().speed.tdp_watts?),
+    );
     let busy = step
         .lines
         .iter()
@@ -273,10 +278,11 @@ fn energy(job: &Job, step: &Step, cost: &Cost) -> Option<Expr> {
     let idle = Expr::word(
         "idle",
         "share of the power that a waiting GPU draws, an assumption",
-        Value::Real(IDLE_SHARE),
+        FormulaValue::Real(IDLE_SHARE),
     );
     let rest = Expr::Less(Box::new(Expr::whole(1)), Box::new(idle.clone()));
-    let busy = Expr::word("busy", "share of a step in which the GPU computes", Value::Real(busy));
+    let busy =
+        Expr::word("busy", "share of a step in which the GPU computes", FormulaValue::Real(busy));
     let draw = Expr::sum([idle, Expr::product([rest, busy])]);
     let all = Expr::product([real("GPU-hours", cost.gpu_hours), watts, draw]);
     Some(all.over(Expr::meant(1000, "W of a kW")))
@@ -331,7 +337,7 @@ fn said_of_step(job: &Job, time: &ServingTime, name: &str) -> Option<Said> {
             )
         }
         "Batch size where decoding becomes compute-bound" => {
-            let turns = Expr::part("sequences", Value::Whole(time.turns_at?), None);
+            let turns = Expr::part("sequences", FormulaValue::Whole(time.turns_at?), None);
             let sentence =
                 "From so many on, multiplying with the weights takes longer than reading them.";
             (sentence, (turns, NONE), sources::ROOFLINE)
@@ -417,7 +423,8 @@ fn of_a_million(job: &Job, time: &ServingTime, name: &str) -> Found {
         ("p", "pipeline_model_parallel_size", layout.p()),
     ];
     let many = degrees.into_iter().filter(|(.., value)| *value > 1);
-    let ranks = many.map(|(letter, name, value)| Expr::word(letter, name, Value::Whole(value)));
+    let ranks =
+        many.map(|(letter, name, value)| Expr::word(letter, name, FormulaValue::Whole(value)));
     let tokens = Expr::product(std::iter::once(Expr::meant(1_000_000, "tokens")).chain(ranks));
     let an_hour = Expr::product([
         real("tokens per second", time.tokens_per_second),
@@ -434,7 +441,7 @@ fn of_a_million(job: &Job, time: &ServingTime, name: &str) -> Found {
             let watts = Expr::word(
                 "power",
                 "board power of a GPU, W",
-                Value::Real(job.cluster().speed.tdp_watts?),
+                FormulaValue::Real(job.cluster().speed.tdp_watts?),
             );
             let energy = Expr::product([hours, watts]).over(Expr::meant(1000, "W of a kW"));
             (

@@ -1,7 +1,7 @@
 //! Explanations of the totals: all bytes, the peak, the margin, and one kind of memory.
 
 use super::expr::Expr;
-use super::{Explainer, Explanation, Largest, Measure, documents, exactly, plain};
+use super::{Explainer, Explanation, LargestTensors, Measure, documents, exactly, plain};
 use crate::estimator::{Certainty, Headroom, LineItem, MemoryKind, Printed};
 use crate::sources;
 use crate::sources::Source;
@@ -159,7 +159,7 @@ impl Explainer<'_> {
         };
         let mut found = plain(kind.name(), kind_sentence(kind, lines.len()), expr, Measure::Bytes);
         found.largest =
-            with.largest(&lines).map(|(names, count, one)| Largest { names, count, one });
+            with.largest(&lines).map(|(names, count, one)| LargestTensors { names, count, one });
         found.sources = sources_of(lines.into_iter());
         found.documents = documents::of_kind(self.answers, kind, bytes);
         Some(found)

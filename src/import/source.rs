@@ -7,7 +7,7 @@ use super::encoder::own_size;
 use super::reader::Reader;
 use super::sizes::{MAX_LAYERS, MAX_POSITIONS, MAX_SIZE, head_dim_of, whole};
 use super::value::{Object, Value, class_of};
-use crate::config::{MlpKind, ModelConfig, OWN_SIZES, Source};
+use crate::config::{MlpKind, ModelConfig, OWN_SIZES, SourceEncoder};
 use crate::models::{Absent, FamilySpec, SourceKeys};
 
 /// The encoder beside a decoder of that kind: its blocks stand before the decoder's.
@@ -43,7 +43,7 @@ pub(super) fn source(
         if keys.heads_of_decoder { config.head_dim } else { head_dim_of(hidden_size, heads)? };
     let head_dim = size(keys.head, MAX_SIZE, of_heads)?;
     config.num_hidden_layers = config.num_hidden_layers.saturating_add(layers);
-    config.source = Some(Source {
+    config.source = Some(SourceEncoder {
         layers,
         hidden_size,
         num_attention_heads: heads,
@@ -118,7 +118,7 @@ fn alone(
     kind: &FamilySpec,
     keys: &SourceKeys,
     hidden: u64,
-) -> Result<Source, ImportError> {
+) -> Result<SourceEncoder, ImportError> {
     let positions = keys.positions.map(|(key, _)| key);
     let of_encoder =
         [Some(keys.layers), keys.heads, keys.key_heads, keys.inner, positions, keys.vocab];
@@ -134,7 +134,7 @@ fn alone(
     } else {
         own_sizes(file, kind)?
     };
-    Ok(Source { hidden_size: stated.unwrap_or(hidden), own, ..Source::default() })
+    Ok(SourceEncoder { hidden_size: stated.unwrap_or(hidden), own, ..SourceEncoder::default() })
 }
 
 /// The keys of a file that has a group for each side: those of the decoder, and beside them those

@@ -8,7 +8,7 @@ use crate::scenario::Scenario;
 
 /// A setting that changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct SettingChange {
     /// The tool's name for it, with the dashes of a command line.
     pub key: String,
     /// The value before; `None` where the setting is new. A flag without a value has an empty one.
@@ -17,7 +17,7 @@ pub struct Change {
     pub after: Option<String>,
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for SettingChange {
     /// `change --max-model-len 40960 → 32768`, `add --enforce-eager`, `leave out --x`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let value =
@@ -48,7 +48,11 @@ impl fmt::Display for Change {
 /// let changes = difference(&before, &after, vllm).expect("words for it");
 /// assert_eq!(changes[0].to_string(), "change --max-model-len 32768 → 16384");
 /// ```
-pub fn difference(before: &Scenario, after: &Scenario, format: Format) -> Option<Vec<Change>> {
+pub fn difference(
+    before: &Scenario,
+    after: &Scenario,
+    format: Format,
+) -> Option<Vec<SettingChange>> {
     let [old, new] = [write(before, format), write(after, format)];
     if new.missing.iter().any(|sentence| !old.missing.contains(sentence)) {
         return None;
@@ -60,12 +64,13 @@ pub fn difference(before: &Scenario, after: &Scenario, format: Format) -> Option
         .items
         .iter()
         .chain(old.items.iter().filter(|item| value(&new.items, &item.key).is_none()));
-    let changes = keys.map(|item| Change {
+    let changes = keys.map(|item| SettingChange {
         key: shown(&item.key, [&new.text, &old.text]),
         before: value(&old.items, &item.key),
         after: value(&new.items, &item.key),
     });
-    let changes: Vec<Change> = changes.filter(|change| change.before != change.after).collect();
+    let changes: Vec<SettingChange> =
+        changes.filter(|change| change.before != change.after).collect();
     (!changes.is_empty()).then_some(changes)
 }
 

@@ -27,10 +27,10 @@ mod report;
 mod shared;
 mod writing;
 
-pub use difference::{Change, difference};
+pub use difference::{SettingChange, difference};
 pub use error::LaunchError;
 pub use flag::{Effect, Flag, Takes};
-pub use formats::{Format, FormatSpec, Role};
+pub use formats::{Format, FormatRole, FormatSpec};
 pub use notation::{Given, Place, Stated, Text};
 pub use reading::Reading;
 pub use report::{Launched, Row, Way};
@@ -77,7 +77,8 @@ pub fn read(pasted: &[Pasted<'_>], present: &Scenario) -> Result<Launched, Launc
     }
     let texts: Vec<Text<'_>> =
         pasted.iter().map(|pasted| Text::new(pasted.name, pasted.text)).collect();
-    let opened = [Role::Whole, Role::Part].into_iter().find_map(|role| first_of(&texts, role));
+    let opened =
+        [FormatRole::Whole, FormatRole::Part].into_iter().find_map(|role| first_of(&texts, role));
     let (at, format, stated) = opened.ok_or(LaunchError::NoFormat)?;
     // A script may itself write the files that its command reads.
     let inside: Vec<Text<'_>> =
@@ -91,7 +92,7 @@ pub fn read(pasted: &[Pasted<'_>], present: &Scenario) -> Result<Launched, Launc
 type Opened = (usize, Format, Result<Stated, LaunchError>);
 
 /// The first text that a format of that role recognises.
-fn first_of(texts: &[Text<'_>], role: Role) -> Option<Opened> {
+fn first_of(texts: &[Text<'_>], role: FormatRole) -> Option<Opened> {
     let formats = || Format::ALL.into_iter().filter(move |format| format.role == role);
     let in_order = texts.iter().enumerate();
     in_order.flat_map(|(at, text)| formats().map(move |format| (at, format, text))).find_map(

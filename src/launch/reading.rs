@@ -4,7 +4,7 @@ mod beside;
 use super::flag::{Effect, Flag, is_same_name};
 use super::notation::Stated;
 use super::report::{Launched, Row, Way};
-use super::{Format, Given, LaunchError, Role, Text};
+use super::{Format, FormatRole, Given, LaunchError, Text};
 use crate::catalog;
 use crate::scenario::{FieldId, Group, Scenario, Value, field, parse, show};
 
@@ -53,7 +53,7 @@ impl<'a> Reading<'a> {
     /// A reading before any default or flag is set.
     fn new(format: Format, stated: Stated, beside: &'a [&'a Text<'a>], present: &Scenario) -> Self {
         let scenario =
-            if format.role == Role::Part { present.clone() } else { without_run(present) };
+            if format.role == FormatRole::Part { present.clone() } else { without_run(present) };
         Self {
             scenario,
             format,

@@ -88,7 +88,7 @@ pub struct GpuAnswer {
 
 /// One place where a method and the engine differ, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
+pub struct MethodDifference {
     /// The quantity that differs: a kind of memory, or "parameters".
     pub term: &'static str,
     /// The method's value.
@@ -135,7 +135,7 @@ pub struct MethodAnswer {
     /// Parts of this scenario that the document leaves out.
     pub not_covered: Vec<&'static str>,
     /// Where and why it differs from the engine.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<MethodDifference>,
     /// Neutral sentences on places where the document is wrong or mixes units, as far as they
     /// matter for this scenario.
     pub remarks: Vec<String>,

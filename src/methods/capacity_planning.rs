@@ -3,9 +3,9 @@
 //! Symbols: `P` parameters, `b` sequences (whole job in the two functions, **per GPU** in the
 //! template), `s` tokens per sequence, `h` `hidden_size`, `L` layers, `n_kv` `num_key_value_heads`,
 //! `N` data-parallel ranks. GB = 10⁹. The stored text has lost its display formulas; the code is
-//! complete, and this file follows the code. A [`Shape`] of this document has `b` as `batch_size`.
+//! complete, and this file follows the code. A [`ActivationShape`] of this document has `b` as `batch_size`.
 
-use super::{ModelStates, Shape, ceil_ratio, distributed_overview, product};
+use super::{ActivationShape, ModelStates, ceil_ratio, distributed_overview, product};
 use crate::units::{Bytes, DType, Elements, Flops, FlopsPerSecond, Seconds, to_f64};
 
 /// Memory of the document's GPU, 80 decimal GB.
@@ -57,19 +57,19 @@ pub fn states(num_parameters: u64, dtype: DType) -> ModelStates {
 }
 
 /// Returns the bytes of activations by the rounded rule of the text, `34·b·s·h·L` (component 4).
-pub fn activations_rule(shape: &Shape) -> Bytes {
+pub fn activations_rule(shape: &ActivationShape) -> Bytes {
     Bytes(product([ACTIVATION_PARTS.iter().sum(), hidden(shape)]))
 }
 
 /// Returns the bytes of activations with checkpointing as the text counts them, `2·b·s·h·L`
 /// (component 4, question 3).
-pub fn activations_checkpointed(shape: &Shape) -> Bytes {
+pub fn activations_checkpointed(shape: &ActivationShape) -> Bytes {
     Bytes(product([CHECKPOINT_FACTOR, hidden(shape)]))
 }
 
 /// Returns the bytes of activations as the code computes them, `b·s·h·L · f ·` precision bytes with
 /// `f` = 2 checkpointed, else 34: one factor of 2 too many.
-pub fn activations_as_coded(shape: &Shape, checkpointing: bool, dtype: DType) -> Bytes {
+pub fn activations_as_coded(shape: &ActivationShape, checkpointing: bool, dtype: DType) -> Bytes {
     let rule =
         if checkpointing { activations_checkpointed(shape) } else { activations_rule(shape) };
     Elements(rule.0).stored_as(dtype)
@@ -77,13 +77,13 @@ pub fn activations_as_coded(shape: &Shape, checkpointing: bool, dtype: DType) ->
 
 /// Returns the bytes of activations with the attention matrices, `b·s·h·L·(34 + 5as/h)` (component
 /// 4, the "exact" formula that the text refers to).
-pub fn activations_exact(shape: &Shape) -> Bytes {
+pub fn activations_exact(shape: &ActivationShape) -> Bytes {
     distributed_overview::activations(shape)
 }
 
 /// Returns the share of the exact activations that the rule of 34 leaves out, 0 to 1 (component 4
 /// says within 20 %).
-pub fn rule_shortfall(shape: &Shape) -> f64 {
+pub fn rule_shortfall(shape: &ActivationShape) -> f64 {
     1.0 - activations_rule(shape).as_f64() / activations_exact(shape).as_f64()
 }
 
@@ -350,6 +350,6 @@ pub fn llama_parameters(
 /// The key of the optimizer whose states the document counts.
 pub const OPTIMIZER: &str = "adamw";
 
-fn hidden(shape: &Shape) -> u64 {
+fn hidden(shape: &ActivationShape) -> u64 {
     product([shape.batch_size, shape.seq_length, shape.hidden_size, shape.num_hidden_layers])
 }

@@ -3,9 +3,9 @@
 //!
 //! Symbols: `N` parameters, `h` `hidden_size`, `v` `vocab_size`, `L` layers, `seq` tokens per
 //! sequence, `bs`/`mbs` sequences held at once, `gbs` sequences per step. The document has no
-//! formula for several GPUs. A [`Shape`] of this document has `mbs` as `batch_size`.
+//! formula for several GPUs. A [`ActivationShape`] of this document has `mbs` as `batch_size`.
 
-use super::{Shape, product};
+use super::{ActivationShape, product};
 use crate::units::{Bytes, Flops, FlopsPerSecond, Seconds, to_f64};
 
 /// CUDA context of the summary, bytes: "about 2 GB", 1 to 2 in the text (sections 4.1 and 11).
@@ -103,7 +103,7 @@ pub const LINEAR_PARTS: [u64; 3] = [11, 19, 4];
 pub const ATTENTION_PARTS: [u64; 3] = [2, 1, 2];
 
 /// Returns the bytes of activations, `L·seq·bs·h·(34 + 5·n_heads·seq/h)` (section 7.2).
-pub fn activations(shape: &Shape) -> Bytes {
+pub fn activations(shape: &ActivationShape) -> Bytes {
     let tokens = product([shape.num_hidden_layers, shape.seq_length, shape.batch_size]);
     let linear = product([LINEAR_PARTS.iter().sum(), shape.hidden_size]);
     let scores =
@@ -112,7 +112,7 @@ pub fn activations(shape: &Shape) -> Bytes {
 }
 
 /// Returns the bytes of activations with full recomputation, `2·L·bs·seq·h` (section 8.2.1).
-pub fn activations_full_recompute(shape: &Shape) -> Bytes {
+pub fn activations_full_recompute(shape: &ActivationShape) -> Bytes {
     Bytes(product([
         2,
         shape.num_hidden_layers,
@@ -124,20 +124,20 @@ pub fn activations_full_recompute(shape: &Shape) -> Bytes {
 
 /// Returns the bytes of activations with selective recomputation: the `n_heads·seq²` part dropped,
 /// `34·L·bs·seq·h` (section 8.2.2).
-pub fn activations_selective_recompute(shape: &Shape) -> Bytes {
-    activations(&Shape { num_attention_heads: 0, ..*shape })
+pub fn activations_selective_recompute(shape: &ActivationShape) -> Bytes {
+    activations(&ActivationShape { num_attention_heads: 0, ..*shape })
 }
 
 /// Returns the share that selective recomputation saves, `(5as/h)/(34 + 5as/h)` (section 8.2.2
 /// quotes 70 %, which is GPT-3's).
-pub fn selective_saving(shape: &Shape) -> f64 {
+pub fn selective_saving(shape: &ActivationShape) -> f64 {
     let all = activations(shape).as_f64();
     (all - activations_selective_recompute(shape).as_f64()) / all
 }
 
 /// Returns the extra compute of selective recomputation as a share of model FLOPs, `(s/6h) / (1 +
 /// s/6h + v/12hL)` (section 8.2.2, after Korthikanti et al.).
-pub fn selective_extra_compute(shape: &Shape, vocab_size: u64) -> f64 {
+pub fn selective_extra_compute(shape: &ActivationShape, vocab_size: u64) -> f64 {
     let (h, l) = (to_f64(shape.hidden_size), to_f64(shape.num_hidden_layers));
     let attention = to_f64(shape.seq_length) / (6.0 * h);
     attention / (1.0 + attention + to_f64(vocab_size) / (12.0 * h * l))

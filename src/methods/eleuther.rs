@@ -3,9 +3,9 @@
 //! Symbols: `P` parameters, `D` training tokens, `C` compute, `T` time, `s` tokens per sequence,
 //! `b` sequences **per GPU**, `h` `hidden_size`, `L` layers, `a` heads, `t` tensor ranks, `p`
 //! pipeline stages, `d` GPUs that shard. Fraction bars were lost in the stored text; the formulas
-//! here are reconstructed. A [`Shape`] of this document has `b` as `batch_size`.
+//! here are reconstructed. A [`ActivationShape`] of this document has `b` as `batch_size`.
 
-use super::{ModelStates, Shape, ceil_ratio, named, product};
+use super::{ActivationShape, ModelStates, ceil_ratio, named, product};
 use crate::config::{Optimizer, Recompute};
 use crate::units::{Bytes, DType, Flops, FlopsPerSecond, Seconds, to_f64};
 
@@ -158,7 +158,7 @@ pub const ATTENTION_PARTS: [u64; 3] = [2, 1, 2];
 ///
 /// None: `s·b·h·L·(10 + 24/t + 5as/(ht))`; selective: without the last term; full: `2·s·b·h·L`, not
 /// divided by `t`.
-pub fn activations(shape: &Shape, t: u64, recompute: Recompute) -> Bytes {
+pub fn activations(shape: &ActivationShape, t: u64, recompute: Recompute) -> Bytes {
     let (h, t) = (u128::from(shape.hidden_size), u128::from(t.max(1)));
     let sum = |parts: &[u64]| u128::from(parts.iter().sum::<u64>());
     let linear = sum(&UNSHARDED_PARTS)

@@ -7,7 +7,7 @@ use crate::config::{
 use crate::stacks::Stack;
 use crate::units::{Bytes, DType, FlopsPerSecond};
 
-use super::{MethodKind, Shape, product};
+use super::{ActivationShape, MethodKind, product};
 
 /// The work that the model does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -176,8 +176,8 @@ impl MethodInputs {
     }
 
     /// Returns the sizes of the activation formulas with that many sequences.
-    pub const fn shape(&self, batch_size: u64) -> Shape {
-        Shape {
+    pub const fn shape(&self, batch_size: u64) -> ActivationShape {
+        ActivationShape {
             hidden_size: self.hidden_size,
             num_hidden_layers: self.num_hidden_layers,
             num_attention_heads: self.num_attention_heads,

@@ -3,10 +3,10 @@
 //! Training only, data parallelism only, 16-bit weights and gradients. Symbols: `B` global batch,
 //! `s` tokens per sequence, `d_model` = `hidden_size`, `d_interm` = `intermediate_size`, `n_head` =
 //! `num_attention_heads`, `L` layers, `V` vocabulary, `N` parameters, `N_gpu` data-parallel ranks.
-//! In a [`Shape`] of this document `batch_size` is the **global** batch, because the document
+//! In a [`ActivationShape`] of this document `batch_size` is the **global** batch, because the document
 //! divides everything by `N_gpu` afterwards. Section numbers are the document's.
 
-use super::{ModelStates, Shape, named, product, whole_billions};
+use super::{ActivationShape, ModelStates, named, product, whole_billions};
 use crate::config::Optimizer;
 use crate::units::{Bytes, to_f64};
 
@@ -14,7 +14,7 @@ use crate::units::{Bytes, to_f64};
 pub const NOMINAL_PARAMETERS: u64 = 7_000_000_000;
 
 /// The document's example (section 1): its 7B model, batch 128, sequences of 4096 tokens.
-pub const EXAMPLE: Shape = Shape {
+pub const EXAMPLE: ActivationShape = ActivationShape {
     hidden_size: 4096,
     num_hidden_layers: 32,
     num_attention_heads: 32,
@@ -73,7 +73,7 @@ pub fn sum_of_parameters(
 
 /// Returns all parameters, `2·V·d_model + L·(4·d_model² + 2·d_model·d_interm)`: untied head, no
 /// biases, no norms (section 1).
-pub fn num_parameters(shape: &Shape, vocab_size: u64) -> u64 {
+pub fn num_parameters(shape: &ActivationShape, vocab_size: u64) -> u64 {
     let table = embedding_parameters(shape.hidden_size, vocab_size);
     let attention = attention_parameters(shape.hidden_size);
     let mlp = mlp_parameters(shape.hidden_size, shape.intermediate_size);
@@ -152,46 +152,46 @@ pub fn linear_tensors() -> u64 {
 }
 
 /// Returns the elements of one `B·s·d_model` tensor.
-pub fn hidden_elements(shape: &Shape) -> u64 {
+pub fn hidden_elements(shape: &ActivationShape) -> u64 {
     product([shape.batch_size, shape.seq_length, shape.hidden_size])
 }
 
 /// Returns the elements that grow linearly with `s`: `9·B·s·d_model + 2·B·s·d_interm` (section
 /// 2.4).
-pub fn linear_elements(shape: &Shape) -> u64 {
+pub fn linear_elements(shape: &ActivationShape) -> u64 {
     let hidden = product([linear_tensors(), hidden_elements(shape)]);
     hidden.saturating_add(product([2, shape.batch_size, shape.seq_length, shape.intermediate_size]))
 }
 
 /// Returns the elements of scores and probabilities: `2·n_head·B·s²` (section 2.4).
-pub fn attention_elements(shape: &Shape) -> u64 {
+pub fn attention_elements(shape: &ActivationShape) -> u64 {
     product([2, shape.num_attention_heads, shape.batch_size, shape.seq_length, shape.seq_length])
 }
 
 /// Returns the elements that one block keeps: `9·B·s·d_model + 2·B·s·d_interm + 2·n_head·B·s²`
 /// (section 2.4).
-pub fn block_elements(shape: &Shape) -> u64 {
+pub fn block_elements(shape: &ActivationShape) -> u64 {
     linear_elements(shape).saturating_add(attention_elements(shape))
 }
 
 /// Returns the bytes of the linear part of one block in fp16 (section 2.4; printed as 68 "GB",
 /// which is 68 GiB).
-pub fn linear_bytes(shape: &Shape) -> Bytes {
+pub fn linear_bytes(shape: &ActivationShape) -> Bytes {
     Bytes(2) * linear_elements(shape)
 }
 
 /// Returns the bytes of the attention part of one block in fp16 (section 2.4).
-pub fn attention_bytes(shape: &Shape) -> Bytes {
+pub fn attention_bytes(shape: &ActivationShape) -> Bytes {
     Bytes(2) * attention_elements(shape)
 }
 
 /// Returns the bytes of activations of one block in fp16 (section 2.4).
-pub fn block(shape: &Shape) -> Bytes {
+pub fn block(shape: &ActivationShape) -> Bytes {
     linear_bytes(shape) + attention_bytes(shape)
 }
 
 /// Returns the bytes of activations of all blocks (section 2.4: "343 × 32 GB").
-pub fn activations(shape: &Shape) -> Bytes {
+pub fn activations(shape: &ActivationShape) -> Bytes {
     block(shape) * shape.num_hidden_layers
 }
 
@@ -201,12 +201,12 @@ pub fn total(states: &ModelStates, activations: Bytes) -> Bytes {
 }
 
 /// Returns the bytes that a checkpointed block keeps: its input, `2·B·s·d_model` (section 4.1.2).
-pub fn checkpoint(shape: &Shape) -> Bytes {
+pub fn checkpoint(shape: &ActivationShape) -> Bytes {
     Bytes(2) * hidden_elements(shape)
 }
 
 /// Returns the bytes of the checkpoints of all blocks (section 4.1.2).
-pub fn checkpoints(shape: &Shape) -> Bytes {
+pub fn checkpoints(shape: &ActivationShape) -> Bytes {
     checkpoint(shape) * shape.num_hidden_layers
 }
 
@@ -218,13 +218,13 @@ pub fn temporary(block: Bytes, checkpoint: Bytes) -> Bytes {
 
 /// Returns the bytes needed only while one block is worked on, with `FlashAttention`: also less
 /// scores and probabilities (section 4.2).
-pub fn temporary_with_flash_attention(shape: &Shape) -> Bytes {
+pub fn temporary_with_flash_attention(shape: &ActivationShape) -> Bytes {
     temporary(block(shape), checkpoint(shape)).saturating_sub(attention_bytes(shape))
 }
 
 /// Returns the bytes of the `FlashAttention` spike when only the MLP tensors are kept in one byte
 /// (section 5 says "half", which needs all tensors).
-pub fn temporary_with_int8_mlp(shape: &Shape) -> Bytes {
+pub fn temporary_with_int8_mlp(shape: &ActivationShape) -> Bytes {
     let saved = product([2, shape.batch_size, shape.seq_length, shape.intermediate_size]);
     temporary_with_flash_attention(shape).saturating_sub(Bytes(saved))
 }
@@ -286,7 +286,7 @@ pub fn states_per_gpu(zero_stage: u8, states: &ModelStates, ranks: u64) -> Model
 /// Returns the bytes of activations that stay for the step, and of those that live only while one
 /// block is worked on, on one GPU that holds `shape.batch_size` sequences at once.
 pub fn held_activations(
-    shape: &Shape,
+    shape: &ActivationShape,
     checkpointing: bool,
     flash_attention: bool,
 ) -> (Bytes, Bytes) {

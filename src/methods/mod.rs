@@ -29,7 +29,7 @@ pub mod solenya;
 mod story;
 pub mod wrong;
 
-pub use answer::{Difference, GpuAnswer, MethodAnswer, MethodKind, MethodLine, MethodTime};
+pub use answer::{GpuAnswer, MethodAnswer, MethodDifference, MethodKind, MethodLine, MethodTime};
 pub use counts::instance_shape;
 pub use face::all;
 pub use inputs::{EngineSide, MethodInputs, Workload};
@@ -45,7 +45,7 @@ fn named<T: Copy>(table: &[(&str, T)], optimizer: Optimizer) -> Option<T> {
 
 /// The sizes that every document's activation formula is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct ActivationShape {
     /// Width of the residual stream.
     pub hidden_size: u64,
     /// Number of blocks.
@@ -61,7 +61,7 @@ pub struct Shape {
     pub batch_size: u64,
 }
 
-impl Shape {
+impl ActivationShape {
     /// Returns these sizes with another number of sequences.
     #[must_use]
     pub const fn with_batch_size(self, batch_size: u64) -> Self {

@@ -2,9 +2,9 @@
 //!
 //! Symbols: `N` parameters, `h` `hidden_size`, `v` `vocab_size`, `s` tokens per sequence, `d_fc`
 //! `intermediate_size`, `L` blocks, `bs` sequences held at once. The guide has no inference, no
-//! compute and no formula for several GPUs. A [`Shape`] of this document has `bs` as `batch_size`.
+//! compute and no formula for several GPUs. A [`ActivationShape`] of this document has `bs` as `batch_size`.
 
-use super::{Shape, distributed_overview, named, product};
+use super::{ActivationShape, distributed_overview, named, product};
 use crate::config::Optimizer;
 use crate::units::Bytes;
 
@@ -100,7 +100,7 @@ pub const LAYER_VECTORS: [u64; 4] = [2, 4, 2, 1];
 
 /// Returns all parameters, `h(v + s) + L(4h² + 9h + 2·d_fc·h + d_fc) + 2h` (section 2.2.4). With
 /// `d_fc` = `4h` a layer equals `12h² + 13h`.
-pub fn num_parameters(shape: &Shape, vocab_size: u64) -> u64 {
+pub fn num_parameters(shape: &ActivationShape, vocab_size: u64) -> u64 {
     let h = shape.hidden_size;
     embedding_parameters(h, vocab_size)
         .saturating_add(position_parameters(h, shape.seq_length))
@@ -113,7 +113,7 @@ pub fn num_parameters(shape: &Shape, vocab_size: u64) -> u64 {
 
 /// Returns the bytes of activations, `L·s·bs·h·(34 + 5·n_heads·s/h)` (section 2.3): the formula of
 /// the distributed overview.
-pub fn activations(shape: &Shape) -> Bytes {
+pub fn activations(shape: &ActivationShape) -> Bytes {
     distributed_overview::activations(shape)
 }
 

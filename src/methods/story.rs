@@ -3,7 +3,7 @@
 use crate::units::{Bytes, MemoryUnit};
 
 use super::counts::{Placement, Rules};
-use super::{ModelStates, Shape, ju_2026};
+use super::{ActivationShape, ModelStates, ju_2026};
 
 /// One step of the story: a 7B model, batch 128, sequences of 4096 tokens, A100 with 40 GB.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub struct Setup {
 impl Setup {
     /// Returns the bytes of activations of the shape's sequences held at once, checkpoints and
     /// recomputed block together.
-    pub fn activations(self, shape: &Shape) -> Bytes {
+    pub fn activations(self, shape: &ActivationShape) -> Bytes {
         let (kept, temporary) =
             ju_2026::held_activations(shape, self.checkpointing, self.flash_attention);
         kept + temporary
@@ -52,12 +52,23 @@ impl Setup {
 
     /// Returns the count of GPUs by the document's equation for the batch of `shape`, rounded up;
     /// `None` where the part that every GPU repeats does not fit.
-    pub fn gpus(self, states: &ModelStates, shape: &Shape, capacity: Bytes) -> Option<u64> {
+    pub fn gpus(
+        self,
+        states: &ModelStates,
+        shape: &ActivationShape,
+        capacity: Bytes,
+    ) -> Option<u64> {
         ju_2026::gpus(self.zero_stage, states, self.activations(shape), capacity)
     }
 
     /// Returns the bytes of one of `ranks` ranks that holds `sequences` sequences at once.
-    pub fn memory(self, states: &ModelStates, shape: &Shape, ranks: u64, sequences: u64) -> Bytes {
+    pub fn memory(
+        self,
+        states: &ModelStates,
+        shape: &ActivationShape,
+        ranks: u64,
+        sequences: u64,
+    ) -> Bytes {
         ju_2026::states_per_gpu(self.zero_stage, states, ranks).total()
             + self.activations(&shape.with_batch_size(sequences))
     }
@@ -67,7 +78,7 @@ impl Setup {
     pub fn gpus_that_can_run(
         self,
         states: &ModelStates,
-        shape: &Shape,
+        shape: &ActivationShape,
         capacity: Bytes,
         micro_batch_size: Option<u64>,
     ) -> Option<u64> {
@@ -78,7 +89,7 @@ impl Setup {
     fn place(
         self,
         states: &ModelStates,
-        shape: &Shape,
+        shape: &ActivationShape,
         capacity: Bytes,
         micro_batch_size: Option<u64>,
     ) -> (Option<Placement>, String) {
@@ -112,7 +123,7 @@ impl Setup {
     pub(super) fn why_never(
         self,
         states: &ModelStates,
-        shape: &Shape,
+        shape: &ActivationShape,
         capacity: Bytes,
         unit: MemoryUnit,
     ) -> String {

@@ -5,7 +5,7 @@ use super::builder::Lowering;
 use super::modules::{BESIDE, Tables};
 use super::record::{Modules, behind};
 use super::tape::{Kind, Model, Param, Tape, Var, When};
-use super::work::Cost;
+use super::work::PassWork;
 use crate::config::{Feed, Recompute};
 use crate::units::DType;
 
@@ -17,7 +17,7 @@ pub(crate) struct Played {
     /// True if these layers have experts.
     pub has_experts: bool,
     /// Kernels and messages of each operation, in the order in which they run.
-    pub operations: Vec<(&'static str, Vec<Cost>)>,
+    pub operations: Vec<(&'static str, Vec<PassWork>)>,
     /// Parameters of one rank.
     pub parameters: u64,
     /// Elements of the first of them.

@@ -131,7 +131,7 @@ pub enum Collective {
 
 /// Ranks that take part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Group {
+pub enum ProcessGroup {
     /// Tensor-parallel ranks.
     Tensor,
     /// Context-parallel ranks.
@@ -161,7 +161,7 @@ pub struct Exchange {
     /// Which operation.
     pub collective: Collective,
     /// Among whom.
-    pub group: Group,
+    pub group: ProcessGroup,
     /// The whole buffer, bytes: what every rank ends with (gather), begins with (reduce,
     /// all-to-all).
     pub bytes: u64,
@@ -189,7 +189,7 @@ pub enum Work {
 
 /// Work in forward or in backward.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cost {
+pub struct PassWork {
     /// True if the work is in backward.
     pub backward: bool,
     /// The kind of work.

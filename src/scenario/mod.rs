@@ -29,8 +29,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 pub use fields::{
-    Applies, Choice, Field, FieldDefault, FieldId, FieldKind, Group, Value, field, field_of_key,
-    fields, help, option_help, parse, range_text, reference, show,
+    Applies, Field, FieldDefault, FieldId, FieldKind, FieldOption, Group, Value, field,
+    field_of_key, fields, help, option_help, parse, range_text, reference, show,
 };
 pub use following::FOLLOWING;
 pub use model::{ABOUT_KEYS, read_keys};

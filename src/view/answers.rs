@@ -2,11 +2,11 @@
 //! browser in here.
 
 mod plots;
-pub use plots::{Compared, Look, Plot, Plots, Stairs, seq_curve};
+pub use plots::{ComparedCurves, CurveLook, Plot, Plots, Stairs, seq_curve};
 use std::sync::OnceLock;
 
 use super::headline::{Headline, headline};
-use super::history::Snapshot;
+use super::history::UndoStep;
 use super::modules::{self, job_of};
 use super::replay::Limits;
 use super::words::Scale;
@@ -174,7 +174,7 @@ impl Answers {
     /// The answer to a scenario, and whether it differs from the last one. What does not depend on
     /// the change is taken over. Without a last one, a scenario that has a problem is answered with
     /// nothing.
-    pub fn of(said: &Snapshot, last: Option<Self>) -> (Self, bool) {
+    pub fn of(said: &UndoStep, last: Option<Self>) -> (Self, bool) {
         let scenario = &said.scenario;
         let unit = scenario.memory_unit();
         let (job, problems) = match job_of(scenario) {
@@ -288,13 +288,13 @@ mod tests {
     use crate::view::curve_view::Lines;
     use crate::view::ui::FromWorkers;
 
-    fn scenario(link: &str) -> Snapshot {
+    fn scenario(link: &str) -> UndoStep {
         let decoded = decode(link);
-        Snapshot { scenario: decoded.scenario, compare: decoded.compare }
+        UndoStep { scenario: decoded.scenario, compare: decoded.compare }
     }
 
-    const LOOK: Look =
-        Look { log: true, size: (412, 254), lines: Lines { division: false, best: false } };
+    const LOOK: CurveLook =
+        CurveLook { log: true, size: (412, 254), lines: Lines { division: false, best: false } };
 
     #[test]
     fn what_stays_the_same_is_said_to() {

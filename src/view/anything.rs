@@ -13,7 +13,7 @@ use crate::scenario::{FieldError, Scenario, codec, field};
 
 /// The kind of a pasted text, with what was found in one that is no scenario.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum PastedKind {
     /// A link of this page, or the part behind its `#`.
     Link,
     /// A command or file that starts a run or a server.
@@ -42,31 +42,33 @@ pub struct Understood {
 /// The kind of a text; nothing where it looks like none.
 ///
 /// ```
-/// use headroom::view::anything::{Kind, kind_of};
-/// assert_eq!(kind_of("vllm serve Qwen/Qwen3-8B"), Some(Kind::Launch));
-/// assert_eq!(kind_of("{\"model_type\": \"llama\"}"), Some(Kind::Config));
-/// assert_eq!(kind_of("v2&m=llama3-8b"), Some(Kind::Link));
+/// use headroom::view::anything::{PastedKind, kind_of};
+/// assert_eq!(kind_of("vllm serve Qwen/Qwen3-8B"), Some(PastedKind::Launch));
+/// assert_eq!(kind_of("{\"model_type\": \"llama\"}"), Some(PastedKind::Config));
+/// assert_eq!(kind_of("v2&m=llama3-8b"), Some(PastedKind::Link));
 /// assert_eq!(kind_of("good morning"), None);
 /// ```
-pub fn kind_of(text: &str) -> Option<Kind> {
+pub fn kind_of(text: &str) -> Option<PastedKind> {
     let text = text.trim();
     if fragment(text).is_some() {
-        return Some(Kind::Link);
+        return Some(PastedKind::Link);
     }
     if launch::is_config(text) {
-        return Some(Kind::Config);
+        return Some(PastedKind::Config);
     }
     // A log with a message may begin with the command that was run.
     let may_hold_message =
         !text.starts_with('{') || ["emory", "MEMORY"].iter().any(|word| text.contains(word));
     if may_hold_message && let Ok(messages) = oom::read(text) {
-        return Some(Kind::Messages(messages));
+        return Some(PastedKind::Messages(messages));
     }
     if launch::recognises(text) {
-        return Some(Kind::Launch);
+        return Some(PastedKind::Launch);
     }
     // Figures at the end of a training are an object, too.
-    logs::read(text).map(Kind::Log).or_else(|| text.starts_with('{').then_some(Kind::Config))
+    logs::read(text)
+        .map(PastedKind::Log)
+        .or_else(|| text.starts_with('{').then_some(PastedKind::Config))
 }
 
 /// The part of a link that holds a scenario.
@@ -104,7 +106,7 @@ pub fn understood(pasted: &[Pasted<'_>], present: &Scenario) -> Result<Understoo
             let read = Understood { notices: decoded.notices.clone(), ..plain(decoded.scenario) };
             return if decoded.failed { Err(decoded.notices) } else { Ok(read) };
         }
-        if kind_of(text) == Some(Kind::Config) {
+        if kind_of(text) == Some(PastedKind::Config) {
             let imported = import::config_json(text).map_err(|error| vec![error.to_string()])?;
             let mut scenario = present.clone();
             scenario.apply_imported(&imported);

@@ -22,18 +22,18 @@ const NOTHING: &str = "–";
 
 /// One line of the comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct ComparedLine {
     /// An input or a result.
     pub name: String,
     /// The value in the scenario shown.
     pub shown: String,
     /// The values in the other scenarios.
-    pub others: Vec<Cell>,
+    pub others: Vec<ComparedCell>,
 }
 
 /// A line's cell for one of the other scenarios.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cell {
+pub struct ComparedCell {
     /// The value.
     pub text: String,
     /// For amounts of memory: how much more than in the scenario shown, with its sign; as printed,
@@ -41,7 +41,7 @@ pub struct Cell {
     pub more: Option<String>,
 }
 
-impl Line {
+impl ComparedLine {
     /// True if any of the others differs.
     pub fn differs(&self) -> bool {
         self.others.iter().any(|cell| cell.text != self.shown)
@@ -49,8 +49,8 @@ impl Line {
 }
 
 /// Everything that differs, and the results that matter most even where they do not.
-pub fn lines(scenario: &Scenario, answers: &Answers) -> Vec<Line> {
-    let mut lines: Vec<Line> = inputs(scenario, &answers.others);
+pub fn lines(scenario: &Scenario, answers: &Answers) -> Vec<ComparedLine> {
+    let mut lines: Vec<ComparedLine> = inputs(scenario, &answers.others);
     let results = memory(answers).into_iter().chain(results(answers));
     if answers.standing == Standing::Present {
         lines.extend(results);
@@ -62,18 +62,18 @@ pub fn lines(scenario: &Scenario, answers: &Answers) -> Vec<Line> {
 
 /// A line without the result of the scenario shown, which has none; nothing where it is the only
 /// one that has one.
-fn of_others(line: Line) -> Option<Line> {
-    let others: Vec<Cell> =
-        line.others.into_iter().map(|cell| Cell { more: None, ..cell }).collect();
+fn of_others(line: ComparedLine) -> Option<ComparedLine> {
+    let others: Vec<ComparedCell> =
+        line.others.into_iter().map(|cell| ComparedCell { more: None, ..cell }).collect();
     let any = others.iter().any(|cell| cell.text != NOTHING);
-    any.then(|| Line { name: line.name, shown: NOTHING.to_owned(), others })
+    any.then(|| ComparedLine { name: line.name, shown: NOTHING.to_owned(), others })
 }
 
-fn plain(name: &str, shown: String, others: impl Iterator<Item = String>) -> Line {
-    Line {
+fn plain(name: &str, shown: String, others: impl Iterator<Item = String>) -> ComparedLine {
+    ComparedLine {
         name: name.to_owned(),
         shown,
-        others: others.map(|text| Cell { text, more: None }).collect(),
+        others: others.map(|text| ComparedCell { text, more: None }).collect(),
     }
 }
 
@@ -119,7 +119,7 @@ fn differing(all: &[&Scenario]) -> Vec<FieldId> {
 }
 
 /// The inputs in which any of them differs, and what any of the answers does not hold.
-fn inputs(scenario: &Scenario, others: &[Other]) -> Vec<Line> {
+fn inputs(scenario: &Scenario, others: &[Other]) -> Vec<ComparedLine> {
     let all: Vec<&Scenario> =
         std::iter::once(scenario).chain(others.iter().map(|other| &other.scenario)).collect();
     let line = |name: &str, of: &dyn Fn(&Scenario) -> String| {
@@ -128,7 +128,7 @@ fn inputs(scenario: &Scenario, others: &[Other]) -> Vec<Line> {
     let named = |id: &FieldId| *id == FieldId::Model || OF_A_NAME.contains(id);
     let differing = differing(&all);
     // Several inputs make up one name.
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<ComparedLine> = Vec::new();
     if differing.iter().any(named) {
         lines.push(line(field(FieldId::Model).label, &model_name));
     }
@@ -164,7 +164,7 @@ const OF_A_NAME: [FieldId; 2] = [FieldId::ModelName, FieldId::ModelType];
 
 /// Every kind of memory that any of them has, and the sum. Rounded as in the ledger, so that the
 /// page prints one number for one thing.
-fn memory(answers: &Answers) -> Vec<Line> {
+fn memory(answers: &Answers) -> Vec<ComparedLine> {
     let scale = Scale { unit: answers.unit, decimals: 1 };
     let sums = |estimate: &Estimate| kinds(estimate, scale);
     let (mine, theirs) = (sums(&answers.estimate), each(answers, |_, estimate| sums(estimate)));
@@ -175,9 +175,10 @@ fn memory(answers: &Answers) -> Vec<Line> {
         let others = theirs.iter().map(|list| list.as_ref().map(|list| of(list, kind)));
         amounts(kind.name(), of(&mine, kind), others, scale)
     };
-    let used =
-        |line: &Line| line.shown != NOTHING || line.others.iter().any(|cell| cell.text != NOTHING);
-    let mut lines: Vec<Line> = MemoryKind::ALL.into_iter().map(line).filter(used).collect();
+    let used = |line: &ComparedLine| {
+        line.shown != NOTHING || line.others.iter().any(|cell| cell.text != NOTHING)
+    };
+    let mut lines: Vec<ComparedLine> = MemoryKind::ALL.into_iter().map(line).filter(used).collect();
     let whole = |estimate: &Estimate| Some(scale.round(estimate.total()));
     let totals = each(answers, |_, estimate| whole(estimate));
     lines.push(amounts("Memory per GPU", whole(&answers.estimate), totals.into_iter(), scale));
@@ -196,7 +197,7 @@ fn amounts(
     shown: Option<u64>,
     others: impl Iterator<Item = Option<Option<u64>>>,
     scale: Scale,
-) -> Line {
+) -> ComparedLine {
     let text = |sum: Option<u64>| {
         sum.map_or_else(
             || NOTHING.to_owned(),
@@ -204,18 +205,18 @@ fn amounts(
         )
     };
     let cell = |sum: Option<Option<u64>>| {
-        let Some(sum) = sum else { return Cell { text: NOTHING.to_owned(), more: None } };
+        let Some(sum) = sum else { return ComparedCell { text: NOTHING.to_owned(), more: None } };
         let (mine, theirs) = (shown.unwrap_or(0), sum.unwrap_or(0));
         let sign = if theirs > mine { "+" } else { "−" };
         let more =
             (mine != theirs).then(|| format!("{sign}{}", scale.number(mine.abs_diff(theirs))));
-        Cell { text: text(sum), more }
+        ComparedCell { text: text(sum), more }
     };
-    Line { name: name.to_owned(), shown: text(shown), others: others.map(cell).collect() }
+    ComparedLine { name: name.to_owned(), shown: text(shown), others: others.map(cell).collect() }
 }
 
 /// GPU counts and what follows from the times.
-fn results(answers: &Answers) -> Vec<Line> {
+fn results(answers: &Answers) -> Vec<ComparedLine> {
     let runnable = |count: &GpuCount| {
         count.runnable.as_ref().map_or_else(|| "none".to_owned(), |run| run.gpus.to_string())
     };
@@ -278,7 +279,7 @@ fn amount_of(timing: &Timing, name: &str) -> Option<f64> {
 }
 
 /// The GPUs that carry the stated users; nothing where none of them states any.
-fn carries(answers: &Answers) -> Option<Line> {
+fn carries(answers: &Answers) -> Option<ComparedLine> {
     let fewest = |job: &Job| {
         let gpus = fleet_of(job)?.runnable.map(|found| found.gpus);
         Some(gpus.map_or_else(|| "none".to_owned(), |gpus| gpus.to_string()))
@@ -291,7 +292,7 @@ fn carries(answers: &Answers) -> Option<Line> {
     })
 }
 
-fn texts(name: &str, shown: String, others: Vec<Option<String>>) -> Line {
+fn texts(name: &str, shown: String, others: Vec<Option<String>>) -> ComparedLine {
     plain(name, shown, others.into_iter().map(|text| text.unwrap_or_else(|| NOTHING.to_owned())))
 }
 

@@ -1,6 +1,6 @@
 //! From the planner's curves to what is drawn and said about them.
 
-use super::answers::Compared;
+use super::answers::ComparedCurves;
 use super::words::{Scale, whole};
 use crate::charts::{CurveView, Marker, Overlay, Point, Series, TickStyle, XScale};
 use crate::estimator::MemoryKind;
@@ -15,7 +15,7 @@ pub struct Setting<'a> {
     /// True if the axis goes by doublings.
     pub log: bool,
     /// The curves of the scenarios compared with.
-    pub compare: &'a [Compared],
+    pub compare: &'a [ComparedCurves],
     /// The lines over the bars.
     pub lines: Lines,
 }
@@ -111,7 +111,7 @@ pub fn view(curve: &Curve, setting: &Setting) -> CurveView {
             .map(|point| (place(curve, point.x), amount(point.total)))
             .collect::<Vec<_>>()
     };
-    let overlay = |compared: &Compared| {
+    let overlay = |compared: &ComparedCurves| {
         let other = if seq { &compared.seq } else { &compared.gpus };
         let capacity = (other.capacity != curve.capacity).then(|| amount(other.capacity));
         Overlay { name: compared.letter.to_owned(), line: line(other), capacity }

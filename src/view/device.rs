@@ -24,7 +24,7 @@ pub struct Shown {
 
 /// One part of the memory that PyTorch holds when most is allocated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct ReservedPart {
     /// Its name.
     pub label: &'static str,
     /// The amount, without its unit.
@@ -35,7 +35,7 @@ pub struct Part {
 
 /// Memory as the device shows it, beside the estimate of the same job.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Device {
+pub struct DeviceView {
     /// With the job's setting of the allocator.
     pub memory: DeviceMemory,
     /// With growing segments, where the job has others.
@@ -46,7 +46,7 @@ pub struct Device {
     verdict: Verdict,
 }
 
-impl Device {
+impl DeviceView {
     /// Replays the allocator for a job.
     ///
     /// # Errors
@@ -79,7 +79,7 @@ impl Device {
 
     /// The parts of the memory that PyTorch holds when most is allocated; those of nothing are left
     /// out.
-    pub fn parts(&self) -> Vec<Part> {
+    pub fn parts(&self) -> Vec<ReservedPart> {
         let Gap { requested, rounding, unsplit, between, cached } = self.memory.gap;
         let amount = |bytes| {
             if self.scale.round(bytes) == 0 {
@@ -89,7 +89,7 @@ impl Device {
             }
         };
         let part = |label, bytes: u64, why| {
-            (bytes > 0).then(|| Part { label, amount: amount(Bytes(bytes)), why })
+            (bytes > 0).then(|| ReservedPart { label, amount: amount(Bytes(bytes)), why })
         };
         [
             part("Asked for by tensors", requested, "their shapes and formats"),

@@ -20,7 +20,7 @@ const VOID: [&str; 5] = ["input", "br", "hr", "img", "wbr"];
 
 /// One step. Steps are taken in order from the element that both texts describe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step<'a> {
+pub enum DiffStep<'a> {
     /// Go to that child.
     Down(u32),
     /// Go back to the parent.
@@ -182,14 +182,14 @@ fn attributes(tag: &str) -> Vec<(&str, &str)> {
 
 /// The steps that make an element like the first of `old` one like the first of `new`, with
 /// everything in it.
-pub fn element<'a>(old: &'a Tree, new: &'a Tree) -> Vec<Step<'a>> {
+pub fn element<'a>(old: &'a Tree, new: &'a Tree) -> Vec<DiffStep<'a>> {
     let mut diff = Diff { old, new, steps: Vec::new() };
     diff.element(0, 0);
     diff.steps
 }
 
 /// The steps that make an element's inside, which is all of `old`, all of `new`.
-pub fn inside<'a>(old: &'a Tree, new: &'a Tree) -> Vec<Step<'a>> {
+pub fn inside<'a>(old: &'a Tree, new: &'a Tree) -> Vec<DiffStep<'a>> {
     let mut diff = Diff { old, new, steps: Vec::new() };
     diff.children(None, None);
     diff.steps
@@ -198,7 +198,7 @@ pub fn inside<'a>(old: &'a Tree, new: &'a Tree) -> Vec<Step<'a>> {
 struct Diff<'a> {
     old: &'a Tree,
     new: &'a Tree,
-    steps: Vec<Step<'a>>,
+    steps: Vec<DiffStep<'a>>,
 }
 
 impl<'a> Diff<'a> {
@@ -214,14 +214,14 @@ impl<'a> Diff<'a> {
         let (had, wanted) = (attributes(old), attributes(new));
         for (name, value) in &wanted {
             if !had.contains(&(name, value)) {
-                self.steps.push(Step::Set(name, value));
+                self.steps.push(DiffStep::Set(name, value));
             }
         }
         for (name, _) in had {
             // The browser sets `open` where the reader has opened something: it is no attribute of
             // ours.
             if name != "open" && !wanted.iter().any(|(wanted, _)| *wanted == name) {
-                self.steps.push(Step::Unset(name));
+                self.steps.push(DiffStep::Unset(name));
             }
         }
     }
@@ -240,7 +240,7 @@ impl<'a> Diff<'a> {
                 if !self.is_gone(have, &had, next, fresh) {
                     break;
                 }
-                self.steps.push(Step::Remove(at));
+                self.steps.push(DiffStep::Remove(at));
                 next += 1;
             }
             match had.get(next).copied() {
@@ -249,19 +249,19 @@ impl<'a> Diff<'a> {
                     next += 1;
                 }
                 Some(have) => {
-                    self.steps.push(Step::Insert(at, self.new.whole(fresh)));
+                    self.steps.push(DiffStep::Insert(at, self.new.whole(fresh)));
                     // A child that may be wanted further on stays; any other is removed.
                     if !self.is_wanted(have, wanted.get(number..).unwrap_or_default()) {
-                        self.steps.push(Step::Remove(at + 1));
+                        self.steps.push(DiffStep::Remove(at + 1));
                         next += 1;
                     }
                 }
-                None => self.steps.push(Step::Insert(at, self.new.whole(fresh))),
+                None => self.steps.push(DiffStep::Insert(at, self.new.whole(fresh))),
             }
             at += 1;
         }
         for _ in next..had.len() {
-            self.steps.push(Step::Remove(at));
+            self.steps.push(DiffStep::Remove(at));
         }
     }
 
@@ -297,16 +297,16 @@ impl<'a> Diff<'a> {
             return;
         }
         if tag.is_empty() {
-            self.steps.push(Step::Text(at, after));
+            self.steps.push(DiffStep::Text(at, after));
             return;
         }
-        self.steps.push(Step::Down(at));
+        self.steps.push(DiffStep::Down(at));
         let known = self.steps.len();
         self.element(old, new);
         if self.steps.len() == known {
             self.steps.pop();
         } else {
-            self.steps.push(Step::Up);
+            self.steps.push(DiffStep::Up);
         }
     }
 }
@@ -334,7 +334,7 @@ pub fn unescaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{OWN, Step, Tree, attributes, element, inside, unescaped, value};
+    use super::{DiffStep, OWN, Tree, attributes, element, inside, unescaped, value};
     use crate::planner::Axis;
     use crate::scenario::codec::decode;
     use crate::view::answers::Plots;
@@ -372,7 +372,7 @@ mod tests {
             .collect()
     }
 
-    fn take(page: &mut Dom, steps: &[Step]) {
+    fn take(page: &mut Dom, steps: &[DiffStep]) {
         let mut path: Vec<usize> = Vec::new();
         for step in steps {
             let mut here = &mut *page;
@@ -384,22 +384,22 @@ mod tests {
                 panic!("a text has no children")
             };
             match *step {
-                Step::Down(at) => path.push(at as usize),
-                Step::Up => _ = path.pop(),
-                Step::Text(at, text) => children[at as usize] = Dom::Text(unescaped(text)),
-                Step::Set("open", _) => {}
-                Step::Set(name, value) => {
+                DiffStep::Down(at) => path.push(at as usize),
+                DiffStep::Up => _ = path.pop(),
+                DiffStep::Text(at, text) => children[at as usize] = Dom::Text(unescaped(text)),
+                DiffStep::Set("open", _) => {}
+                DiffStep::Set(name, value) => {
                     attributes.retain(|(known, _)| known != name);
                     attributes.push((name.to_owned(), unescaped(value)));
                     attributes.sort();
                 }
-                Step::Unset(name) => attributes.retain(|(known, _)| known != name),
-                Step::Insert(at, markup) => {
+                DiffStep::Unset(name) => attributes.retain(|(known, _)| known != name),
+                DiffStep::Insert(at, markup) => {
                     let made = dom(&Tree::new(markup.to_owned()), None);
                     assert_eq!(made.len(), 1, "{markup}");
                     children.splice(at as usize..at as usize, made);
                 }
-                Step::Remove(at) => _ = children.remove(at as usize),
+                DiffStep::Remove(at) => _ = children.remove(at as usize),
             }
         }
     }
@@ -461,12 +461,12 @@ mod tests {
         let new = Tree::new(row("a", "1") + &row("new", "7") + &row("b", "3"));
         let inserted = row("new", "7");
         let wanted = [
-            Step::Insert(1, &inserted),
-            Step::Down(2),
-            Step::Down(1),
-            Step::Text(0, "3"),
-            Step::Up,
-            Step::Up,
+            DiffStep::Insert(1, &inserted),
+            DiffStep::Down(2),
+            DiffStep::Down(1),
+            DiffStep::Text(0, "3"),
+            DiffStep::Up,
+            DiffStep::Up,
         ];
         assert_eq!(inside(&old, &new), wanted);
     }
@@ -483,7 +483,7 @@ mod tests {
              class=\"2\">new</i><details>a</details></div>"
                 .to_owned(),
         );
-        assert_eq!(element(&old, &new), [Step::Set("class", "b")]);
+        assert_eq!(element(&old, &new), [DiffStep::Set("class", "b")]);
     }
 
     #[test]

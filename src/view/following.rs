@@ -99,7 +99,7 @@ mod tests {
     use crate::scenario::codec::{decode, encode};
     use crate::scenario::{FieldId, Mode, Scenario, Value, parse};
     use crate::view::answers::Answers;
-    use crate::view::history::Snapshot;
+    use crate::view::history::UndoStep;
 
     const LAYOUT: [FieldId; 4] = [
         FieldId::Gpus,
@@ -132,7 +132,7 @@ mod tests {
     }
 
     fn answers(scenario: &Scenario) -> Answers {
-        Answers::of(&Snapshot { scenario: scenario.clone(), compare: Vec::new() }, None).0
+        Answers::of(&UndoStep { scenario: scenario.clone(), compare: Vec::new() }, None).0
     }
 
     /// 61 layers make no even stages: the ranks of two or four nodes share the heads instead.

@@ -12,7 +12,7 @@ const DEPTH: usize = 200;
 
 /// The scenarios that one step of undo brings back.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Snapshot {
+pub struct UndoStep {
     /// The scenario.
     pub scenario: Scenario,
     /// The scenarios it was compared with, at most three.
@@ -22,8 +22,8 @@ pub struct Snapshot {
 /// The steps behind and ahead of what is shown.
 #[derive(Debug, Default)]
 pub struct History {
-    past: Vec<Snapshot>,
-    future: Vec<Snapshot>,
+    past: Vec<UndoStep>,
+    future: Vec<UndoStep>,
     last: Option<(FieldId, f64)>,
 }
 
@@ -32,7 +32,7 @@ impl History {
     /// field where that is less than `within_ms` ago.
     pub fn record(
         &mut self,
-        before: Snapshot,
+        before: UndoStep,
         field: Option<FieldId>,
         now_ms: f64,
         within_ms: f64,
@@ -50,7 +50,7 @@ impl History {
     }
 
     /// One step back from `current`.
-    pub fn undo(&mut self, current: Snapshot) -> Option<Snapshot> {
+    pub fn undo(&mut self, current: UndoStep) -> Option<UndoStep> {
         self.last = None;
         let before = self.past.pop()?;
         self.future.push(current);
@@ -58,7 +58,7 @@ impl History {
     }
 
     /// One step forward from `current`.
-    pub fn redo(&mut self, current: Snapshot) -> Option<Snapshot> {
+    pub fn redo(&mut self, current: UndoStep) -> Option<UndoStep> {
         self.last = None;
         let after = self.future.pop()?;
         self.past.push(current);
@@ -85,13 +85,13 @@ pub fn window_of(before: &str, now: &str) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{History, ONE_STEP_MS, Snapshot, TYPING_MS, window_of};
+    use super::{History, ONE_STEP_MS, TYPING_MS, UndoStep, window_of};
     use crate::scenario::{FieldId, Scenario, Value};
 
-    fn at(gpus: u64) -> Snapshot {
+    fn at(gpus: u64) -> UndoStep {
         let mut scenario = Scenario::default();
         scenario.set(FieldId::Gpus, Value::Integer(gpus));
-        Snapshot { scenario, compare: Vec::new() }
+        UndoStep { scenario, compare: Vec::new() }
     }
 
     /// Types texts over a number, so many milliseconds after one another, and gives the history and

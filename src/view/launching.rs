@@ -3,22 +3,22 @@
 
 use super::panels::fixes::apply;
 use crate::estimator::estimate;
-use crate::launch::{Change, Format, Launched, Row, Way, difference};
+use crate::launch::{Format, Launched, Row, SettingChange, Way, difference};
 use crate::planner::{Fix, fixes, gpu_count};
 use crate::scenario::Scenario;
 
 /// A change that makes it fit, as settings of the tool.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Remedy {
+pub struct ToolRemedy {
     /// The change in the page's words.
     pub title: String,
     /// That change as settings.
-    pub changes: Vec<Change>,
+    pub changes: Vec<SettingChange>,
     /// The scenario with the change.
     pub scenario: Scenario,
 }
 
-impl Remedy {
+impl ToolRemedy {
     /// The settings in one line: `change --max-model-len 40960 → 32768 and add --enforce-eager`.
     pub fn in_words(&self) -> String {
         joined(&self.changes.iter().map(ToString::to_string).collect::<Vec<_>>())
@@ -27,7 +27,7 @@ impl Remedy {
 
 /// Changes that make a scenario fit which does not, each verified by the engine, as far as the tool
 /// has words for them.
-pub fn remedies(scenario: &Scenario, format: Format) -> Vec<Remedy> {
+pub fn remedies(scenario: &Scenario, format: Format) -> Vec<ToolRemedy> {
     let Ok(job) = scenario.resolve() else { return Vec::new() };
     let current = estimate(&job);
     let found = fixes(&job, &current, &gpu_count(&job, scenario.memory_unit()));
@@ -35,7 +35,7 @@ pub fn remedies(scenario: &Scenario, format: Format) -> Vec<Remedy> {
         let mut changed = scenario.clone();
         apply(&mut changed, &fix);
         let changes = difference(scenario, &changed, format)?;
-        Some(Remedy { title: fix.title, changes, scenario: changed })
+        Some(ToolRemedy { title: fix.title, changes, scenario: changed })
     };
     found.into_iter().filter(|fix| fix.fits).filter_map(remedy).collect()
 }

@@ -41,7 +41,7 @@ mod tests {
     use crate::scenario::{FieldId, Mode, Scenario, Value};
     use crate::stacks::Stack;
     use crate::view::answers::{Answers, Plots};
-    use crate::view::history::Snapshot;
+    use crate::view::history::UndoStep;
     use crate::view::ui::{ChartsLook, FromWorkers};
     use crate::view::words::parameters;
 
@@ -58,7 +58,7 @@ mod tests {
     /// Everything that the page's first program asks about a job.
     fn ask(job: &Job, scenario: &Scenario) {
         let answers =
-            Answers::of(&Snapshot { scenario: scenario.clone(), compare: Vec::new() }, None).0;
+            Answers::of(&UndoStep { scenario: scenario.clone(), compare: Vec::new() }, None).0;
         let look = ChartsLook::default().of_curves();
         drop(Plots::of(&answers, look, &FromWorkers::default(), None));
         black_box((

@@ -2,7 +2,7 @@
 //! shows these lists, and a test records what they write, so that neither knows a part that the
 //! other does not.
 //!
-//! A part reads the page through [`Seen`], which notes what was read: the page writes a part anew
+//! A part reads the page through [`SeenPage`], which notes what was read: the page writes a part anew
 //! when that has changed, and not otherwise.
 
 use std::ops::Deref;
@@ -14,13 +14,13 @@ use super::panels::{
     bar, compare, controls, cost, curves, dialogs, fixes, frame, ledger, notices, printed, saved,
     sections, time, top_bar, unanswered, verdict,
 };
-use super::seen::{Concern, Seen};
+use super::seen::{Concern, SeenPage};
 use super::ui::Dialog;
 use crate::planner::Axis;
 
 /// A part of the page.
 #[derive(Clone, Copy, Debug)]
-pub struct Part {
+pub struct PagePart {
     /// The name of its place, as `data-own` says it.
     pub name: &'static str,
     /// When it follows a change of the answer.
@@ -48,17 +48,21 @@ pub enum Write {
     /// It never changes.
     Fixed(fn() -> Html),
     /// It has something to show whether or not the scenario has an answer.
-    Always(fn(&Seen) -> Html),
+    Always(fn(&SeenPage) -> Html),
     /// It shows figures, which only an answer has.
-    Answer(fn(&Seen) -> Html),
+    Answer(fn(&SeenPage) -> Html),
     /// It shows a curve.
-    Plot(fn(&Plots, &Seen) -> Html),
+    Plot(fn(&Plots, &SeenPage) -> Html),
 }
 
-impl Part {
+impl PagePart {
     /// The part's HTML, as it is where the scenario has an answer and where it has none. The curves
     /// are asked for where they are shown.
-    pub fn html<P: Deref<Target = Plots>>(&self, seen: &Seen, plots: impl FnOnce() -> P) -> Html {
+    pub fn html<P: Deref<Target = Plots>>(
+        &self,
+        seen: &SeenPage,
+        plots: impl FnOnce() -> P,
+    ) -> Html {
         let instead = || unanswered::instead(self.name, seen.answers(), seen.standing());
         match self.write {
             Write::Fixed(write) => write(),
@@ -73,30 +77,34 @@ impl Part {
 }
 
 /// A part that has something to show whether or not the scenario has an answer.
-const fn part(name: &'static str, follows: Follows, write: fn(&Seen) -> Html) -> Part {
-    Part { name, follows, write: Write::Always(write) }
+const fn part(name: &'static str, follows: Follows, write: fn(&SeenPage) -> Html) -> PagePart {
+    PagePart { name, follows, write: Write::Always(write) }
 }
 
 /// A part that shows figures.
-const fn figures(name: &'static str, follows: Follows, write: fn(&Seen) -> Html) -> Part {
-    Part { name, follows, write: Write::Answer(write) }
+const fn figures(name: &'static str, follows: Follows, write: fn(&SeenPage) -> Html) -> PagePart {
+    PagePart { name, follows, write: Write::Answer(write) }
 }
 
 /// A part that shows a curve.
-const fn plot(name: &'static str, follows: Follows, write: fn(&Plots, &Seen) -> Html) -> Part {
-    Part { name, follows, write: Write::Plot(write) }
+const fn plot(
+    name: &'static str,
+    follows: Follows,
+    write: fn(&Plots, &SeenPage) -> Html,
+) -> PagePart {
+    PagePart { name, follows, write: Write::Plot(write) }
 }
 
 /// A part that is written once.
-const fn fixed(name: &'static str, write: fn() -> Html) -> Part {
-    Part { name, follows: Follows::Nothing, write: Write::Fixed(write) }
+const fn fixed(name: &'static str, write: fn() -> Html) -> PagePart {
+    PagePart { name, follows: Follows::Nothing, write: Write::Fixed(write) }
 }
 
 /// The places of everything on the first screen.
-pub const FIRST: Part = fixed("app", frame::first_screen);
+pub const FIRST: PagePart = fixed("app", frame::first_screen);
 
 /// The answer's words.
-pub const ANSWER: [Part; 5] = [
+pub const ANSWER: [PagePart; 5] = [
     part("bar", Follows::AtOnce, |seen| {
         let ((back, on), said) = (seen.steps(), seen.said());
         let steps = (back || seen.unread(), on);
@@ -113,7 +121,7 @@ pub const ANSWER: [Part; 5] = [
 ];
 
 /// The bar under the answer, and the changes that would help.
-pub const STACK: [Part; 2] = [
+pub const STACK: [PagePart; 2] = [
     figures("stack", Follows::AtOnce, |seen| {
         bar::stack(seen.answers(), seen.look(), seen.opened())
     }),
@@ -121,12 +129,12 @@ pub const STACK: [Part; 2] = [
 ];
 
 /// The switch between training, fine-tuning and serving.
-pub const MODE: Part = part("mode", Follows::AtOnce, |seen| {
+pub const MODE: PagePart = part("mode", Follows::AtOnce, |seen| {
     controls::mode_switch(&seen.said().scenario, seen.answers(), seen.drafts(FormPlace::Mode))
 });
 
 /// The parts of the form, with their inputs.
-pub const FORM: [Part; 11] = [
+pub const FORM: [PagePart; 11] = [
     part("group-0", Follows::Picture, |seen| section(0, seen)),
     part("group-1", Follows::Picture, |seen| section(1, seen)),
     part("group-2", Follows::Picture, |seen| section(2, seen)),
@@ -140,23 +148,23 @@ pub const FORM: [Part; 11] = [
     part("fold-7", Follows::Picture, |seen| fold(7, seen)),
 ];
 
-fn section(index: usize, seen: &Seen) -> Html {
+fn section(index: usize, seen: &SeenPage) -> Html {
     let drafts = seen.drafts(FormPlace::Section(index));
     controls::section(index, &seen.said().scenario, seen.answers(), drafts, seen.opened())
 }
 
-fn fold(index: usize, seen: &Seen) -> Html {
+fn fold(index: usize, seen: &SeenPage) -> Html {
     let drafts = seen.drafts(FormPlace::Fold(index));
     controls::fold(index, &seen.said().scenario, seen.answers(), drafts, seen.opened())
 }
 
 /// The choice of a curve on a phone.
-pub const TABS: Part = part("tabs", Follows::AtOnce, |seen| curves::tabs(seen.look()));
+pub const TABS: PagePart = part("tabs", Follows::AtOnce, |seen| curves::tabs(seen.look()));
 
 /// The two curves: what stands around the picture follows it; the picture says the same, and is
 /// there sooner.
-pub const CURVES: [Curve; 2] = [
-    Curve {
+pub const CURVES: [CurveParts; 2] = [
+    CurveParts {
         axis: Axis::SeqLength,
         panel: plot("curve-seq", Follows::Picture, |plots, seen| {
             panel(plots, Axis::SeqLength, seen)
@@ -166,7 +174,7 @@ pub const CURVES: [Curve; 2] = [
         }),
         cursor: "cursor-seq",
     },
-    Curve {
+    CurveParts {
         axis: Axis::Gpus,
         panel: plot("curve-gpus", Follows::Picture, |plots, seen| panel(plots, Axis::Gpus, seen)),
         picture: plot("svg-gpus", Follows::Words, |plots, _| curves::picture(plots, Axis::Gpus)),
@@ -174,43 +182,43 @@ pub const CURVES: [Curve; 2] = [
     },
 ];
 
-fn panel(plots: &Plots, axis: Axis, seen: &Seen) -> Html {
+fn panel(plots: &Plots, axis: Axis, seen: &SeenPage) -> Html {
     curves::panel(plots, axis, seen.answers().unit, seen.look(), seen.cursor(axis), seen.opened())
 }
 
 /// A curve with its parts.
 #[derive(Clone, Copy, Debug)]
-pub struct Curve {
+pub struct CurveParts {
     /// Its axis.
     pub axis: Axis,
     /// Heading, reading, and the table behind it.
-    pub panel: Part,
+    pub panel: PagePart,
     /// The drawing.
-    pub picture: Part,
+    pub picture: PagePart,
     /// The place of the line at the point that is read.
     pub cursor: &'static str,
 }
 
 /// Places of parts below the first screen, and of the dialogs.
-pub const FRAMES: [Part; 3] =
+pub const FRAMES: [PagePart; 3] =
     [fixed("below", frame::below), fixed("foot", frame::foot), fixed("dialogs", frame::dialogs)];
 
 /// The tables below the first screen.
-pub const TABLES: [Part; 3] = [
+pub const TABLES: [PagePart; 3] = [
     figures("ledger", Follows::Words, |seen| ledger::ledger(seen.answers(), seen.opened())),
     figures("cost", Follows::Picture, |seen| cost::cost(seen.answers(), seen.opened())),
     figures("time", Follows::Picture, |seen| time::time(seen.answers(), seen.opened())),
 ];
 
 /// The rest of the page.
-pub const REST: [Part; 3] = [
+pub const REST: [PagePart; 3] = [
     part("saved", Follows::AtOnce, |seen| saved::saved(seen.saved(), seen.around.date)),
     part("compare", Follows::Picture, |seen| compare::compare(seen.said(), seen.answers())),
     part("toast", Follows::AtOnce, |seen| notices::toast(seen.messages())),
 ];
 
 /// The contents of the dialogs; empty while they are closed.
-pub const DIALOGS: [Part; 3] = [
+pub const DIALOGS: [PagePart; 3] = [
     part("in-share", Follows::AtOnce, |seen| {
         let dialogs = seen.dialogs();
         let link = (dialogs.dialog == Some(Dialog::Share)).then(|| (seen.around.link)(seen.said()));
@@ -227,16 +235,16 @@ pub const DIALOGS: [Part; 3] = [
 ];
 
 /// The inputs on paper.
-pub const PRINTED: Part =
+pub const PRINTED: PagePart =
     part("printed", Follows::Nothing, |seen| printed::printed(&seen.said().scenario));
 
 /// The code of the link on paper.
-pub const PRINTED_CODE: Part = part("printed-code", Follows::Nothing, |seen| {
+pub const PRINTED_CODE: PagePart = part("printed-code", Follows::Nothing, |seen| {
     printed::printed_code(&(seen.around.link)(seen.said()))
 });
 
 /// Every part of the page.
-pub fn all() -> Vec<Part> {
+pub fn all() -> Vec<PagePart> {
     let mut all = vec![FIRST, MODE, TABS, PRINTED, PRINTED_CODE];
     for list in [&ANSWER[..], &STACK, &FORM, &FRAMES, &TABLES, &REST, &DIALOGS] {
         all.extend(list);
@@ -249,31 +257,31 @@ pub fn all() -> Vec<Part> {
 mod tests {
     use std::cell::RefCell;
 
-    use super::{Concern, FORM, Follows, Part, Seen, Write, all};
+    use super::{Concern, FORM, Follows, PagePart, SeenPage, Write, all};
     use crate::planner::Axis;
     use crate::scenario::codec::decode;
     use crate::scenario::{FieldId, Value};
     use crate::view::answers::{Answers, Plots};
-    use crate::view::history::Snapshot;
+    use crate::view::history::UndoStep;
     use crate::view::panels::controls::FormPlace;
     use crate::view::seen::{Around, Now};
-    use crate::view::ui::{Drafts, Messages, Notice, Opened, Ui, Unread};
+    use crate::view::ui::{Drafts, Notice, Opened, PageMessages, Ui, Unread};
 
     const AROUND: Around = Around { link: |_| String::new(), date: |_| String::new() };
     const LINKS: [&str; 3] =
         ["v1&m=llama3-8b&n=8", "v1&do=serve&m=llama3-8b&n=1", "v1&m=llama3-70b&tp=3"];
 
     /// A part, the concerns that it reads, and its HTML.
-    type Reading = (Part, Vec<Concern>, String);
+    type Reading = (PagePart, Vec<Concern>, String);
 
     /// Every part of a page in that state.
-    fn read_all(said: &Snapshot, answers: &Answers, ui: &Ui) -> Vec<Reading> {
+    fn read_all(said: &UndoStep, answers: &Answers, ui: &Ui) -> Vec<Reading> {
         let plots = Plots::of(answers, ui.look.of_curves(), &ui.found, None).0;
-        let read = |part: Part| {
+        let read = |part: PagePart| {
             let concerns = RefCell::new(Vec::new());
             let reads = |concern| concerns.borrow_mut().push(concern);
             let html = part.html(
-                &Seen { now: Now::of(said, answers, ui), reads: &reads, around: &AROUND },
+                &SeenPage { now: Now::of(said, answers, ui), reads: &reads, around: &AROUND },
                 || &plots,
             );
             (part, concerns.into_inner(), html.as_str().to_owned())
@@ -281,8 +289,8 @@ mod tests {
         all().into_iter().map(read).collect()
     }
 
-    fn opened(link: &str) -> (Snapshot, Answers) {
-        let said = Snapshot { scenario: decode(link).scenario, compare: Vec::new() };
+    fn opened(link: &str) -> (UndoStep, Answers) {
+        let said = UndoStep { scenario: decode(link).scenario, compare: Vec::new() };
         let answers = Answers::of(&said, None).0;
         (said, answers)
     }
@@ -382,7 +390,7 @@ mod tests {
                 (
                     Concern::Messages,
                     Ui {
-                        messages: Messages { notices: vec![notice], ..Messages::default() },
+                        messages: PageMessages { notices: vec![notice], ..PageMessages::default() },
                         ..Ui::default()
                     },
                 ),
@@ -412,7 +420,7 @@ mod tests {
         for link in LINKS {
             let mut scenario = decode(link).scenario;
             scenario.set(FieldId::SequenceParallel, Value::Flag(true));
-            let said = Snapshot { scenario, compare: Vec::new() };
+            let said = UndoStep { scenario, compare: Vec::new() };
             let answers = Answers::of(&said, None).0;
             let open = (0..8).map(|at| format!("fold-{at}")).collect();
             let ui = Ui { opened: Opened { open, ..Opened::default() }, ..Ui::default() };

@@ -2,8 +2,8 @@
 //! open beside them. No browser in here: `presenting` carries out what a verb leads to, and writes
 //! the marks that style sheets read.
 
-use super::action::{StageVerb, StoryStep};
-use super::history::{History, Snapshot};
+use super::action::{StageStep, StageVerb};
+use super::history::{History, UndoStep};
 use crate::lessons::story::Look;
 use crate::scenario::Scenario;
 use crate::scenario::codec::decode;
@@ -27,7 +27,7 @@ pub struct Show {
     /// The presenter.
     pub presenter: Presenter,
     /// The scenarios that the page showed before.
-    pub before: Snapshot,
+    pub before: UndoStep,
     /// The steps of undo before it.
     pub history: History,
 }
@@ -54,7 +54,7 @@ pub struct PresentedStep {
 
 impl PresentedStep {
     /// The step of an order; `asks`: its part of the stage holds a question.
-    pub fn of(step: &StoryStep, asks: bool) -> Self {
+    pub fn of(step: &StageStep, asks: bool) -> Self {
         Self {
             scenario: decode(&step.link).scenario,
             look: step.look.clone(),
@@ -273,12 +273,12 @@ pub fn marks(presenter: Option<&Presenter>) -> [Option<String>; 6] {
 #[allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 mod tests {
     use super::{Lessons, PresentedStep, Presenter, Pressed, Then, link_with_lesson, marks};
-    use crate::view::action::{StageVerb, StoryStep};
+    use crate::view::action::{StageStep, StageVerb};
 
     /// A story of three steps, of which the second asks.
     fn presenter(at: usize) -> Presenter {
         let step = |asks: bool| {
-            let order = StoryStep {
+            let order = StageStep {
                 link: "v1&m=gpt2".to_owned(),
                 look: "stack".to_owned(),
                 live: "s n".to_owned(),

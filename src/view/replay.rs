@@ -32,7 +32,7 @@ pub struct Limits {
 
 /// The allocator's answers to a scenario, as a page knows them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct KnownReplay {
     /// The scenario that they are about.
     pub scenario: Scenario,
     /// The answers.
@@ -150,7 +150,7 @@ impl FromWorkers {
 
     /// Takes over what the worker found about a scenario, or that it found nothing.
     pub fn hear_limits(&mut self, scenario: Scenario, text: &str) {
-        self.told = Limits::read(text).map(|limits| Arc::new(Told { scenario, limits }));
+        self.told = Limits::read(text).map(|limits| Arc::new(KnownReplay { scenario, limits }));
     }
 
     /// The first words of an answer, as the allocator has them where that was heard.

@@ -2,7 +2,7 @@
 //! figures with a program.
 
 mod json;
-use super::device::Device;
+use super::device::DeviceView;
 use super::headline::{Headline, Margin, headline};
 use super::replay::Limits;
 use super::serving::{self, Counts};
@@ -21,7 +21,7 @@ use crate::units::{Bytes, MemoryUnit};
 pub use json::json;
 
 /// One row of the ledger as it is written.
-pub struct Row {
+pub struct LedgerRow {
     /// True if it is the sum of a kind (or of all), or one of its lines.
     pub is_sum: bool,
     /// The name of the kind or line.
@@ -46,7 +46,7 @@ pub struct Report {
     pub unit: MemoryUnit,
     /// Memory as the GPU shows it, or why that is not known; nothing where nobody asked for it
     /// ([`Report::with_device`]).
-    pub device: Option<Result<Device, NotReplayed>>,
+    pub device: Option<Result<DeviceView, NotReplayed>>,
     timing: Timing,
     /// Figures that follow from the times, and figures about serving.
     pub facts: Vec<Fact>,
@@ -109,7 +109,7 @@ impl Report {
     /// the allocator contradicts the first words or the smallest count, it is right.
     #[must_use]
     pub fn with_device(self, scenario: &Scenario, job: &Job) -> Self {
-        let device = Some(Device::of(job, &self.estimate, self.unit));
+        let device = Some(DeviceView::of(job, &self.estimate, self.unit));
         let Some(limits) = replayed(job).ok().map(|found| Limits::of(&found)) else {
             return Self { device, ..self };
         };
@@ -151,11 +151,11 @@ impl Report {
         let mut out: Vec<String> = notices.iter().map(|notice| format!("note: {notice}")).collect();
         out.push(self.headline());
         out.push(self.margin());
-        out.extend(self.device.iter().flatten().filter_map(Device::warning));
+        out.extend(self.device.iter().flatten().filter_map(DeviceView::warning));
         out.extend(self.remarks.iter().map(|remark| remark.text.clone()));
         out.extend(self.blockers());
         out.push(String::new());
-        out.extend(self.ledger().into_iter().map(|Row { is_sum, label, amount, share }| {
+        out.extend(self.ledger().into_iter().map(|LedgerRow { is_sum, label, amount, share }| {
             let indent = if is_sum { "" } else { "  " };
             format!("{:<34} {amount:>10} {}  {share:>7}", format!("{indent}{label}"), self.unit)
         }));
@@ -242,7 +242,7 @@ impl Report {
     }
 
     /// The terms of a training step; none when serving or where a figure is missing.
-    pub fn terms(&self) -> Vec<timing::Term> {
+    pub fn terms(&self) -> Vec<timing::ShownTerm> {
         match &self.timing {
             Timing::Training { step, .. } => timing::terms(step).0,
             _ => Vec::new(),
@@ -258,7 +258,7 @@ impl Report {
     fn time(&self) -> Vec<String> {
         let mut out: Vec<String> = self.compute().into_iter().collect();
         out.push(String::new());
-        let row = |term: &timing::Term| {
+        let row = |term: &timing::ShownTerm| {
             format!("{:<42} {:>12}  {:>7}", term.label, term.time, per_cent(term.share))
         };
         out.extend(self.terms().iter().map(row));
@@ -271,10 +271,10 @@ impl Report {
     }
 
     /// The ledger; the rows of every kind add up to its sum, the sums to the total, as written.
-    pub fn ledger(&self) -> Vec<Row> {
+    pub fn ledger(&self) -> Vec<LedgerRow> {
         let ledger = &self.estimate.ledger;
         let printed = Printed::of(&self.estimate, self.unit);
-        let row = |is_sum, label: &str, amount: u64, share: Bytes| Row {
+        let row = |is_sum, label: &str, amount: u64, share: Bytes| LedgerRow {
             is_sum,
             label: label.to_owned(),
             amount: printed.scale.number(amount),

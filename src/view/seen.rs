@@ -1,11 +1,11 @@
 //! How a part reads the page: by concern, so that the page knows what each part depends on.
 
 use super::answers::{Answers, Standing};
-use super::history::Snapshot;
+use super::history::UndoStep;
 use super::panels::controls::FormPlace;
 use super::panels::curves;
 use super::ui::{
-    ChartsLook, Cursors, Dialogs, Drafts, FromWorkers, Messages, Opened, SavedList, Ui, View,
+    ChartsLook, Cursors, Dialogs, Drafts, FromWorkers, Opened, PageMessages, SavedList, Ui, View,
 };
 use crate::planner::Axis;
 
@@ -46,7 +46,7 @@ pub enum Concern {
 #[derive(Clone, Copy, Debug)]
 pub struct Now<'a> {
     /// The scenario, and those it is compared with.
-    pub said: &'a Snapshot,
+    pub said: &'a UndoStep,
     /// Everything that follows from them.
     pub answers: &'a Answers,
     /// Drafts in the form.
@@ -58,7 +58,7 @@ pub struct Now<'a> {
     /// The open dialog.
     pub dialogs: &'a Dialogs,
     /// Messages.
-    pub messages: &'a Messages,
+    pub messages: &'a PageMessages,
     /// How the charts are drawn.
     pub look: &'a ChartsLook,
     /// The points that are read on the curves.
@@ -73,7 +73,7 @@ pub struct Now<'a> {
 
 impl<'a> Now<'a> {
     /// A page in that state.
-    pub const fn of(said: &'a Snapshot, answers: &'a Answers, ui: &'a Ui) -> Self {
+    pub const fn of(said: &'a UndoStep, answers: &'a Answers, ui: &'a Ui) -> Self {
         let Ui { drafts, opened, view, dialogs, messages, look, cursors, saved, found, steps } = ui;
         Self {
             said,
@@ -93,7 +93,7 @@ impl<'a> Now<'a> {
 }
 
 /// The page as a part reads it. Each concern is noted when it is read.
-pub struct Seen<'a> {
+pub struct SeenPage<'a> {
     /// The page.
     pub now: Now<'a>,
     /// The function that is told of each concern that the part reads.
@@ -102,9 +102,9 @@ pub struct Seen<'a> {
     pub around: &'a Around,
 }
 
-impl Seen<'_> {
+impl SeenPage<'_> {
     /// The scenario, and those it is compared with.
-    pub fn said(&self) -> &Snapshot {
+    pub fn said(&self) -> &UndoStep {
         (self.reads)(Concern::Scenario);
         self.now.said
     }
@@ -152,7 +152,7 @@ impl Seen<'_> {
     }
 
     /// Messages.
-    pub fn messages(&self) -> &Messages {
+    pub fn messages(&self) -> &PageMessages {
         (self.reads)(Concern::Messages);
         self.now.messages
     }
@@ -192,7 +192,7 @@ impl Seen<'_> {
 #[derive(Clone, Copy, Debug)]
 pub struct Around {
     /// The address of the page with the link of what it shows.
-    pub link: fn(&Snapshot) -> String,
+    pub link: fn(&UndoStep) -> String,
     /// A moment, milliseconds since 1970, as the reader's own date and time.
     pub date: fn(u64) -> String,
 }

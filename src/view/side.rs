@@ -104,14 +104,14 @@ pub enum Tone {
 
 /// One cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cell {
+pub struct MethodCell {
     /// The text in it.
     pub text: String,
     /// The tone of the text.
     pub tone: Tone,
 }
 
-impl Cell {
+impl MethodCell {
     fn new(tone: Tone, text: impl Into<String>) -> Self {
         Self { text: text.into(), tone }
     }
@@ -130,13 +130,13 @@ impl Cell {
 
 /// One row: the engine's cell, then one for each document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct MethodRow {
     /// Short stable name, e.g. `weights`, `total`, `runnable`.
     pub id: &'static str,
     /// Heading of the row.
     pub label: String,
     /// Six cells.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<MethodCell>,
     /// The kind of memory, where it is one.
     pub kind: Option<MemoryKind>,
 }
@@ -177,21 +177,26 @@ impl Column {
 /// The table: kinds of memory that anybody counts, total, whether it fits, distance from the
 /// engine, and both GPU counts with the reason. The amounts of a column add up to its total as
 /// printed.
-pub fn table(side: &Side, estimate: &Estimate, count: &GpuCount, unit: MemoryUnit) -> Vec<Row> {
+pub fn table(
+    side: &Side,
+    estimate: &Estimate,
+    count: &GpuCount,
+    unit: MemoryUnit,
+) -> Vec<MethodRow> {
     let scale = Scale::of(unit, estimate.total(), estimate.capacity);
     let mut columns = vec![Column::of_engine(estimate, scale)];
     columns.extend(side.answers.iter().map(|answer| Column::of_document(answer, scale)));
-    let each = |cell: &dyn Fn(&Column) -> Cell| columns.iter().map(cell).collect::<Vec<_>>();
+    let each = |cell: &dyn Fn(&Column) -> MethodCell| columns.iter().map(cell).collect::<Vec<_>>();
     let mut rows = Vec::with_capacity(13);
     for kind in MemoryKind::ALL {
         let part = |column: &Column| column.parts.get(kind.index()).copied().flatten();
         if columns.iter().any(|column| part(column).is_some()) {
             let cell = |column: &Column| {
-                part(column).map_or_else(Cell::nothing, |amount| {
-                    Cell::new(Tone::Plain, scale.number(amount))
+                part(column).map_or_else(MethodCell::nothing, |amount| {
+                    MethodCell::new(Tone::Plain, scale.number(amount))
                 })
             };
-            rows.push(Row {
+            rows.push(MethodRow {
                 id: row_id(kind),
                 label: kind.name().to_owned(),
                 cells: each(&cell),
@@ -199,10 +204,12 @@ pub fn table(side: &Side, estimate: &Estimate, count: &GpuCount, unit: MemoryUni
             });
         }
     }
-    let row = |id, label: String, cells| Row { id, label, cells, kind: None };
+    let row = |id, label: String, cells| MethodRow { id, label, cells, kind: None };
     let total = |column: &Column| match column.total {
-        Some(_) => Cell::new(Tone::Plain, format!("{} {unit}", scale.number(column.rounded_total))),
-        None => Cell::new(Tone::Quiet, "not described"),
+        Some(_) => {
+            MethodCell::new(Tone::Plain, format!("{} {unit}", scale.number(column.rounded_total)))
+        }
+        None => MethodCell::new(Tone::Quiet, "not described"),
     };
     rows.push(row("total", "Total per GPU".to_owned(), each(&total)));
     let capacity = format!("Within {} {unit}?", scale.show(estimate.capacity));
@@ -216,17 +223,17 @@ pub fn table(side: &Side, estimate: &Estimate, count: &GpuCount, unit: MemoryUni
     rows
 }
 
-fn fits(total: Option<Bytes>, capacity: Bytes) -> Cell {
+fn fits(total: Option<Bytes>, capacity: Bytes) -> MethodCell {
     match total {
-        None => Cell::nothing(),
-        Some(total) if total <= capacity => Cell::new(Tone::Good, "fits"),
-        Some(_) => Cell::new(Tone::Bad, "does not fit"),
+        None => MethodCell::nothing(),
+        Some(total) if total <= capacity => MethodCell::new(Tone::Good, "fits"),
+        Some(_) => MethodCell::new(Tone::Bad, "does not fit"),
     }
 }
 
 /// How far a total is from the engine's: `+12 %`, `−34 %`, `12 times`.
-fn against(total: Option<Bytes>, engine: Bytes) -> Cell {
-    let Some(total) = total.filter(|_| engine.0 > 0) else { return Cell::nothing() };
+fn against(total: Option<Bytes>, engine: Bytes) -> MethodCell {
+    let Some(total) = total.filter(|_| engine.0 > 0) else { return MethodCell::nothing() };
     let ratio = total.as_f64() / engine.as_f64();
     let text = if total == engine {
         "the same".to_owned()
@@ -237,28 +244,34 @@ fn against(total: Option<Bytes>, engine: Bytes) -> Cell {
     } else {
         format!("−{}", percent(Bytes(engine.0 - total.0), engine))
     };
-    Cell::new(Tone::Plain, text)
+    MethodCell::new(Tone::Plain, text)
 }
 
-fn count_rows(side: &Side, count: &GpuCount) -> [Row; 3] {
-    let row = |id, label: &str, engine: Cell, document: &dyn Fn(&MethodAnswer) -> Cell| {
-        let cells = std::iter::once(engine).chain(side.answers.iter().map(document)).collect();
-        Row { id, label: label.to_owned(), cells, kind: None }
-    };
+fn count_rows(side: &Side, count: &GpuCount) -> [MethodRow; 3] {
+    let row =
+        |id, label: &str, engine: MethodCell, document: &dyn Fn(&MethodAnswer) -> MethodCell| {
+            let cells = std::iter::once(engine).chain(side.answers.iter().map(document)).collect();
+            MethodRow { id, label: label.to_owned(), cells, kind: None }
+        };
     let smallest = count.runnable.as_ref().map(|run| run.gpus);
-    let answered = |answer: &MethodAnswer, cell: &dyn Fn(&GpuAnswer) -> Cell| {
-        if answer.covered { cell(&answer.gpus) } else { Cell::nothing() }
+    let answered = |answer: &MethodAnswer, cell: &dyn Fn(&GpuAnswer) -> MethodCell| {
+        if answer.covered { cell(&answer.gpus) } else { MethodCell::nothing() }
     };
     let by_division = |answer: &MethodAnswer| {
-        answered(answer, &|gpus| Cell::count(gpus.arithmetic, division_missing(answer)))
+        answered(answer, &|gpus| MethodCell::count(gpus.arithmetic, division_missing(answer)))
     };
     let runnable =
-        |answer: &MethodAnswer| answered(answer, &|gpus| Cell::count(gpus.runnable, "none"));
-    let why = |answer: &MethodAnswer| Cell::new(Tone::Prose, answer.gpus.reason.clone());
+        |answer: &MethodAnswer| answered(answer, &|gpus| MethodCell::count(gpus.runnable, "none"));
+    let why = |answer: &MethodAnswer| MethodCell::new(Tone::Prose, answer.gpus.reason.clone());
     [
-        row("division", "GPUs by division", Cell::count(count.arithmetic, "none"), &by_division),
-        row("runnable", "Smallest count that runs", Cell::count(smallest, "none"), &runnable),
-        row("why", "Why that count", Cell::new(Tone::Prose, count.reason.clone()), &why),
+        row(
+            "division",
+            "GPUs by division",
+            MethodCell::count(count.arithmetic, "none"),
+            &by_division,
+        ),
+        row("runnable", "Smallest count that runs", MethodCell::count(smallest, "none"), &runnable),
+        row("why", "Why that count", MethodCell::new(Tone::Prose, count.reason.clone()), &why),
     ]
 }
 
@@ -346,7 +359,7 @@ mod tests {
     use crate::planner::gpu_count;
     use crate::scenario::codec::decode;
 
-    fn table_of(job: &Job) -> (Side, Vec<Row>) {
+    fn table_of(job: &Job) -> (Side, Vec<MethodRow>) {
         let estimate = estimate(job);
         let side = Side::of(job, &estimate, MemoryUnit::Gb);
         let rows = table(&side, &estimate, &gpu_count(job, MemoryUnit::Gb), MemoryUnit::Gb);
@@ -354,11 +367,11 @@ mod tests {
     }
 
     /// The number a cell starts with, in its last decimal.
-    fn digits(cell: &Cell) -> Option<u64> {
+    fn digits(cell: &MethodCell) -> Option<u64> {
         cell.text.trim_end_matches(" GB").replace(['.', '\u{202f}'], "").parse().ok()
     }
 
-    fn row<'a>(rows: &'a [Row], id: &str) -> &'a Row {
+    fn row<'a>(rows: &'a [MethodRow], id: &str) -> &'a MethodRow {
         rows.iter().find(|row| row.id == id).expect("a row of that name")
     }
 

@@ -15,7 +15,7 @@ use crate::units::{Seconds, TimeScale, ceil_u64, grouped, to_f64};
 
 /// One term of a step as it is written.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Term {
+pub struct ShownTerm {
     /// The work that takes the time.
     pub label: &'static str,
     /// The formula of the time.
@@ -32,11 +32,11 @@ pub struct Term {
 
 /// The terms of a step, and all of it: what is printed for the terms adds up to what is printed for
 /// the step.
-pub fn terms(step: &Step) -> (Vec<Term>, String) {
+pub fn terms(step: &Step) -> (Vec<ShownTerm>, String) {
     let scale = TimeScale::of(step.seconds);
     let seconds: Vec<Seconds> = step.lines.iter().map(|line| line.seconds).collect();
     let (rounded, total) = scale.parts(&seconds);
-    let term = |(line, rounded): (&crate::estimator::time::TimeLine, u64)| Term {
+    let term = |(line, rounded): (&crate::estimator::time::TimeLine, u64)| ShownTerm {
         label: line.label,
         formula: line.formula,
         time: scale.show(rounded),

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use super::answers::{Look, Stairs};
+use super::answers::{CurveLook, Stairs};
 use super::curve_view::Lines;
 use super::fields::picker::Picker;
-use super::panels::dialogs::paste::Pasted;
-use super::replay::Told;
+use super::panels::dialogs::paste::PasteState;
+use super::replay::KnownReplay;
 use crate::planner::{Axis, NamedStair};
 use crate::scenario::records::SavedScenario;
 use crate::scenario::{FieldId, Scenario, Value, show};
@@ -160,14 +160,14 @@ pub struct Dialogs {
     /// The open dialog.
     pub dialog: Option<Dialog>,
     /// The outcome of the text in the paste dialog.
-    pub pasted: Pasted,
+    pub pasted: PasteState,
     /// True if the link was copied, once that was tried.
     pub copied: Option<bool>,
 }
 
 /// Messages about the page itself.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Messages {
+pub struct PageMessages {
     /// Messages that stay until they are closed.
     pub notices: Vec<Notice>,
     /// The message at the bottom.
@@ -176,7 +176,7 @@ pub struct Messages {
     pub last_id: u64,
 }
 
-impl Messages {
+impl PageMessages {
     /// A number that no message had.
     pub fn next_id(&mut self) -> u64 {
         self.last_id = self.last_id.saturating_add(1);
@@ -217,8 +217,8 @@ impl Default for ChartsLook {
 
 impl ChartsLook {
     /// The look of both curves.
-    pub const fn of_curves(&self) -> Look {
-        Look { log: self.log_axis, size: self.plot_size, lines: self.lines }
+    pub const fn of_curves(&self) -> CurveLook {
+        CurveLook { log: self.log_axis, size: self.plot_size, lines: self.lines }
     }
 }
 
@@ -241,7 +241,7 @@ pub struct FromWorkers {
     /// The best layouts at each number of GPUs.
     pub stairs: Option<Arc<Stairs>>,
     /// The allocator's answers.
-    pub told: Option<Arc<Told>>,
+    pub told: Option<Arc<KnownReplay>>,
 }
 
 impl FromWorkers {
@@ -286,7 +286,7 @@ pub struct Ui {
     /// The open dialog.
     pub dialogs: Dialogs,
     /// Messages about the page.
-    pub messages: Messages,
+    pub messages: PageMessages,
     /// How the charts are drawn.
     pub look: ChartsLook,
     /// The points that are read on the curves.

@@ -8,7 +8,7 @@ use crate::scenario::codec::encode;
 use crate::scenario::{FieldId, Scenario, Value};
 use crate::units::MemoryUnit;
 use crate::view::action::Action;
-use crate::view::device::{Device, Part, Shown};
+use crate::view::device::{DeviceView, ReservedPart, Shown};
 use crate::view::markup::{Html, html};
 use crate::view::panels::fixes::apply;
 use crate::view::panels::remarks::coded;
@@ -17,7 +17,7 @@ use crate::view::words::{Scale, gpus};
 /// The three lines with what lies between them, or why they are not known. Amounts are written in
 /// `unit`.
 pub fn panel(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
-    let inside = match Device::of(job, &estimate(job), unit) {
+    let inside = match DeviceView::of(job, &estimate(job), unit) {
         Ok(device) => known(scenario, &device),
         Err(reason) => unknown(reason),
     };
@@ -32,7 +32,7 @@ pub fn panel(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
 /// A warning for the top of the page, where the tensors fit and the allocator does not find room;
 /// else nothing.
 pub fn warning(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
-    let Ok(device) = Device::of(job, &estimate(job), unit) else { return Html::new() };
+    let Ok(device) = DeviceView::of(job, &estimate(job), unit) else { return Html::new() };
     let Some(warning) = device.warning() else { return Html::new() };
     html! {
         p class="remark" role="note" data-testid="device-warning" { (warning) }
@@ -40,7 +40,7 @@ pub fn warning(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
     }
 }
 
-fn known(scenario: &Scenario, device: &Device) -> Html {
+fn known(scenario: &Scenario, device: &DeviceView) -> Html {
     let unit = device.scale.unit.name();
     let line = |Shown { label, amount, seen }: Shown| {
         html! {
@@ -54,7 +54,7 @@ fn known(scenario: &Scenario, device: &Device) -> Html {
             }
         }
     };
-    let part = |Part { label, amount, why }: Part| {
+    let part = |ReservedPart { label, amount, why }: ReservedPart| {
         html! {
             tr {
                 th scope="row" { (label) }
@@ -100,7 +100,7 @@ fn unknown(reason: NotReplayed) -> Html {
 }
 
 /// The button that sets growing segments, where these make it fit.
-fn help(scenario: &Scenario, device: &Device) -> Html {
+fn help(scenario: &Scenario, device: &DeviceView) -> Html {
     if !device.growing_segments_help() {
         return Html::new();
     }

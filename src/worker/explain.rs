@@ -5,8 +5,8 @@ use super::wire::MARK;
 use crate::config::Job;
 use crate::estimator::estimate;
 use crate::explain::{
-    Explainer, Explanation, Form, Largest, Said, Written, document_words, growth_sentence,
-    is_itself, latex, legend, mathml, result_of, source_words, text,
+    Explainer, Explanation, Form, LargestTensors, Said, WrittenFormula, document_words,
+    growth_sentence, is_itself, latex, legend, mathml, result_of, source_words, text,
 };
 use crate::units::MemoryUnit;
 use crate::view::markup::{Html, html};
@@ -74,7 +74,7 @@ fn panel(found: &Explanation, unit: MemoryUnit) -> Html {
 }
 
 /// A formula in letters, with numbers, and its result.
-fn formula(line: &Written, title: &str) -> Html {
+fn formula(line: &WrittenFormula, title: &str) -> Html {
     let head = if line.label.is_empty() { title } else { line.label };
     if is_itself(line.expr) {
         return html! {
@@ -101,7 +101,7 @@ fn formula(line: &Written, title: &str) -> Html {
 }
 
 /// The formulas of the parts; many of them in a fold.
-fn folded(parts: &[Written]) -> Html {
+fn folded(parts: &[WrittenFormula]) -> Html {
     let all: Html = parts.iter().map(|part| formula(part, "")).collect();
     if parts.len() < MANY {
         return all;
@@ -117,12 +117,12 @@ fn folded(parts: &[Written]) -> Html {
 
 /// The largest tensor of a kind as a formula, and how often it is there: `2 · b · a · s² · 2`, 32
 /// times.
-fn stands_out(largest: &Largest, unit: MemoryUnit) -> Html {
+fn stands_out(largest: &LargestTensors, unit: MemoryUnit) -> Html {
     let label = format!("Most of it, {}", largest.names);
     let times =
         if largest.count == 1 { String::new() } else { format!(", {} times", largest.count) };
     let result = result_of(&largest.one, unit) + &times;
-    formula(&Written { label: &label, expr: &largest.one, result }, "")
+    formula(&WrittenFormula { label: &label, expr: &largest.one, result }, "")
 }
 
 /// The meanings of the formulas' letters, with their values.

@@ -4,7 +4,7 @@ use crate::launch::{Format, Written, defaults, write};
 use crate::scenario::Mode;
 use crate::scenario::codec::{decode, encode_all};
 use crate::view::action::Action;
-use crate::view::export::{Form, Luggage, file};
+use crate::view::export::{ExportFormat, Luggage, file};
 use crate::view::markup::{Html, html};
 
 /// The word that asks for the buttons rather than for a file.
@@ -39,7 +39,7 @@ pub fn answer(fragment: &str, asked: &str) -> Html {
         log: line() == "true",
     };
     let pinned = line().parse().unwrap_or(0_usize);
-    match Form::of(what) {
+    match ExportFormat::of(what) {
         Some(form) => Html::made(match file(form, &luggage) {
             Ok(text) => format!("headroom-{} {}\n{text}", form.word(), form.media_type()),
             Err(sentence) => format!("\n{sentence}"),
@@ -50,7 +50,7 @@ pub fn answer(fragment: &str, asked: &str) -> Html {
 
 /// Buttons for every file and picture, and the lines that put the page inside another one.
 fn menu(luggage: &Luggage, pinned: usize) -> Html {
-    let file = |form: Form| {
+    let file = |form: ExportFormat| {
         html! {
             button type="button" class="button" data-do=(Action::TakeAlong(form.word().to_owned())) {
                 (form.label())
@@ -83,7 +83,7 @@ fn menu(luggage: &Luggage, pinned: usize) -> Html {
         }
         h3 { "Files" }
         div class="share__tools" {
-            @for item in Form::ALL { (file(item)) }
+            @for item in ExportFormat::ALL { (file(item)) }
         }
         h3 { "Pictures, with the colours of this page" }
         ul class="take__pictures" {

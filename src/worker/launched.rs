@@ -6,7 +6,7 @@ use crate::launch::{Launched, Pasted, Row};
 use crate::scenario::codec::encode;
 use crate::scenario::{Scenario, field};
 use crate::view::anything::understood;
-use crate::view::launching::{Remedy, in_order, remedies, summary};
+use crate::view::launching::{ToolRemedy, in_order, remedies, summary};
 use crate::view::markup::{Html, html};
 use crate::view::panels::remarks;
 use crate::view::words::{self, Scale, verdict_sentence, verdict_word};
@@ -91,7 +91,7 @@ fn answer(scenario: &Scenario) -> Html {
     }
 }
 
-fn remedy(help: &Remedy) -> Html {
+fn remedy(help: &ToolRemedy) -> Html {
     html! {
         li {
             (help.title) ": "

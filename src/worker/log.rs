@@ -2,7 +2,7 @@
 //! can be kept.
 
 use crate::estimator::{Estimate, estimate};
-use crate::launch::logs::{Amount, Compared, Figure, Log, beside, beyond};
+use crate::launch::logs::{Compared, Log, LogAmount, LogFigure, beside, beyond};
 use crate::scenario::codec::encode;
 use crate::scenario::{FieldId, Mode, Scenario, Value};
 use crate::units::{Bytes, MemoryUnit, ceil_u64, grouped, to_f64};
@@ -48,9 +48,10 @@ fn calibrated(scenario: &Scenario, log: &Log, compared: &[Compared]) -> Scenario
     let mut kept = scenario.clone();
     let hundredths =
         |bytes: f64| Value::Decimal((bytes / to_f64(Bytes::GIB) * 100.0).round() / 100.0);
-    for (figure, field) in
-        [(Figure::Graphs, FieldId::CudaGraphs), (Figure::OutsidePyTorch, FieldId::FrameworkContext)]
-    {
+    for (figure, field) in [
+        (LogFigure::Graphs, FieldId::CudaGraphs),
+        (LogFigure::OutsidePyTorch, FieldId::FrameworkContext),
+    ] {
         if let Some(bytes) = log.largest(figure) {
             kept.set(field, hundredths(bytes));
         }
@@ -135,15 +136,19 @@ fn beside_row(row: &Compared, unit: MemoryUnit) -> Html {
     }
 }
 
-fn amount(figure: Figure, number: f64) -> Amount {
-    if figure.is_memory() { Amount::Bytes(Bytes(ceil_u64(number))) } else { Amount::Count(number) }
+fn amount(figure: LogFigure, number: f64) -> LogAmount {
+    if figure.is_memory() {
+        LogAmount::Bytes(Bytes(ceil_u64(number)))
+    } else {
+        LogAmount::Count(number)
+    }
 }
 
-fn shown(amount: Amount, unit: MemoryUnit) -> String {
+fn shown(amount: LogAmount, unit: MemoryUnit) -> String {
     match amount {
-        Amount::Bytes(bytes) => format!("{} {}", unit.number(bytes, 2), unit.name()),
-        Amount::Count(count) if count.fract().abs() < f64::EPSILON => whole(ceil_u64(count)),
-        Amount::Count(count) => grouped(count, 2),
+        LogAmount::Bytes(bytes) => format!("{} {}", unit.number(bytes, 2), unit.name()),
+        LogAmount::Count(count) if count.fract().abs() < f64::EPSILON => whole(ceil_u64(count)),
+        LogAmount::Count(count) => grouped(count, 2),
     }
 }
 

@@ -8,7 +8,9 @@ use crate::methods::{MethodAnswer, StoryStep, story};
 use crate::planner::gpu_count;
 use crate::units::MemoryUnit;
 use crate::view::markup::{Html, html};
-use crate::view::side::{Cell, DOCUMENTS, Row, Side, Tone, formula_lines, summary, table};
+use crate::view::side::{
+    DOCUMENTS, MethodCell, MethodRow, Side, Tone, formula_lines, summary, table,
+};
 use crate::view::words::{gpus, whole};
 
 /// Ids of the kinds' swatches in this table.
@@ -29,7 +31,7 @@ pub fn panel(job: &Job, unit: MemoryUnit) -> Html {
     }
 }
 
-fn side_by_side(rows: &[Row], unit: MemoryUnit) -> Html {
+fn side_by_side(rows: &[MethodRow], unit: MemoryUnit) -> Html {
     html! {
         div class="methods__scroll" tabindex="0" role="region"
             aria-label="Engine and documents side by side" {
@@ -49,7 +51,7 @@ fn side_by_side(rows: &[Row], unit: MemoryUnit) -> Html {
     }
 }
 
-fn row(row: &Row) -> Html {
+fn row(row: &MethodRow) -> Html {
     let swatch = row
         .kind
         .and_then(|kind| SWATCHES.get(kind.index()).map(|id| charts::swatch(id, kind.index())));
@@ -70,7 +72,7 @@ fn row(row: &Row) -> Html {
     }
 }
 
-fn cell(engine: bool, cell: &Cell) -> Html {
+fn cell(engine: bool, cell: &MethodCell) -> Html {
     let tone = match cell.tone {
         Tone::Plain => "num",
         Tone::Good => "num methods__good",

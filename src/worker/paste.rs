@@ -5,13 +5,13 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::checkpoint::{self, Part, understood};
+use crate::checkpoint::{self, FileStart, understood};
 use crate::import::{How, ImportError, Imported, ReportRow, config_json, config_json_as_generic};
 use crate::launch::Pasted;
 use crate::scenario::Scenario;
 use crate::scenario::codec::encode;
 use crate::view::action::Action;
-use crate::view::anything::{Kind, kind_of};
+use crate::view::anything::{PastedKind, kind_of};
 use crate::view::markup::{Html, html};
 use crate::view::panels::dialogs::paste::NAME;
 use crate::view::panels::remarks;
@@ -34,12 +34,14 @@ pub fn read(asked: &str, scenario: Scenario) -> (Html, Option<String>) {
         return files_of_a_model(files, scenario);
     }
     match kind_of(asked) {
-        Some(Kind::Link | Kind::Launch) => {
+        Some(PastedKind::Link | PastedKind::Launch) => {
             return launched::panel(&[Pasted { name: "", text: asked }], &scenario);
         }
-        Some(Kind::Messages(messages)) => return (oom::panel(&scenario, &messages), None),
-        Some(Kind::Log(found)) => return log::panel(&scenario, &found, scenario.memory_unit()),
-        Some(Kind::Config) | None => {}
+        Some(PastedKind::Messages(messages)) => return (oom::panel(&scenario, &messages), None),
+        Some(PastedKind::Log(found)) => {
+            return log::panel(&scenario, &found, scenario.memory_unit());
+        }
+        Some(PastedKind::Config) | None => {}
     }
     let imported = match asked.split_once(MARK) {
         Some((AS_GENERIC, text)) => config_json_as_generic(text),
@@ -76,12 +78,13 @@ fn files_of_a_model(files: &str, scenario: Scenario) -> (Html, Option<String>) {
         .iter()
         .filter_map(|(name, start)| Some((*name, std::str::from_utf8(start).ok()?)))
         .collect();
-    if texts.iter().any(|(_, text)| kind_of(text) == Some(Kind::Launch)) {
+    if texts.iter().any(|(_, text)| kind_of(text) == Some(PastedKind::Launch)) {
         let pasted: Vec<Pasted<'_>> =
             texts.iter().map(|(name, text)| Pasted { name, text }).collect();
         return launched::panel(&pasted, &scenario);
     }
-    let parts: Vec<Part<'_>> = starts.iter().map(|(name, start)| Part { name, start }).collect();
+    let parts: Vec<FileStart<'_>> =
+        starts.iter().map(|(name, start)| FileStart { name, start }).collect();
     match checkpoint::read(&parts) {
         Ok(found) => taken(&found.imported, &found.compared(), scenario),
         Err(problem) => (refused_for(&problem.to_string()), None),

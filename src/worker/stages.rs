@@ -1,7 +1,7 @@
 //! Every pipeline stage: its bar, what it keeps in flight, and the schedule that decides it.
 
-use crate::charts::{self, BarRow, BarView, PassKind, PassSpan, ScheduleView, Segment};
-use crate::config::{Job, PassTimes, Pipeline, Timed, Work};
+use crate::charts::{self, BarRow, BarSegment, BarView, PassKind, PassSpan, ScheduleView};
+use crate::config::{Job, PassTimes, PassType, Pipeline, Timed};
 use crate::estimator::{MemoryKind, Printed, StageMemory, stages};
 use crate::units::{Bytes, MemoryUnit, to_f64};
 use crate::view::markup::{Html, html};
@@ -93,7 +93,7 @@ fn table_row(stage: &StageMemory, pipeline: &Pipeline, scale: Scale) -> Html {
 fn bar(stage: &StageMemory, scale: Scale, capacity: Bytes) -> BarRow {
     let amount = |bytes: Bytes| bytes.as_f64() / to_f64(scale.unit.bytes());
     let printed = Printed::kinds_in_scale(&stage.by_kind, scale);
-    let segment = |(kind, bytes): (MemoryKind, Bytes)| Segment {
+    let segment = |(kind, bytes): (MemoryKind, Bytes)| BarSegment {
         kind_index: kind.index(),
         name: kind.name().to_owned(),
         value_text: scale.number(printed[kind.index()]),
@@ -163,9 +163,9 @@ fn swatch(id: &str, kind: MemoryKind) -> Html {
 
 fn span(timed: &Timed) -> PassSpan {
     let kind = match timed.slot.work {
-        Work::Forward => PassKind::Forward,
-        Work::Backward | Work::BackwardInput => PassKind::Backward,
-        Work::BackwardWeight => PassKind::Weights,
+        PassType::Forward => PassKind::Forward,
+        PassType::Backward | PassType::BackwardInput => PassKind::Backward,
+        PassType::BackwardWeight => PassKind::Weights,
     };
     PassSpan { from: timed.start, to: timed.end, kind, label: whole(timed.slot.micro_batch + 1) }
 }

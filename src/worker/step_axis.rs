@@ -27,7 +27,7 @@ pub const fn phase_name(phase: Phase) -> &'static str {
 }
 
 /// A stretch on the axis.
-pub struct Drawn<'a> {
+pub struct DrawnStretch<'a> {
     stretch: &'a Stretch,
     from: f64,
     /// Repetitions drawn, and the width of each.
@@ -35,7 +35,7 @@ pub struct Drawn<'a> {
     width: f64,
 }
 
-impl Drawn<'_> {
+impl DrawnStretch<'_> {
     fn to(&self) -> f64 {
         self.from + to_f64(self.times) * self.width
     }
@@ -75,7 +75,7 @@ impl Drawn<'_> {
 
 /// The stretches along the axis: one unit for a block; the ends of the model and the optimizer take
 /// more, to be seen.
-pub fn along(stretches: &[Stretch]) -> Vec<Drawn<'_>> {
+pub fn along(stretches: &[Stretch]) -> Vec<DrawnStretch<'_>> {
     let blocks: u64 = stretches
         .iter()
         .filter(|stretch| stretch.layer.is_some())
@@ -89,7 +89,7 @@ pub fn along(stretches: &[Stretch]) -> Vec<Drawn<'_>> {
             let share = if stretch.phase == Phase::Step { 0.1 } else { 0.04 };
             let width =
                 if stretch.layer.is_some() { 1.0 } else { (to_f64(blocks) * share).max(1.0) };
-            let drawn = Drawn { stretch, from, times, width };
+            let drawn = DrawnStretch { stretch, from, times, width };
             from = drawn.to();
             drawn
         })
@@ -97,7 +97,7 @@ pub fn along(stretches: &[Stretch]) -> Vec<Drawn<'_>> {
 }
 
 /// Memory along the axis.
-pub fn moments_of(drawn: &[Drawn<'_>]) -> Vec<(f64, ByKind)> {
+pub fn moments_of(drawn: &[DrawnStretch<'_>]) -> Vec<(f64, ByKind)> {
     let mut moments = Vec::new();
     for (at, this) in drawn.iter().enumerate() {
         for place in 0..this.times {
@@ -116,7 +116,7 @@ pub fn moments_of(drawn: &[Drawn<'_>]) -> Vec<(f64, ByKind)> {
 }
 
 /// The parts of the step along the axis.
-pub fn phases(drawn: &[Drawn<'_>]) -> Vec<PhaseSpan> {
+pub fn phases(drawn: &[DrawnStretch<'_>]) -> Vec<PhaseSpan> {
     let mut phases: Vec<PhaseSpan> = Vec::new();
     for this in drawn {
         let name = phase_name(this.stretch.phase);
@@ -169,7 +169,7 @@ pub fn view(
             points: moments.iter().map(point).collect(),
             capacity: amount(capacity),
             capacity_text: format!("capacity {}", unit.number(capacity, 1)),
-            current_x: peak.map_or(f64::NAN, Drawn::peak_at),
+            current_x: peak.map_or(f64::NAN, DrawnStretch::peak_at),
             current_text: peak
                 .map(|peak| format!("peak {}", unit.number(total(&peak.stretch.peak), 1)))
                 .unwrap_or_default(),

@@ -325,7 +325,7 @@ mod tests {
     use crate::units::MemoryUnit;
     use crate::view::panels::tests::{count, text};
     use crate::view::words::Scale;
-    use crate::worker::step_axis::{Drawn, along, moments_of, phases};
+    use crate::worker::step_axis::{DrawnStretch, along, moments_of, phases};
 
     const LINKS: [&str; 8] = [
         "v1&m=llama3-8b&n=8&z=3",
@@ -358,7 +358,7 @@ mod tests {
             let drawn = along(&story.steady.stretches);
             let highest = moments_of(&drawn).iter().map(|(_, by_kind)| total(by_kind)).max();
             assert_eq!(highest, Some(estimate.total()), "{link}");
-            let at = drawn.get(story.steady.peak).map(Drawn::peak_at);
+            let at = drawn.get(story.steady.peak).map(DrawnStretch::peak_at);
             assert!(
                 moments_of(&drawn)
                     .iter()

@@ -13,7 +13,7 @@ use headroom::explain::{
 use headroom::scenario::codec::decode;
 use headroom::units::{Bytes, MemoryUnit};
 use headroom::view::answers::Answers;
-use headroom::view::history::Snapshot;
+use headroom::view::history::UndoStep;
 use headroom::view::side::Side;
 use headroom::view::{serving, timing};
 use proptest::prelude::*;
@@ -397,7 +397,7 @@ fn scores_explain_themselves() {
             .growth
             .iter()
             .find(|one| one.input == input)
-            .and_then(headroom::explain::Growth::exponent)
+            .and_then(headroom::explain::FigureGrowth::exponent)
     };
     let inputs = [
         "seq_length",
@@ -448,7 +448,7 @@ fn what_is_held_in_full_does_not_grow_with_the_run() {
                 .growth
                 .iter()
                 .find(|one| one.input == input)
-                .and_then(headroom::explain::Growth::exponent)
+                .and_then(headroom::explain::FigureGrowth::exponent)
         })
     };
     assert_eq!(exponents("ledger/Weights"), [Some(0), Some(0), Some(0)]);
@@ -463,7 +463,7 @@ fn what_is_held_in_full_does_not_grow_with_the_run() {
             .growth
             .iter()
             .find(|one| one.input == input)
-            .and_then(headroom::explain::Growth::exponent)
+            .and_then(headroom::explain::FigureGrowth::exponent)
     };
     assert_eq!(
         ["context_length", "concurrent_sequences", "hidden_size"].map(of),
@@ -577,7 +577,7 @@ fn every_figure_of_time_cost_and_model_explains_itself() {
     ];
     for link in links {
         let answers =
-            Answers::of(&Snapshot { scenario: decode(link).scenario, compare: Vec::new() }, None).0;
+            Answers::of(&UndoStep { scenario: decode(link).scenario, compare: Vec::new() }, None).0;
         let explainer = Explainer::new(&answers.job, &[], MemoryUnit::Gib);
         let terms: Vec<&str> = match answers.timing() {
             Timing::Training { step, .. } => step.lines.iter().map(|line| line.label).collect(),

@@ -11,7 +11,8 @@ use std::fs;
 
 use headroom::lessons::figure::{Facts, Figure, Whose};
 use headroom::lessons::story::{
-    LONGEST_LINK, LONGEST_TEXT, Look, Step, Story, StoryError, Told, packed, shipped, unpacked,
+    LONGEST_LINK, LONGEST_TEXT, LessonStep, Look, Story, StoryError, Told, packed, shipped,
+    unpacked,
 };
 use headroom::scenario::codec::{decode, encode};
 use headroom::units::MemoryUnit;
@@ -168,7 +169,8 @@ fn noise(seed: u64) -> String {
 
 #[test]
 fn a_short_story_fits_into_a_link_and_a_long_one_does_not() {
-    let step = |text: &str| Step { text: text.to_owned(), ..Step::of("v1&m=llama3-8b&n=16") };
+    let step =
+        |text: &str| LessonStep { text: text.to_owned(), ..LessonStep::of("v1&m=llama3-8b&n=16") };
     let steps = ["First this.", "Then {per-gpu}.", "Then that: is it much?"].map(step).to_vec();
     let short =
         Story { id: "own".to_owned(), title: "Mine".to_owned(), audience: String::new(), steps };
@@ -234,11 +236,11 @@ fn what_is_no_story_is_named() {
         title: "x".to_owned(),
         id: "a".to_owned(),
         audience: String::new(),
-        steps: vec![Step::of("v1"); 41],
+        steps: vec![LessonStep::of("v1"); 41],
     };
     assert!(wrong(&long.write()).contains("41 steps"));
     assert!(wrong(&" ".repeat(70_000)).contains("64 KiB"));
-    let bad = Story { steps: vec![Step::of("v1&n=8&tp=3")], ..long };
+    let bad = Story { steps: vec![LessonStep::of("v1&n=8&tp=3")], ..long };
     let problems = Told::of(&bad).err().expect("a problem").join(" ");
     assert!(problems.starts_with("Step 1: "), "{problems}");
 }

@@ -46,7 +46,7 @@ pub use self::storage::{
     switch_theme,
 };
 use crate::scenario::codec::{encode_all, with_page_parts};
-use crate::view::history::Snapshot;
+use crate::view::history::UndoStep;
 
 /// The state of the page's leaf between two events: handles of the browser, and the link that it
 /// wrote last. They belong to the one thread that has a document and may not leave it, so that no
@@ -166,7 +166,7 @@ pub fn link_to(fragment: &str) -> String {
 }
 
 /// The link of what is shown.
-pub fn fragment_of(said: &Snapshot) -> String {
+pub fn fragment_of(said: &UndoStep) -> String {
     encode_all(&said.scenario, &said.compare)
 }
 

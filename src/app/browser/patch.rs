@@ -4,7 +4,7 @@
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Node};
 
-use crate::view::diff::{self, Step, Tree, unescaped};
+use crate::view::diff::{self, DiffStep, Tree, unescaped};
 use crate::view::markup::Html;
 
 /// Makes the inside of an element what the HTML says.
@@ -27,40 +27,40 @@ pub fn shown(element: &Element) -> Tree {
 }
 
 /// Takes the steps from an element on.
-fn take(element: &Element, steps: &[Step]) {
+fn take(element: &Element, steps: &[DiffStep]) {
     let mut above: Vec<Element> = Vec::new();
     let mut here = element.clone();
     for step in steps {
         match *step {
-            Step::Down(at) => {
+            DiffStep::Down(at) => {
                 let child = child(&here, at).and_then(|child| child.dyn_into::<Element>().ok());
                 // On a page that is not as we left it, the rest of this part is no longer ours to
                 // change.
                 let Some(child) = child else { return };
                 above.push(std::mem::replace(&mut here, child));
             }
-            Step::Up => {
+            DiffStep::Up => {
                 if let Some(parent) = above.pop() {
                     here = parent;
                 }
             }
-            Step::Text(at, text) => {
+            DiffStep::Text(at, text) => {
                 if let Some(child) = child(&here, at) {
                     child.set_node_value(Some(&unescaped(text)));
                 }
             }
-            Step::Set(name, value) => {
+            DiffStep::Set(name, value) => {
                 let _ = here.set_attribute(name, &unescaped(value));
             }
-            Step::Unset(name) => {
+            DiffStep::Unset(name) => {
                 let _ = here.remove_attribute(name);
             }
-            Step::Insert(at, markup) => {
+            DiffStep::Insert(at, markup) => {
                 if let Some(made) = made(&here, markup) {
                     let _ = here.insert_before(&made, child(&here, at).as_ref());
                 }
             }
-            Step::Remove(at) => {
+            DiffStep::Remove(at) => {
                 if let Some(child) = child(&here, at) {
                     let _ = here.remove_child(&child);
                 }

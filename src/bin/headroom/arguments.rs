@@ -75,7 +75,7 @@ const NO_SNAPSHOT: &str = "name a file that torch.cuda.memory._dump_snapshot wro
 pub struct Arguments {
     pub link: String,
     pub json: bool,
-    pub export: Option<export::Form>,
+    pub export: Option<export::ExportFormat>,
     pub figures: bool,
     pub unit: Option<MemoryUnit>,
 }
@@ -163,9 +163,10 @@ fn value(parser: &mut lexopt::Parser) -> Result<String, String> {
     Ok(value.to_string_lossy().into_owned())
 }
 
-fn form(word: &str) -> Result<export::Form, String> {
-    let words = export::Form::ALL.map(export::Form::word).join(", ");
-    export::Form::of(word).ok_or_else(|| format!("--export knows no `{word}`: there are {words}"))
+fn form(word: &str) -> Result<export::ExportFormat, String> {
+    let words = export::ExportFormat::ALL.map(export::ExportFormat::word).join(", ");
+    export::ExportFormat::of(word)
+        .ok_or_else(|| format!("--export knows no `{word}`: there are {words}"))
 }
 
 /// Reads the arguments behind the word `import`.

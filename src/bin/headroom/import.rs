@@ -7,7 +7,7 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use headroom::checkpoint::{self, MOST_BYTES, Part, understood};
+use headroom::checkpoint::{self, FileStart, MOST_BYTES, understood};
 use headroom::import::{How, Imported, config_json};
 use headroom::ops::parameters_of;
 use serde_json::Value;
@@ -91,8 +91,8 @@ fn name_of(path: &Path) -> String {
 fn one_model(files: &[PathBuf]) -> Result<String, String> {
     let starts = files.iter().map(|path| beginning(path)).collect::<Result<Vec<_>, _>>()?;
     let names: Vec<String> = files.iter().map(|path| name_of(path)).collect();
-    let parts: Vec<Part<'_>> =
-        names.iter().zip(&starts).map(|(name, start)| Part { name, start }).collect();
+    let parts: Vec<FileStart<'_>> =
+        names.iter().zip(&starts).map(|(name, start)| FileStart { name, start }).collect();
     let found = checkpoint::read(&parts).map_err(|error| error.to_string())?;
     let mut lines = vec![understood(&found.imported)];
     lines.extend(

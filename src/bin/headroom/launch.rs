@@ -14,11 +14,11 @@ use crate::files::text_of;
 pub const MOST_BYTES: u64 = MAX_BYTES as u64 + 1;
 
 /// The text to print and the exit code.
-pub type Outcome = Result<(String, ExitCode), Vec<String>>;
+pub type CommandOutcome = Result<(String, ExitCode), Vec<String>>;
 
 /// Reads a command or file together with the files that it refers to, and gives its link, its
 /// report and its answer. `-` reads standard input.
-pub fn read_files(files: &[String], present: &Scenario, as_json: bool) -> Outcome {
+pub fn read_files(files: &[String], present: &Scenario, as_json: bool) -> CommandOutcome {
     let text_of =
         |file: &String| text_of(file, MOST_BYTES, "the command").map_err(|sentence| vec![sentence]);
     let texts = files.iter().map(text_of).collect::<Result<Vec<_>, _>>()?;
@@ -36,7 +36,7 @@ pub fn read_files(files: &[String], present: &Scenario, as_json: bool) -> Outcom
 }
 
 /// Writes a scenario as a command or file of a tool.
-pub fn write_as(scenario: &Scenario, tool: &str) -> Outcome {
+pub fn write_as(scenario: &Scenario, tool: &str) -> CommandOutcome {
     let format = Format::writable().find(|format| format.key == tool).ok_or_else(|| {
         let keys: Vec<&str> = Format::writable().map(|format| format.key).collect();
         vec![format!("--as knows no `{tool}`: there are {}", keys.join(", "))]

@@ -28,7 +28,7 @@ mod native {
     use headroom::scenario::codec::Decoded;
     use headroom::scenario::{FieldId, Scenario, Value, codec, field, reference};
     use headroom::view::anything::scenario_of;
-    use headroom::view::export::{Form, Luggage, file};
+    use headroom::view::export::{ExportFormat, Luggage, file};
     use headroom::view::report::{Report, json};
     use headroom::view::what_fits::{as_json, as_text, by_size, what_fits};
     use headroom::worker::explain::explained;
@@ -92,7 +92,11 @@ mod native {
     }
 
     #[expect(clippy::disallowed_methods, reason = "this program never runs in a browser")]
-    fn exported(form: Form, arguments: &Arguments, decoded: &Decoded) -> Result<String, String> {
+    fn exported(
+        form: ExportFormat,
+        arguments: &Arguments,
+        decoded: &Decoded,
+    ) -> Result<String, String> {
         let mut scenario = decoded.scenario.clone();
         if let Some(unit) = arguments.unit {
             scenario.set(FieldId::MemoryUnit, Value::choice(unit));
@@ -158,7 +162,7 @@ mod native {
     }
 
     /// Prints the outcome of reading or writing a command or file.
-    fn launched(outcome: launch::Outcome) -> ExitCode {
+    fn launched(outcome: launch::CommandOutcome) -> ExitCode {
         match outcome {
             Ok((text, code)) => {
                 print(text.trim_end());

@@ -129,7 +129,7 @@ impl PipelineSchedule {
 
 /// The kind of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Work {
+pub enum PassType {
     /// Forward: its activations are kept from now on.
     Forward,
     /// Backward for inputs and weights together; its activations are freed.
@@ -140,7 +140,7 @@ pub enum Work {
     BackwardWeight,
 }
 
-impl Work {
+impl PassType {
     /// Returns true if the activations that forward has kept are freed afterwards.
     pub const fn releases(self) -> bool {
         matches!(self, Self::Backward | Self::BackwardWeight)
@@ -158,7 +158,7 @@ pub struct Slot {
     /// The micro-batch; under `DualPipe` counted in each direction by itself.
     pub micro_batch: u64,
     /// The kind of the pass.
-    pub work: Work,
+    pub work: PassType,
     /// True if the pass runs together with the slot behind it.
     pub with_next: bool,
 }

@@ -1,6 +1,6 @@
 //! The order of passes of each rank.
 
-use super::{Pipeline, PipelineSchedule, Slot, Work};
+use super::{PassType, Pipeline, PipelineSchedule, Slot};
 
 impl Pipeline {
     /// Returns the passes of a rank, in the order in which it runs them.
@@ -32,8 +32,8 @@ impl Pipeline {
         let pass =
             |work| move |micro_batch| Slot { rank, chunk: 0, micro_batch, work, with_next: false };
         (0..self.micro_batches)
-            .map(pass(Work::Forward))
-            .chain((0..self.micro_batches).map(pass(Work::Backward)))
+            .map(pass(PassType::Forward))
+            .chain((0..self.micro_batches).map(pass(PassType::Backward)))
             .collect()
     }
 
@@ -47,8 +47,8 @@ impl Pipeline {
         let back = |(chunk, micro_batch): (u64, u64)| {
             (self.chunks.saturating_sub(chunk).saturating_sub(1), micro_batch)
         };
-        let forward = |at| pass(Work::Forward, at);
-        let backward = |at| pass(Work::Backward, back(at));
+        let forward = |at| pass(PassType::Forward, at);
+        let backward = |at| pass(PassType::Backward, back(at));
         if self.ranks == 1 {
             // Without a pipeline all chunks of a micro-batch go forward, then back.
             let of = |micro_batch| {
@@ -93,19 +93,20 @@ impl Pipeline {
         let m = self.micro_batches;
         let pass = |work, micro_batch| Slot { rank, chunk: 0, micro_batch, work, with_next: false };
         let mut slots: Vec<Slot> =
-            (0..ahead.min(m)).map(|micro_batch| pass(Work::Forward, micro_batch)).collect();
+            (0..ahead.min(m)).map(|micro_batch| pass(PassType::Forward, micro_batch)).collect();
         for micro_batch in 0..m {
-            slots.push(pass(Work::BackwardInput, micro_batch));
+            slots.push(pass(PassType::BackwardInput, micro_batch));
             if let Some(waiting) = micro_batch.checked_sub(late) {
-                slots.push(pass(Work::BackwardWeight, waiting));
+                slots.push(pass(PassType::BackwardWeight, waiting));
             }
             let next = micro_batch.saturating_add(ahead);
             if next < m {
-                slots.push(pass(Work::Forward, next));
+                slots.push(pass(PassType::Forward, next));
             }
         }
         slots.extend(
-            (m.saturating_sub(late)..m).map(|micro_batch| pass(Work::BackwardWeight, micro_batch)),
+            (m.saturating_sub(late)..m)
+                .map(|micro_batch| pass(PassType::BackwardWeight, micro_batch)),
         );
         slots
     }
@@ -153,7 +154,7 @@ impl Dual {
         (u64::from(far), usize::from(far))
     }
 
-    fn push(&mut self, chunk: u64, micro_batch: u64, work: Work) {
+    fn push(&mut self, chunk: u64, micro_batch: u64, work: PassType) {
         self.slots.push(Slot { rank: self.rank, chunk, micro_batch, work, with_next: false });
     }
 
@@ -162,7 +163,7 @@ impl Dual {
         let Some(next) = self.forward.get_mut(at) else { return };
         let micro_batch = *next;
         *next += 1;
-        self.push(chunk, micro_batch, Work::Forward);
+        self.push(chunk, micro_batch, PassType::Forward);
     }
 
     /// Runs a backward pass; with `split` its part for the weights waits.
@@ -174,12 +175,16 @@ impl Dual {
         if split {
             self.waiting.push_back((chunk, micro_batch));
         }
-        self.push(chunk, micro_batch, if split { Work::BackwardInput } else { Work::Backward });
+        self.push(
+            chunk,
+            micro_batch,
+            if split { PassType::BackwardInput } else { PassType::Backward },
+        );
     }
 
     fn weights(&mut self) {
         if let Some((chunk, micro_batch)) = self.waiting.pop_front() {
-            self.push(chunk, micro_batch, Work::BackwardWeight);
+            self.push(chunk, micro_batch, PassType::BackwardWeight);
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{PassTimes, Pipeline, Slot, Work};
+use super::{PassTimes, PassType, Pipeline, Slot};
 
 /// A pass with its time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,16 +95,16 @@ impl Pipeline {
         }
         let length = match (first.with_next, first.work) {
             (true, _) => times.overlapped,
-            (false, Work::Forward) => times.forward,
-            (false, Work::Backward) => times.backward_input + times.backward_weight,
-            (false, Work::BackwardInput) => times.backward_input,
-            (false, Work::BackwardWeight) => times.backward_weight,
+            (false, PassType::Forward) => times.forward,
+            (false, PassType::Backward) => times.backward_input + times.backward_weight,
+            (false, PassType::BackwardInput) => times.backward_input,
+            (false, PassType::BackwardWeight) => times.backward_weight,
         };
         rank.time = start + length;
         rank.work += length;
         rank.at += count;
         for slot in pass {
-            if slot.work != Work::BackwardWeight {
+            if slot.work != PassType::BackwardWeight {
                 ends.insert(self.key(&slot, self.position(slot.rank, slot.chunk)), rank.time);
             }
             slots.push(Timed { slot, start, end: rank.time });
@@ -114,17 +114,17 @@ impl Pipeline {
 
     fn key(&self, slot: &Slot, position: u64) -> Key {
         let direction = if self.chunks_on_rank() == self.chunks { 0 } else { slot.chunk };
-        (slot.work == Work::Forward, position, direction, slot.micro_batch)
+        (slot.work == PassType::Forward, position, direction, slot.micro_batch)
     }
 
     /// The time at which the inputs of a pass are there; `None` if that is not known yet.
     fn ready(&self, slot: &Slot, ends: &BTreeMap<Key, f64>) -> Option<f64> {
         let position = self.position(slot.rank, slot.chunk);
-        let own = Slot { work: Work::Forward, ..*slot };
+        let own = Slot { work: PassType::Forward, ..*slot };
         match slot.work {
-            Work::BackwardWeight => Some(0.0),
-            Work::Forward if position == 0 => Some(0.0),
-            Work::Forward => ends.get(&self.key(slot, position - 1)).copied(),
+            PassType::BackwardWeight => Some(0.0),
+            PassType::Forward if position == 0 => Some(0.0),
+            PassType::Forward => ends.get(&self.key(slot, position - 1)).copied(),
             _ if position + 1 >= self.positions() => ends.get(&self.key(&own, position)).copied(),
             _ => {
                 let forward = ends.get(&self.key(&own, position))?;

@@ -3,7 +3,7 @@
 use super::schedule::{Held, Kind};
 use super::{At, Scope};
 use crate::config::{Recompute, TrainingRun};
-use crate::ops::megatron::{Module, Step};
+use crate::ops::megatron::{Module, RankOp};
 use crate::ops::{Kept, Role, Tensor};
 use crate::units::Bytes;
 
@@ -20,7 +20,7 @@ pub(super) enum Alive {
 
 /// Some tensors of one kind that are alive.
 pub(super) struct Entry<'a> {
-    pub(super) step: &'a Step,
+    pub(super) step: &'a RankOp,
     pub(super) tensor: &'a Tensor,
     pub(super) count: u64,
     pub(super) why: Alive,
@@ -43,7 +43,7 @@ pub(super) fn is_input(tensor: &Tensor) -> bool {
 
 /// Saved tensors of some operations, `count` times.
 pub(super) fn all<'a>(
-    steps: &'a [Step],
+    steps: &'a [RankOp],
     count: u64,
     why: Alive,
     kept: impl Fn(&Tensor) -> bool,
@@ -55,7 +55,7 @@ pub(super) fn all<'a>(
 }
 
 pub(super) fn push<'a>(
-    step: &'a Step,
+    step: &'a RankOp,
     count: u64,
     role: Role,
     kept: impl Fn(&Tensor) -> bool,

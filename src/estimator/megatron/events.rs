@@ -2,23 +2,23 @@
 
 use super::schedule::{self, Covered, Pass, Place};
 use super::{Scope, is_input, peak, survives};
-use crate::config::{Job, TrainingRun, Work};
+use crate::config::{Job, PassType, TrainingRun};
 use crate::estimator::ledger::LineItem;
-use crate::estimator::timeline::Event;
-use crate::ops::megatron::{Module, Step, rank_model};
+use crate::estimator::timeline::MemoryEvent;
+use crate::ops::megatron::{Module, RankOp, rank_model};
 use crate::ops::{Role, Tensor};
 
 /// Everything that the most loaded stage takes and frees in a step, after what is resident.
-pub(in crate::estimator) fn events(job: &Job, run: &TrainingRun) -> Vec<Event> {
+pub(in crate::estimator) fn events(job: &Job, run: &TrainingRun) -> Vec<MemoryEvent> {
     let model = rank_model(job, run);
     let index = peak(job, run, None, false).stage;
     let scope = Scope { job, run, model: &model, stage: schedule::stage(job, run, index) };
-    let line = |line: LineItem| Event {
+    let line = |line: LineItem| MemoryEvent {
         op: line.label,
         name: line.label,
         bytes: i128::from(line.bytes.0),
     };
-    let mut events: Vec<Event> = scope.resident(false).into_iter().map(line).collect();
+    let mut events: Vec<MemoryEvent> = scope.resident(false).into_iter().map(line).collect();
     for pass in schedule::passes(&job.pipeline(), index) {
         for _ in 0..pass.times {
             scope.pass_events(pass, &mut events);
@@ -29,13 +29,13 @@ pub(in crate::estimator) fn events(job: &Job, run: &TrainingRun) -> Vec<Event> {
 
 impl Scope<'_> {
     /// Adds the memory that one pass takes and frees.
-    fn pass_events(&self, pass: Pass, events: &mut Vec<Event>) {
+    fn pass_events(&self, pass: Pass, events: &mut Vec<MemoryEvent>) {
         let Some(places) = self.stage.chunks.get(pass.chunk) else { return };
         let with_head = self.stage.head == Some(pass.chunk);
         let embedding =
             self.model.embedding.iter().filter(|_| self.stage.embedding == Some(pass.chunk));
         match pass.work {
-            Work::Forward => {
+            PassType::Forward => {
                 embedding.for_each(|step| saved_events(step, |_| true, true, events));
                 for place in places {
                     let kept = |tensor: &Tensor| match place.covered {
@@ -54,8 +54,8 @@ impl Scope<'_> {
                         .for_each(|step| saved_events(step, |_| true, true, events));
                 }
             }
-            Work::Backward | Work::BackwardInput => {
-                let split = pass.work == Work::BackwardInput;
+            PassType::Backward | PassType::BackwardInput => {
+                let split = pass.work == PassType::BackwardInput;
                 if with_head {
                     steps_backward(&self.model.head, |_| true, false, events);
                 }
@@ -64,7 +64,7 @@ impl Scope<'_> {
                     .filter(|_| !split)
                     .for_each(|step| saved_events(step, |_| true, false, events));
             }
-            Work::BackwardWeight => {
+            PassType::BackwardWeight => {
                 for place in places {
                     let waits = |tensor: &Tensor| {
                         place.covered != Covered::No || survives(self.run, tensor)
@@ -78,7 +78,7 @@ impl Scope<'_> {
         }
     }
 
-    fn blocks_backward(&self, places: &[Place], split: bool, events: &mut Vec<Event>) {
+    fn blocks_backward(&self, places: &[Place], split: bool, events: &mut Vec<MemoryEvent>) {
         let mut end = places.len();
         while end > 0 {
             let (first, recomputed) = schedule::group(places, end);
@@ -107,10 +107,10 @@ impl Scope<'_> {
 ///
 /// With `split` what was there stays for the weights' gradients.
 fn steps_backward(
-    steps: &[Step],
+    steps: &[RankOp],
     there: impl Fn(&Tensor) -> bool,
     split: bool,
-    events: &mut Vec<Event>,
+    events: &mut Vec<MemoryEvent>,
 ) {
     let mut back = Module::Rest;
     for (place, step) in steps.iter().enumerate().rev() {
@@ -130,23 +130,32 @@ fn steps_backward(
     }
 }
 
-fn saved_events(step: &Step, kept: impl Fn(&Tensor) -> bool, taken: bool, events: &mut Vec<Event>) {
+fn saved_events(
+    step: &RankOp,
+    kept: impl Fn(&Tensor) -> bool,
+    taken: bool,
+    events: &mut Vec<MemoryEvent>,
+) {
     tensor_events(step, |tensor| tensor.role == Role::Saved && kept(tensor), taken, events);
 }
 
-fn workspace_events(step: &Step, taken: bool, events: &mut Vec<Event>) {
+fn workspace_events(step: &RankOp, taken: bool, events: &mut Vec<MemoryEvent>) {
     tensor_events(step, |tensor| tensor.role == Role::Workspace, taken, events);
 }
 
 fn tensor_events(
-    step: &Step,
+    step: &RankOp,
     which: impl Fn(&Tensor) -> bool,
     taken: bool,
-    events: &mut Vec<Event>,
+    events: &mut Vec<MemoryEvent>,
 ) {
     let tensors = step.op.tensors.iter().filter(|tensor| which(tensor));
     events.extend(tensors.map(|tensor| {
         let bytes = i128::from(tensor.bytes().0);
-        Event { op: step.op.name, name: tensor.name, bytes: if taken { bytes } else { -bytes } }
+        MemoryEvent {
+            op: step.op.name,
+            name: tensor.name,
+            bytes: if taken { bytes } else { -bytes },
+        }
     }));
 }

@@ -1,7 +1,7 @@
 //! Lines of the ledger: activations, gradients on their way, and buffers that stay.
 
 use super::states::held;
-use super::{Alive, Entry, Scope, Step};
+use super::{Alive, Entry, RankOp, Scope};
 use crate::config::{AttentionKernel, Job, TrainingRun};
 use crate::estimator::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use crate::ops::Role;
@@ -240,7 +240,7 @@ pub(super) fn dummies(scope: &Scope) -> Bytes {
 }
 
 /// Megatron-Core's own attention: as large as one block's probabilities.
-pub(super) fn scores(steps: &[Step]) -> Bytes {
+pub(super) fn scores(steps: &[RankOp]) -> Bytes {
     let saved = steps.iter().flat_map(|step| step.op.tensors.iter());
     saved
         .filter(|tensor| tensor.role == Role::Saved && tensor.name == "probabilities")

@@ -21,7 +21,7 @@ use std::ops::{Add, Mul};
 use super::ledger::{LineItem, sort_by_kind};
 use super::{Moment, host, overhead};
 use crate::config::{Job, ParallelLayout, Recompute, TrainingRun};
-use crate::ops::megatron::{RankModel, Step, rank_model};
+use crate::ops::megatron::{RankModel, RankOp, rank_model};
 use crate::units::Bytes;
 pub(super) use events::events;
 pub(super) use many::{Many, of_pipeline};
@@ -260,7 +260,7 @@ impl<'a> Scope<'a> {
     }
 
     /// The operations of a block of that kind.
-    fn steps(&self, kind: Kind) -> &'a [Step] {
+    fn steps(&self, kind: Kind) -> &'a [RankOp] {
         match kind {
             Kind::Dense => &self.model.dense,
             Kind::Experts => &self.model.experts,

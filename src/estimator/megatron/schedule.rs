@@ -2,8 +2,8 @@
 //! way.
 
 use crate::config::{
-    Job, Pipeline, PipelineSchedule, PipelineSplit, Recompute, RecomputeMethod, Slot, TrainingRun,
-    Work,
+    Job, PassType, Pipeline, PipelineSchedule, PipelineSplit, Recompute, RecomputeMethod, Slot,
+    TrainingRun,
 };
 
 /// A number for blocks with a dense feed-forward layer and one for blocks with experts.
@@ -225,7 +225,7 @@ fn covered(run: &TrainingRun, place: u64) -> Covered {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::estimator) struct Pass {
     pub chunk: usize,
-    pub work: Work,
+    pub work: PassType,
     pub times: u64,
 }
 
@@ -235,8 +235,8 @@ pub(in crate::estimator) fn passes(pipeline: &Pipeline, index: u64) -> Vec<Pass>
         // Backward only gives back the activations that all forward passes have kept.
         let pass = |work, times| Pass { chunk: 0, work, times };
         return vec![
-            pass(Work::Forward, pipeline.micro_batches),
-            pass(Work::Backward, pipeline.micro_batches),
+            pass(PassType::Forward, pipeline.micro_batches),
+            pass(PassType::Backward, pipeline.micro_batches),
         ];
     }
     let pass = |slot: &Slot| Pass {
@@ -263,8 +263,10 @@ pub(in crate::estimator) fn play(
         let (with_embedding, with_head) =
             (stage.embedding == Some(pass.chunk), stage.head == Some(pass.chunk));
         match pass.work {
-            Work::Forward => forward(places, (with_embedding, with_head), pass.times, &mut held),
-            Work::Backward | Work::BackwardInput => {
+            PassType::Forward => {
+                forward(places, (with_embedding, with_head), pass.times, &mut held)
+            }
+            PassType::Backward | PassType::BackwardInput => {
                 if !shown {
                     show(held, Where::Forward);
                     shown = true;
@@ -273,7 +275,7 @@ pub(in crate::estimator) fn play(
                     held.heads = held.heads.saturating_sub(1);
                     show(held, Where::Head);
                 }
-                if pass.work == Work::BackwardInput {
+                if pass.work == PassType::BackwardInput {
                     backward_for_inputs(places, &mut held, &mut show);
                 } else {
                     backward(places, &mut held, &mut show);
@@ -287,7 +289,7 @@ pub(in crate::estimator) fn play(
                     &mut held,
                 );
             }
-            Work::BackwardWeight => {
+            PassType::BackwardWeight => {
                 backward_for_weights(places, &mut held);
                 held.embeddings = held.embeddings.saturating_sub(u64::from(with_embedding));
             }
@@ -421,8 +423,8 @@ mod tests {
 
     use super::{Held, Where, passes, play, stage};
     use crate::config::{
-        Accelerator, Cluster, Job, ModelConfig, Overheads, ParallelLayout, PeakRates, Run,
-        TrainingRun, Work,
+        Accelerator, Cluster, Job, ModelConfig, Overheads, ParallelLayout, PassType, PeakRates,
+        Run, TrainingRun,
     };
     use crate::units::Bytes;
 
@@ -470,7 +472,7 @@ mod tests {
             left = held;
         });
         assert_eq!(
-            passes.iter().filter(|pass| pass.work == Work::Backward).count() * 2,
+            passes.iter().filter(|pass| pass.work == PassType::Backward).count() * 2,
             passes.len()
         );
         assert_eq!((left.whole.dense, left.heads), (0, 0));

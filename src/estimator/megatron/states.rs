@@ -6,7 +6,7 @@
 //! hold the same parameters: data- and context-parallel ranks for dense layers,
 //! expert-data-parallel ranks for experts.
 
-use super::{Kind, Scope, Step};
+use super::{Kind, RankOp, Scope};
 use crate::config::{DataSharding, ParallelLayout, TrainingRun};
 use crate::estimator::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use crate::ops::megatron::is_of_adapter;
@@ -76,13 +76,13 @@ pub(super) fn held<'a>(scope: &Scope<'a>) -> Vec<Held<'a>> {
 }
 
 /// Parameters of some operations.
-pub(super) fn of_steps(steps: &[Step]) -> u64 {
+pub(super) fn of_steps(steps: &[RankOp]) -> u64 {
     let mut found = Vec::with_capacity(16);
     collect(steps, 1, true, &mut found);
     found.iter().map(Held::elements).fold(0, u64::saturating_add)
 }
 
-fn collect<'a>(steps: &'a [Step], count: u64, in_block: bool, found: &mut Vec<Held<'a>>) {
+fn collect<'a>(steps: &'a [RankOp], count: u64, in_block: bool, found: &mut Vec<Held<'a>>) {
     if count == 0 {
         return;
     }

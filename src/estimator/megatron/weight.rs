@@ -3,7 +3,7 @@
 
 use super::{At, Kind, Sizes, is_input, lines, survives};
 use crate::config::TrainingRun;
-use crate::ops::megatron::{Module, RankModel, Step};
+use crate::ops::megatron::{Module, RankModel, RankOp};
 use crate::ops::{Role, Tensor};
 use crate::units::Bytes;
 
@@ -33,8 +33,8 @@ struct Weighed {
 }
 
 impl Piece {
-    pub fn of(steps: &[Step], run: &TrainingRun) -> Self {
-        let weighed = |step: &Step| {
+    pub fn of(steps: &[RankOp], run: &TrainingRun) -> Self {
+        let weighed = |step: &RankOp| {
             let sum = |role: Role, counts: &dyn Fn(&Tensor) -> bool| {
                 let tensors =
                     step.op.tensors.iter().filter(|tensor| tensor.role == role && counts(tensor));

@@ -1,7 +1,7 @@
 //! A layout's step time from the times of single layers: arithmetic on numbers, nothing is
 //! allocated.
 
-use super::block::{BlockTime, BlockTimes, Brief, Briefs, Phase};
+use super::block::{BlockTime, BlockTimes, Brief, Briefs, PhaseTime};
 use super::fixed::Fixed;
 use super::spread::{Load, Spread};
 use crate::ops::work::Collective;
@@ -67,7 +67,7 @@ impl Term {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepTime {
     /// Forward and backward of all micro-batches.
-    pub work: Phase,
+    pub work: PhaseTime,
     /// Recomputation.
     pub recompute: f64,
     /// Waiting for other stages.
@@ -281,7 +281,7 @@ fn messages((times, fixed): (&Briefs, &Fixed), spread: &Spread) -> f64 {
 }
 
 /// Forward and backward of a stage for one micro-batch, by what takes the time.
-fn work(times: &BlockTimes, load: &Load) -> Phase {
+fn work(times: &BlockTimes, load: &Load) -> PhaseTime {
     let both = |time: &BlockTime| time.forward.plus(&time.backward);
     let mut sum = both(&times.dense).times(load.dense[0]);
     if load.experts[0] > 0.0 {

@@ -13,7 +13,7 @@ use crate::units::to_f64;
 
 /// Seconds of a piece of work by what takes them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Phase {
+pub struct PhaseTime {
     /// Matrix products.
     pub products: f64,
     /// Attention between them.
@@ -28,7 +28,7 @@ pub struct Phase {
     pub experts: f64,
 }
 
-impl Phase {
+impl PhaseTime {
     /// Returns the seconds of all parts together.
     pub const fn total(&self) -> f64 {
         self.products + self.attention + self.streams + self.tensor + self.context + self.experts
@@ -65,12 +65,12 @@ impl Phase {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BlockTime {
     /// Forward.
-    pub forward: Phase,
+    pub forward: PhaseTime,
     /// Backward, without recomputation.
-    pub backward: Phase,
+    pub backward: PhaseTime,
     /// Forward work that backward does again where the layer is recomputed: all of it, or the
     /// selected modules.
-    pub recompute: Phase,
+    pub recompute: PhaseTime,
     /// Parameters of one rank that are no expert's.
     pub parameters: f64,
     /// Parameters of this rank's experts.
@@ -322,7 +322,7 @@ impl Brief {
     /// [`BlockTime::of`] without recomputation, with selective and with full recomputation, added
     /// up.
     pub fn each<'a>(steps: impl IntoIterator<Item = &'a Timed>) -> [Self; 3] {
-        let (mut all, mut selected) = (BlockTime::default(), Phase::default());
+        let (mut all, mut selected) = (BlockTime::default(), PhaseTime::default());
         for step in steps {
             all.add(step);
             if step.selective {

@@ -1,11 +1,11 @@
 //! Seconds of an operation's kernels and messages, from a stack's list or as its modules were
 //! played.
 
-use super::block::Phase;
+use super::block::PhaseTime;
 use super::machine::Machine;
 use crate::config::{ProductFormat, TrainingRun};
-use crate::ops::megatron::{Module, Step};
-use crate::ops::work::{Behind, Cost, Exchange, Group, Operands, Product, Work};
+use crate::ops::megatron::{Module, RankOp};
+use crate::ops::work::{Behind, Exchange, Operands, PassWork, ProcessGroup, Product, Work};
 use crate::ops::{Played, Role};
 use crate::stacks::SelectiveRecompute;
 use crate::units::to_f64;
@@ -13,8 +13,8 @@ use crate::units::to_f64;
 /// An operation with its times.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::estimator) struct Timed {
-    pub forward: Phase,
-    pub backward: Phase,
+    pub forward: PhaseTime,
+    pub backward: PhaseTime,
     /// True if selective recomputation runs the operation's forward again; full recomputation
     /// always does.
     pub selective: bool,
@@ -36,7 +36,7 @@ pub(super) struct Ranks<'a> {
 
 /// The costs of what selective recomputation keeps, attention's kernel and every second product
 /// from the first on, and those of all else of forward.
-fn without_kept(costs: Vec<Cost>, products: &mut u64) -> (Vec<Cost>, Vec<Cost>) {
+fn without_kept(costs: Vec<PassWork>, products: &mut u64) -> (Vec<PassWork>, Vec<PassWork>) {
     costs.into_iter().partition(|cost| match cost.work {
         _ if cost.backward => true,
         Work::Product(product) if product.of == Operands::Weight => {
@@ -50,7 +50,7 @@ fn without_kept(costs: Vec<Cost>, products: &mut u64) -> (Vec<Cost>, Vec<Cost>) 
 
 impl Ranks<'_> {
     /// An operation of a stack's list.
-    pub fn timed(&self, step: &Step) -> Timed {
+    pub fn timed(&self, step: &RankOp) -> Timed {
         let is_core = step.module == Module::CoreAttention;
         let [forward, backward] = self.phases(&step.costs, is_core);
         let selective = step.module.is_among(&self.run.megatron.recompute_modules);
@@ -75,7 +75,7 @@ impl Ranks<'_> {
             let (is_core, selective) =
                 (name.starts_with("Attention core"), *name == "Attention core");
             let wide = is_head || *name == "Router";
-            let costs: Vec<Cost> = costs
+            let costs: Vec<PassWork> = costs
                 .iter()
                 .flat_map(|cost| self.as_cast(*cost, wide).into_iter().flatten())
                 .collect();
@@ -94,28 +94,28 @@ impl Ranks<'_> {
 
     /// A product as its format has it, with the cast of its rows before it; head and router are
     /// multiplied in 16 bits.
-    fn as_cast(&self, cost: Cost, wide: bool) -> [Option<Cost>; 2] {
+    fn as_cast(&self, cost: PassWork, wide: bool) -> [Option<PassWork>; 2] {
         let Work::Product(product) = cost.work else { return [None, Some(cost)] };
         let product = Product { narrow: product.narrow && !wide, ..product };
         let cast = match self.run.products {
             ProductFormat::Narrow(format) if product.narrow && product.of == Operands::Weight => {
-                Some(Cost {
+                Some(PassWork {
                     work: Work::Stream { bytes: product.cast(format), kernels: 1 },
                     ..cost
                 })
             }
             ProductFormat::Narrow(_) | ProductFormat::Activations => None,
         };
-        [cast, Some(Cost { work: Work::Product(product), ..cost })]
+        [cast, Some(PassWork { work: Work::Product(product), ..cost })]
     }
 
     /// Forward and backward of an operation; in attention's core, softmax and dropout of scores
     /// count as attention.
-    fn phases(&self, costs: &[Cost], is_core: bool) -> [Phase; 2] {
+    fn phases(&self, costs: &[PassWork], is_core: bool) -> [PhaseTime; 2] {
         [false, true].map(|backward| {
             let works =
                 || costs.iter().filter(move |cost| cost.backward == backward).map(|cost| cost.work);
-            let mut phase = Phase::default();
+            let mut phase = PhaseTime::default();
             for work in works() {
                 match work {
                     Work::Product(product) => {
@@ -138,7 +138,7 @@ impl Ranks<'_> {
 
     /// Adds what messages take beyond what hides them: products, of which backward's second is the
     /// weight's gradient, and attention.
-    fn exchange(&self, works: impl Iterator<Item = Work>, phase: &mut Phase) {
+    fn exchange(&self, works: impl Iterator<Item = Work>, phase: &mut PhaseTime) {
         let (mut products, mut attention) = (phase.products, phase.attention);
         for work in works {
             let Work::Exchange(exchange) = work else { continue };
@@ -151,9 +151,9 @@ impl Ranks<'_> {
                 Behind::Attention => self.hide(seconds, &mut attention),
             };
             *(match exchange.group {
-                Group::Tensor => &mut phase.tensor,
-                Group::Context => &mut phase.context,
-                Group::Expert | Group::ExpertTensor => &mut phase.experts,
+                ProcessGroup::Tensor => &mut phase.tensor,
+                ProcessGroup::Context => &mut phase.context,
+                ProcessGroup::Expert | ProcessGroup::ExpertTensor => &mut phase.experts,
             }) += exposed;
         }
     }
@@ -169,10 +169,10 @@ impl Ranks<'_> {
     /// latter two.
     fn seconds(&self, exchange: &Exchange) -> f64 {
         let (ranks, stride) = match exchange.group {
-            Group::Tensor => (self.t, 1.0),
-            Group::Context => (self.cp, self.t),
-            Group::Expert => (self.ep, self.etp),
-            Group::ExpertTensor => (self.etp, 1.0),
+            ProcessGroup::Tensor => (self.t, 1.0),
+            ProcessGroup::Context => (self.cp, self.t),
+            ProcessGroup::Expert => (self.ep, self.etp),
+            ProcessGroup::ExpertTensor => (self.etp, 1.0),
         };
         self.machine.links.ring(ranks, stride).seconds(exchange.collective, to_f64(exchange.bytes))
     }

@@ -22,13 +22,13 @@ mod updating;
 
 pub use assemble::{StepTime, Term};
 pub(super) use block::Clock;
-pub use block::{BlockKey, BlockTime, BlockTimes, Phase, block_times, key};
+pub use block::{BlockKey, BlockTime, BlockTimes, PhaseTime, block_times, key};
 pub use cost::{Cost, IDLE_SHARE, at_pace, cost};
 pub(super) use kernels::Timed;
 pub(super) use paces::Paces;
 pub(crate) use serving::gpu_hours_per_million;
 pub use serving::{
-    Bound, Messages, Pace, ServedTraffic, ServingTime, SpeculativeStep, Traffic,
+    Bound, MessageTimes, Pace, ServedTraffic, ServingTime, SpeculativeStep, Traffic,
     cache_per_sequence, serving,
 };
 pub use spread::{Load, Schedule, Spread};

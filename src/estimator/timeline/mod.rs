@@ -48,7 +48,7 @@ use totals::{by_kind, grown, ledger_kind, plus, sum};
 
 /// Memory taken (positive) or freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct MemoryEvent {
     /// The operation it happens in.
     pub op: &'static str,
     /// The tensor.
@@ -61,7 +61,7 @@ pub struct Event {
 /// bytes) on one rank, in order and block by block.
 ///
 /// Empty when serving, and for kernels whose step is not played operator by operator.
-pub fn events(job: &Job) -> Vec<Event> {
+pub fn events(job: &Job) -> Vec<MemoryEvent> {
     let Some(run) = job.training() else { return Vec::new() };
     if run.stack.has_own_schedule() {
         return super::megatron::events(job, run);
@@ -78,7 +78,7 @@ pub fn events(job: &Job) -> Vec<Event> {
             Entry::Turned(_) => return None,
         };
         let storage = state.storages.get(usize::try_from(id).ok()?)?;
-        Some(Event {
+        Some(MemoryEvent {
             op: state.op_name(storage.op).0,
             name: storage.name,
             bytes: sign * i128::from(storage.bytes),

@@ -1,15 +1,15 @@
 //! LaTeX, for papers and slides.
 
 use super::super::Explanation;
-use super::super::expr::{Expr, Symbol, Value};
+use super::super::expr::{Expr, FormulaValue, Symbol};
 use super::text::is_itself;
-use super::{Form, Written, number, tightness};
+use super::{Form, WrittenFormula, number, tightness};
 use crate::units::MemoryUnit;
 
 /// Returns an explanation's formulas as an `align*` of LaTeX (amsmath): letters, numbers, result.
 pub fn latex(explanation: &Explanation, unit: MemoryUnit) -> String {
     let mut lines = Vec::new();
-    for Written { label, expr, result } in explanation.written(unit) {
+    for WrittenFormula { label, expr, result } in explanation.written(unit) {
         let head = if label.is_empty() { &explanation.title } else { label };
         if is_itself(expr) {
             lines.push(format!("{} &= {}", words(head), words(&result)));
@@ -47,7 +47,7 @@ fn words(text: &str) -> String {
     out + "}"
 }
 
-fn digits(value: Value) -> String {
+fn digits(value: FormulaValue) -> String {
     number(value).replace('\u{202f}', "\\,")
 }
 

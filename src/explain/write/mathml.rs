@@ -1,6 +1,6 @@
 //! Presentation MathML, which browsers draw and screen readers read without a library.
 
-use super::super::expr::{Expr, Part, Symbol};
+use super::super::expr::{Expr, NamedPart, Symbol};
 use super::text::{numbers, symbols};
 use super::{Form, number, tightness};
 
@@ -118,7 +118,7 @@ fn letter(out: &mut String, symbol: &Symbol, form: Form) {
     }
 }
 
-fn named(out: &mut String, part: &Part, form: Form) {
+fn named(out: &mut String, part: &NamedPart, form: Form) {
     let kind = part.kind.map(crate::estimator::MemoryKind::index);
     match form {
         Form::Symbols => token(out, "mtext", "", kind, &part.label),

@@ -8,7 +8,7 @@ pub use latex::latex;
 pub use mathml::mathml;
 pub use text::{document_words, is_itself, legend, numbers, source_words, symbols, text};
 
-use super::expr::{Expr, Value};
+use super::expr::{Expr, FormulaValue};
 use super::{Explanation, Measure};
 use crate::units::{Bytes, MemoryUnit, grouped, thousands};
 
@@ -23,7 +23,7 @@ pub enum Form {
 
 /// A named formula, for both forms, with its result.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Written<'a> {
+pub struct WrittenFormula<'a> {
     /// Its name; empty for the figure itself.
     pub label: &'a str,
     /// The formula.
@@ -34,13 +34,13 @@ pub struct Written<'a> {
 
 impl Explanation {
     /// The figure's formula, and those of the parts it names, outermost first.
-    pub fn written(&self, unit: MemoryUnit) -> Vec<Written<'_>> {
-        let own = Written { label: "", expr: &self.expr, result: self.result(unit) };
+    pub fn written(&self, unit: MemoryUnit) -> Vec<WrittenFormula<'_>> {
+        let own = WrittenFormula { label: "", expr: &self.expr, result: self.result(unit) };
         let parts = self.expr.parts().into_iter().filter_map(|part| {
             let how = part.how.as_ref()?;
             let measure = if part.bytes { Measure::Bytes } else { Measure::Number("") };
             let printed = self.printed_of(&part.label).filter(|_| part.bytes);
-            Some(Written {
+            Some(WrittenFormula {
                 label: &part.label,
                 expr: how,
                 result: in_words(measure, part.value, unit, printed),
@@ -52,8 +52,8 @@ impl Explanation {
     /// The value of the figure in words: bytes exactly and in both units.
     pub fn result(&self, unit: MemoryUnit) -> String {
         let value = match self.expr.exact().and_then(|value| u64::try_from(value).ok()) {
-            Some(value) => Value::Whole(value),
-            None => Value::Real(self.expr.value()),
+            Some(value) => FormulaValue::Whole(value),
+            None => FormulaValue::Real(self.expr.value()),
         };
         in_words(self.measure, value, unit, self.printed_of(""))
     }
@@ -65,9 +65,14 @@ impl Explanation {
 }
 
 /// A value in words; bytes that the ledger prints are given in the ledger's words.
-fn in_words(measure: Measure, value: Value, unit: MemoryUnit, printed: Option<&str>) -> String {
+fn in_words(
+    measure: Measure,
+    value: FormulaValue,
+    unit: MemoryUnit,
+    printed: Option<&str>,
+) -> String {
     match (measure, value) {
-        (Measure::Bytes, Value::Whole(bytes)) => bytes_in_words(bytes, unit, printed),
+        (Measure::Bytes, FormulaValue::Whole(bytes)) => bytes_in_words(bytes, unit, printed),
         (Measure::Share, value) => format!("{} %", grouped(100.0 * value.real(), 1)),
         (Measure::Seconds, value) => format!("{} s", number(value)),
         (Measure::Bytes | Measure::Number(""), value) => number(value),
@@ -80,7 +85,7 @@ fn in_words(measure: Measure, value: Value, unit: MemoryUnit, printed: Option<&s
 pub fn result_of(expr: &Expr, unit: MemoryUnit) -> String {
     let bytes = expr.exact().and_then(|bytes| u64::try_from(bytes).ok());
     bytes.map_or_else(
-        || number(Value::Real(expr.value())),
+        || number(FormulaValue::Real(expr.value())),
         |bytes| bytes_in_words(bytes, unit, None),
     )
 }
@@ -104,11 +109,11 @@ pub(super) fn whole(value: u128) -> String {
 }
 
 /// A number: whole ones exactly, others with six digits.
-pub(super) fn number(value: Value) -> String {
+pub(super) fn number(value: FormulaValue) -> String {
     match value {
-        Value::Whole(value) => whole(u128::from(value)),
-        Value::Real(value) if !value.is_finite() => "not a number".to_owned(),
-        Value::Real(value) => {
+        FormulaValue::Whole(value) => whole(u128::from(value)),
+        FormulaValue::Real(value) if !value.is_finite() => "not a number".to_owned(),
+        FormulaValue::Real(value) => {
             let size = value.abs();
             let decimals = [
                 (1e5, 0),

@@ -1,8 +1,8 @@
 //! Plain text, as it is copied and as the command line prints it.
 
 use super::super::expr::{Expr, Symbol};
-use super::super::{Explanation, Largest, Said, growth_sentence};
-use super::{Form, Written, number, result_of, tightness, whole};
+use super::super::{Explanation, LargestTensors, Said, growth_sentence};
+use super::{Form, WrittenFormula, number, result_of, tightness, whole};
 use crate::estimator::Certainty;
 use crate::sources::Source;
 use crate::units::MemoryUnit;
@@ -119,7 +119,7 @@ pub fn text(explanation: &Explanation, unit: MemoryUnit) -> String {
         explanation.sentence.clone(),
         String::new(),
     ];
-    for Written { label, expr, result } in explanation.written(unit) {
+    for WrittenFormula { label, expr, result } in explanation.written(unit) {
         if is_itself(expr) {
             continue;
         }
@@ -147,7 +147,7 @@ pub fn is_itself(expr: &Expr) -> bool {
 }
 
 /// The largest tensors as a sentence with their formula.
-fn stands_out(largest: &Largest, unit: MemoryUnit) -> String {
+fn stands_out(largest: &LargestTensors, unit: MemoryUnit) -> String {
     let times = if largest.count == 1 {
         String::new()
     } else {

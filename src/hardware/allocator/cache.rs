@@ -6,7 +6,7 @@
 
 use super::blocks::BlockId;
 use super::core::Allocator;
-use super::lanes::{Kind, LaneId};
+use super::lanes::{LaneId, PoolKind};
 use super::rules::share;
 
 impl Allocator {
@@ -14,7 +14,7 @@ impl Allocator {
     /// segments. A segment with one small tensor in it stays: the driver takes whole segments only.
     /// Source: `release_cached_blocks`, `release_blocks`.
     pub(super) fn release_cached(&mut self) {
-        for kind in [Kind::Large, Kind::Small] {
+        for kind in [PoolKind::Large, PoolKind::Small] {
             let free = self.free_of(kind);
             for id in free.iter().filter(|id| !self.grows(**id)).copied().collect::<Vec<_>>() {
                 if self.pieces.get(id).is_whole() {
@@ -81,7 +81,7 @@ impl Allocator {
         }
         loop {
             let mut aged: Vec<(BlockId, u64)> =
-                self.free_of(Kind::Large).into_iter().map(|id| (id, self.age(id))).collect();
+                self.free_of(PoolKind::Large).into_iter().map(|id| (id, self.age(id))).collect();
             aged.retain(|(id, _)| self.pieces.get(*id).is_whole());
             let total = aged.iter().fold(0_u64, |sum, (_, age)| sum.saturating_add(*age));
             let count = u64::try_from(aged.len()).unwrap_or(u64::MAX);
@@ -98,7 +98,7 @@ impl Allocator {
     }
 
     /// The free blocks of a pool, in the order in which C++ keeps them: by stream, size, address.
-    fn free_of(&self, kind: Kind) -> Vec<BlockId> {
+    fn free_of(&self, kind: PoolKind) -> Vec<BlockId> {
         let lanes = self.lanes.by_stream(kind).into_iter();
         lanes
             .flat_map(|lane| self.lanes.get(lane).free.entries().iter().map(|entry| entry.id))
@@ -106,7 +106,7 @@ impl Allocator {
     }
 
     fn age(&self, id: BlockId) -> u64 {
-        let searches = self.searches.get(Kind::Large as usize).copied().unwrap_or(0);
+        let searches = self.searches.get(PoolKind::Large as usize).copied().unwrap_or(0);
         searches.saturating_sub(self.pieces.get(id).born)
     }
 

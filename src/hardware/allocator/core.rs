@@ -4,7 +4,7 @@ use super::blocks::{BlockId, Piece, Pieces};
 use super::driver::{Device, Driver, DriverCall};
 use super::expandable::Range;
 use super::free_list::Free;
-use super::lanes::{Kind, LaneId, Lanes, Stream};
+use super::lanes::{LaneId, Lanes, PoolKind, Stream};
 use super::oom::OutOfMemory;
 use super::rules::{self, block_size, segment_size, share, splits};
 use super::settings::Settings;
@@ -105,7 +105,7 @@ impl Allocator {
             return Ok(Handle::default());
         }
         let size = block_size(&self.settings, bytes);
-        let kind = Kind::of(size);
+        let kind = PoolKind::of(size);
         let lane = self.lanes.of(kind, stream);
         if self.collects_garbage() {
             self.count_search(kind);
@@ -314,7 +314,7 @@ impl Allocator {
         self.pieces.get(id).range != 0
     }
 
-    fn count_search(&mut self, kind: Kind) {
+    fn count_search(&mut self, kind: PoolKind) {
         if let Some(count) = self.searches.get_mut(kind as usize) {
             *count = count.saturating_add(1);
         }

@@ -20,14 +20,14 @@ impl Stream {
 /// The two pools of PyTorch: they never share a segment, so that short-lived small tensors do not
 /// cut up large ones' memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PoolKind {
     /// Blocks of up to 1 MiB.
     Small,
     /// Blocks above 1 MiB.
     Large,
 }
 
-impl Kind {
+impl PoolKind {
     /// Returns the pool that serves a block of `size` bytes, after rounding. Source: PyTorch 2.15,
     /// CUDACachingAllocator.cpp, `get_pool`.
     pub fn of(size: u64) -> Self {
@@ -48,7 +48,7 @@ impl LaneId {
 #[derive(Clone, Debug)]
 pub(super) struct Lane {
     /// The pool.
-    pub kind: Kind,
+    pub kind: PoolKind,
     /// The stream.
     pub stream: Stream,
     /// Free blocks that are backed by memory.
@@ -58,7 +58,7 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    fn new(kind: Kind, stream: Stream) -> Self {
+    fn new(kind: PoolKind, stream: Stream) -> Self {
         Self { kind, stream, free: FreeList::default(), unmapped: Vec::new() }
     }
 
@@ -84,11 +84,11 @@ pub(super) struct Lanes {
 impl Lanes {
     /// No stream yet.
     pub fn new() -> Self {
-        Self { lanes: Vec::new(), nowhere: Lane::new(Kind::Small, Stream::DEFAULT) }
+        Self { lanes: Vec::new(), nowhere: Lane::new(PoolKind::Small, Stream::DEFAULT) }
     }
 
     /// The lane of a pool and a stream, made when it is first asked for.
-    pub fn of(&mut self, kind: Kind, stream: Stream) -> LaneId {
+    pub fn of(&mut self, kind: PoolKind, stream: Stream) -> LaneId {
         let known = self.lanes.iter().position(|lane| lane.kind == kind && lane.stream == stream);
         let index = known.unwrap_or_else(|| {
             self.lanes.push(Lane::new(kind, stream));
@@ -111,7 +111,7 @@ impl Lanes {
     }
 
     /// The lanes of one pool by stream, the order in which C++ sorts its pools.
-    pub fn by_stream(&self, kind: Kind) -> Vec<LaneId> {
+    pub fn by_stream(&self, kind: PoolKind) -> Vec<LaneId> {
         let mut found: Vec<(Stream, LaneId)> = (0_u32..)
             .zip(&self.lanes)
             .filter(|(_, lane)| lane.kind == kind)

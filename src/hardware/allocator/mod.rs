@@ -50,7 +50,7 @@ mod snapshot;
 pub use conf::ConfError;
 pub use core::{Allocator, Handle, Peak, Readings};
 pub use driver::{Device, DriverCall};
-pub use lanes::{Kind, Stream};
+pub use lanes::{PoolKind, Stream};
 pub use oom::OutOfMemory;
 pub use replay::{Event, Failure, Replay, replay, replay_until};
 pub use settings::{Settings, SizeClasses};

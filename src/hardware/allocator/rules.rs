@@ -4,7 +4,7 @@
 //! Source of every rule: PyTorch 2.15, `c10/cuda/CUDACachingAllocator.cpp`; each function names the
 //! C++ function.
 
-use super::lanes::Kind;
+use super::lanes::PoolKind;
 use super::settings::Settings;
 
 /// Bytes of a mebibyte.
@@ -75,10 +75,10 @@ pub(super) fn segment_size(settings: &Settings, size: u64) -> u64 {
 
 /// Bytes of a page of an expandable segment. Large pages make mapping quick; small blocks need few
 /// bytes. Source: `find_expandable_block`.
-pub(super) fn expandable_page(settings: &Settings, kind: Kind) -> u64 {
+pub(super) fn expandable_page(settings: &Settings, kind: PoolKind) -> u64 {
     match kind {
-        Kind::Small => SMALL_SEGMENT,
-        Kind::Large => settings.large_segment,
+        PoolKind::Small => SMALL_SEGMENT,
+        PoolKind::Large => settings.large_segment,
     }
 }
 
@@ -89,8 +89,8 @@ pub(super) fn expandable_page(settings: &Settings, kind: Kind) -> u64 {
 /// less would serve no large request, so it stays inside the block; it is the one way in which a
 /// block is larger than its rounded size. Requests of `max_split_size` and more take a block whole.
 /// Source: `should_split`.
-pub(super) fn splits(settings: &Settings, kind: Kind, size: u64, rest: u64) -> bool {
-    if kind == Kind::Small || settings.expandable_segments {
+pub(super) fn splits(settings: &Settings, kind: PoolKind, size: u64, rest: u64) -> bool {
+    if kind == PoolKind::Small || settings.expandable_segments {
         rest >= GRAIN
     } else {
         size < settings.unsplit_from() && rest > SMALL

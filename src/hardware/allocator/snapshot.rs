@@ -2,7 +2,7 @@
 
 use super::blocks::{BlockId, Piece};
 use super::core::Allocator;
-use super::lanes::{Kind, Stream};
+use super::lanes::{PoolKind, Stream};
 use super::rules::block_size;
 
 /// A piece of memory that the driver gave; of an expandable segment, one stretch with memory behind
@@ -16,7 +16,7 @@ pub struct Segment {
     /// The stream whose blocks it holds.
     pub stream: Stream,
     /// The pool that it belongs to.
-    pub kind: Kind,
+    pub kind: PoolKind,
     /// Can it grow and shrink?
     pub expandable: bool,
     /// Its blocks by address. They fill it without gaps.

@@ -1,6 +1,6 @@
 //! accelerate: the file of `accelerate config` in YAML, and the flags of `accelerate launch`.
 
-use super::{FormatSpec, Role};
+use super::{FormatRole, FormatSpec};
 use crate::launch::report::Way;
 use crate::launch::shared::tables::accelerate::QUIET;
 use crate::launch::shared::{is_on, says_something, stated_on, stated_whole, whole, word};
@@ -13,7 +13,7 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     version: "accelerate 1.15.0",
     source: "https://github.com/huggingface/accelerate/blob/v1.15.0/src/accelerate/commands/launch.py",
     place: 20,
-    role: Role::Part,
+    role: FormatRole::Part,
     open,
     flags: &[FLAGS, QUIET],
     begin,

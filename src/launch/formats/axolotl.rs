@@ -4,7 +4,7 @@
 //! weights), `core/builders/*.py` and `core/trainers/base.py` (packing), `utils/__init__.py` (the
 //! allocator's setting).
 
-use super::{FormatSpec, Role};
+use super::{FormatRole, FormatSpec};
 use crate::launch::shared::axolotl_kernels::{kernels_of, plugins};
 use crate::launch::shared::axolotl_lengths::lengths;
 use crate::launch::shared::axolotl_written::{OPTIMIZERS, write};
@@ -19,7 +19,7 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     version: "axolotl 0.19.0",
     source: "https://github.com/axolotl-ai-cloud/axolotl/blob/v0.19.0/src/axolotl/utils/schemas/config.py",
     place: 30,
-    role: Role::Whole,
+    role: FormatRole::Whole,
     open,
     flags: &[RUN, ADAPTERS, NOT_MODELLED, QUIET],
     begin,

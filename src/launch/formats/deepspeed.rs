@@ -1,6 +1,6 @@
 //! DeepSpeed: the file of a run in JSON, `zero_optimization` and the rest.
 
-use super::{FormatSpec, Role};
+use super::{FormatRole, FormatSpec};
 use crate::launch::report::Way;
 use crate::launch::shared::{whole, word, zero};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Text, Writing};
@@ -12,7 +12,7 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     version: "DeepSpeed 0.19.8",
     source: "https://github.com/deepspeedai/DeepSpeed/blob/v0.19.8/deepspeed/runtime/zero/config.py",
     place: 21,
-    role: Role::Part,
+    role: FormatRole::Part,
     open,
     flags: &[FLAGS],
     begin: zero::begin,

@@ -1,7 +1,7 @@
 //! Hugging Face's Trainer: scripts such as `run_clm.py` with its arguments, the arguments in JSON
 //! or YAML, and `TrainingArguments(…)` in Python.
 
-use super::{FormatSpec, Role};
+use super::{FormatRole, FormatSpec};
 use crate::launch::report::Way;
 use crate::launch::shared::run::{Habits, Mixed, TRAINER, Weights, settle};
 use crate::launch::shared::{adapters, python, stated_on, trainer, whole, word, words};
@@ -14,7 +14,7 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     version: "transformers 5.24.0",
     source: "https://github.com/huggingface/transformers/blob/v5.24.0/src/transformers/training_args.py",
     place: 45, // after all others: its keys occur in their files, too
-    role: Role::Whole,
+    role: FormatRole::Whole,
     open,
     flags: &[FLAGS, trainer::TRAINER, adapters::FURTHER],
     begin,

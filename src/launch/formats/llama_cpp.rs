@@ -1,6 +1,6 @@
 //! llama.cpp: `llama-server -m FILE …`, `llama-cli` and `llama-bench`, and its image.
 
-use super::{FormatSpec, Role};
+use super::{FormatRole, FormatSpec};
 use crate::launch::shared::tables::llama_cpp::{NOT_MODELLED, QUIET};
 use crate::launch::shared::weights::GgufName;
 use crate::launch::shared::{drafts_of_servers, serving, whole};
@@ -15,7 +15,7 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     version: "llama.cpp at 00dc8057",
     source: "https://github.com/ggml-org/llama.cpp/blob/00dc8057ab28c9cb4c79a6dd6dfce07fe779f63b/tools/server/README.md",
     place: 2,
-    role: Role::Whole,
+    role: FormatRole::Whole,
     open,
     flags: TABLES,
     begin,

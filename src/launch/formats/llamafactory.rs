@@ -1,6 +1,6 @@
 //! LLaMA-Factory: its files in YAML, and `llamafactory-cli train`.
 
-use super::{FormatSpec, Role};
+use super::{FormatRole, FormatSpec};
 use crate::launch::report::Way;
 use crate::launch::shared::run::{self, Habits, Mixed, TRAINER, Weights, settle};
 use crate::launch::shared::tables::llamafactory::QUIET;
@@ -16,7 +16,7 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     version: "LLaMA-Factory 0.9.5",
     source: "https://github.com/hiyouga/LlamaFactory/blob/v0.9.5/src/llamafactory/hparams/finetuning_args.py",
     place: 13,
-    role: Role::Whole,
+    role: FormatRole::Whole,
     open,
     flags: &[FLAGS, QUIET, trainer::TRAINER],
     begin,

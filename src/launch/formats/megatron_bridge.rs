@@ -5,7 +5,7 @@
 //! `training/mixed_precision.py`, `peft/lora.py`, and `scripts/training/run_recipe.py` of its
 //! repository. A recipe's own settings count like the tool's defaults.
 
-use super::{FormatSpec, Role};
+use super::{FormatRole, FormatSpec};
 use crate::launch::shared::megatron_recipes::{Kind, Recipe, all_layers};
 use crate::launch::shared::tables::megatron_bridge::OTHERS;
 use crate::launch::shared::tables::megatron_quiet;
@@ -19,7 +19,7 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     version: "megatron-bridge 0.3.1",
     source: "https://github.com/NVIDIA-NeMo/Megatron-Bridge/blob/v0.3.1/src/megatron/bridge/training/config.py",
     place: 35,
-    role: Role::Whole,
+    role: FormatRole::Whole,
     open,
     flags: TABLES,
     begin,

@@ -3,7 +3,7 @@
 //! Read in megatron-core 0.19.2: `megatron/training/arguments.py` (`validate_args` for dependent
 //! defaults), `TransformerConfig`.
 
-use super::{FormatSpec, Role};
+use super::{FormatRole, FormatSpec};
 use crate::launch::shared::tables::megatron_quiet;
 use crate::launch::shared::{count, is_on, whole, word};
 use crate::launch::shared::{megatron, megatron_flags, megatron_model};
@@ -16,7 +16,7 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     version: "megatron-core 0.19.2",
     source: "https://github.com/NVIDIA/Megatron-LM/blob/core_v0.19.2/megatron/training/arguments.py",
     place: 33,
-    role: Role::Whole,
+    role: FormatRole::Whole,
     open,
     flags: &[
         OWN,

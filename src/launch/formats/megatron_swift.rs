@@ -3,7 +3,7 @@
 //! Read in ms-swift 4.6.0: `swift/megatron/arguments/*.py`, `swift/arguments/base_args/*.py`,
 //! `swift/cli/main.py`.
 
-use super::{FormatSpec, Role};
+use super::{FormatRole, FormatSpec};
 use crate::launch::shared::tables::megatron_quiet;
 use crate::launch::shared::{count, is_on, says, whole, word};
 use crate::launch::shared::{layers, megatron, megatron_flags, megatron_swift_flags};
@@ -16,7 +16,7 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     version: "ms-swift 4.6.0",
     source: "https://github.com/modelscope/ms-swift/blob/v4.6.0/swift/megatron/arguments/megatron_args.py",
     place: 34,
-    role: Role::Whole,
+    role: FormatRole::Whole,
     open,
     flags: &[
         OWN,

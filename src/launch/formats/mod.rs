@@ -30,7 +30,7 @@ pub struct FormatSpec {
     /// order.
     pub place: usize,
     /// Its part in starting a run: a text by itself, or a file that another refers to.
-    pub role: Role,
+    pub role: FormatRole,
     /// Reads the settings of a text in this format; `None` for a text in another format.
     pub open: fn(&Text<'_>) -> Option<Result<Stated, LaunchError>>,
     /// Its flags, in tables that several formats may share.
@@ -48,7 +48,7 @@ pub struct FormatSpec {
 
 /// The part of a format in starting a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum FormatRole {
     /// A command or file that starts a run or a server.
     Whole,
     /// A file that a command refers to, such as DeepSpeed's; alone it changes the present scenario.

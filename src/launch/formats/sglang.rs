@@ -1,7 +1,7 @@
 //! SGLang: `python -m sglang.launch_server --model-path MODEL …`, `sglang serve`,
 //! `sgl.Engine(model_path=…)` in Python, and the file given by `--config`.
 
-use super::{FormatSpec, Role};
+use super::{FormatRole, FormatSpec};
 use crate::launch::shared::tables::{sglang::NOT_MODELLED, sglang_quiet::QUIET};
 use crate::launch::shared::{drafts_of_servers, serving, vllm_words, whole};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Text, Writing};
@@ -13,7 +13,7 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     version: "SGLang 0.5.23",
     source: "https://github.com/sgl-project/sglang/blob/v0.5.23/python/sglang/srt/server_args.py",
     place: 1,
-    role: Role::Whole,
+    role: FormatRole::Whole,
     open,
     flags: TABLES,
     begin,

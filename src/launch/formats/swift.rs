@@ -1,6 +1,6 @@
 //! ms-swift's Transformers side: `swift sft|pt|rlhf …`.
 
-use super::{FormatSpec, Role};
+use super::{FormatRole, FormatSpec};
 use crate::launch::report::Way;
 use crate::launch::shared::run::{self, Habits, Mixed, Weights, settle};
 use crate::launch::shared::tables::swift::FURTHER;
@@ -16,7 +16,7 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     version: "ms-swift 4.6.0",
     source: "https://github.com/modelscope/ms-swift/blob/v4.6.0/swift/arguments/sft_args.py",
     place: 12,
-    role: Role::Whole,
+    role: FormatRole::Whole,
     open,
     flags: &[FLAGS, FURTHER, trainer::TRAINER],
     begin,

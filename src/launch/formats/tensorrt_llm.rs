@@ -1,7 +1,7 @@
 //! TensorRT-LLM: `trtllm-serve MODEL …`, the YAML file given by `--extra_llm_api_options`, and
 //! `LLM(model=…)` of its Python module.
 
-use super::{FormatSpec, Role};
+use super::{FormatRole, FormatSpec};
 use crate::launch::shared::tables::tensorrt_llm::{NOT_MODELLED, QUIET};
 use crate::launch::shared::{drafts_of_servers, serving, whole};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Text, Writing};
@@ -13,7 +13,7 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     version: "TensorRT-LLM 1.2 (4c05a748)",
     source: "https://github.com/NVIDIA/TensorRT-LLM/blob/4c05a74891e4df8066f08ed4ce14b0972abe4e25/tensorrt_llm/commands/serve.py",
     place: 3,
-    role: Role::Whole,
+    role: FormatRole::Whole,
     open,
     flags: TABLES,
     begin,

@@ -5,7 +5,7 @@
 //! (`config/configs.py`, whose files are Python functions that `--module` and `--config` name);
 //! `run_train.sh`.
 
-use super::{FormatSpec, Role};
+use super::{FormatRole, FormatSpec};
 use crate::launch::shared::tables::torchtitan::{NOT_MODELLED, QUIET};
 use crate::launch::shared::torchtitan_written::{MODELS, write};
 use crate::launch::shared::{count, says, whole};
@@ -18,7 +18,7 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     version: "torchtitan 0.2.2",
     source: "https://github.com/pytorch/torchtitan/blob/v0.2.2/torchtitan/config/job_config.py",
     place: 32,
-    role: Role::Whole,
+    role: FormatRole::Whole,
     open,
     flags: &[RUN, PARALLELISM, NOT_MODELLED, QUIET],
     begin,

@@ -4,7 +4,7 @@
 //! Read in torchtune 0.6.1: `recipes/*.py` (keys that a recipe reads),
 //! `torchtune/models/*/_model_builders.py` (defaults of adapters), `torchtune/_cli/run.py`.
 
-use super::{FormatSpec, Role};
+use super::{FormatRole, FormatSpec};
 use crate::catalog;
 use crate::launch::shared::layers;
 use crate::launch::shared::tables::torchtune::{NOT_MODELLED, QUIET};
@@ -18,7 +18,7 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     version: "torchtune 0.6.1",
     source: "https://github.com/pytorch/torchtune/tree/v0.6.1/recipes",
     place: 31,
-    role: Role::Whole,
+    role: FormatRole::Whole,
     open,
     flags: &[RUN, MODEL, NOT_MODELLED, QUIET],
     begin,

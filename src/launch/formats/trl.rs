@@ -1,7 +1,7 @@
 //! TRL: `trl sft|dpo|grpo|reward|kto …`, its scripts, its files of settings, and `SFTConfig(…)` and
 //! similar classes in Python.
 
-use super::{FormatSpec, Role};
+use super::{FormatRole, FormatSpec};
 use crate::launch::report::Way;
 use crate::launch::shared::run::{Habits, Mixed, TRAINER, Weights, settle};
 use crate::launch::shared::tables::trl::QUIET;
@@ -18,7 +18,7 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     version: "TRL 1.16.0",
     source: "https://github.com/huggingface/trl/blob/v1.16.0/trl/trainer/sft_config.py",
     place: 11,
-    role: Role::Whole,
+    role: FormatRole::Whole,
     open,
     flags: &[FLAGS, QUIET, trainer::TRAINER, adapters::FURTHER],
     begin,

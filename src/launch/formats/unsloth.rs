@@ -1,7 +1,7 @@
 //! Unsloth: Python scripts with `FastLanguageModel.from_pretrained(…)`, `get_peft_model(…)` and a
 //! Trainer, as far as arguments are literals.
 
-use super::{FormatSpec, Role};
+use super::{FormatRole, FormatSpec};
 use crate::launch::shared::run::{Habits, Mixed, TRAINER, Weights, settle};
 use crate::launch::shared::{
     adapters, is_on, objective, python, stated_on, trainer, whole, word, words,
@@ -15,7 +15,7 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     version: "Unsloth 2026.10.9",
     source: "https://github.com/unslothai/unsloth/blob/main/unsloth/models/loader.py",
     place: 10,
-    role: Role::Whole,
+    role: FormatRole::Whole,
     open,
     flags: &[FLAGS, trainer::TRAINER, adapters::FURTHER],
     begin,

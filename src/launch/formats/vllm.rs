@@ -3,7 +3,7 @@
 
 use serde_json::Value as Json;
 
-use super::{FormatSpec, Role};
+use super::{FormatRole, FormatSpec};
 use crate::launch::shared::tables::{vllm::NOT_MODELLED, vllm_quiet::QUIET};
 use crate::launch::shared::vllm_words::{INPUTS, adapters, weights, words_for};
 use crate::launch::shared::{drafts_of_servers, serving, whole};
@@ -16,7 +16,7 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     version: "vLLM 0.33.0",
     source: "https://github.com/vllm-project/vllm/blob/v0.33.0/vllm/engine/arg_utils.py",
     place: 0,
-    role: Role::Whole,
+    role: FormatRole::Whole,
     open,
     flags: TABLES,
     begin,

@@ -1,6 +1,6 @@
 //! Comparison of a log's figures with an estimate's.
 
-use super::{Figure, Log};
+use super::{Log, LogFigure};
 use crate::config::{Job, Run, TrainingRun};
 use crate::estimator::time::step;
 use crate::estimator::{CUDA_GRAPHS, DeviceMemory, Estimate, MemoryKind, device_memory};
@@ -10,7 +10,7 @@ use crate::units::{Bytes, to_f64};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
     /// Its subject.
-    pub figure: Figure,
+    pub figure: LogFigure,
     /// The log's value: bytes, or a count.
     pub measured: f64,
     /// The estimate's value in the same unit.
@@ -35,7 +35,7 @@ pub fn beside(log: &Log, job: &Job, estimate: &Estimate) -> Vec<Compared> {
         Run::Training(run) if log.trains => trained(job, run, estimate),
         Run::Serving(_) | Run::Training(_) => Vec::new(),
     };
-    let compared = |(figure, estimated): (Figure, Option<f64>)| {
+    let compared = |(figure, estimated): (LogFigure, Option<f64>)| {
         let (estimated, (measured, line)) = (estimated?, measured(log, figure)?);
         Some(Compared { figure, measured, estimated, line })
     };
@@ -47,13 +47,14 @@ pub fn beside(log: &Log, job: &Job, estimate: &Estimate) -> Vec<Compared> {
 /// holds as much.
 pub fn beyond(compared: &[Compared]) -> Option<Bytes> {
     let of = |figure| compared.iter().find(|compared| compared.figure == figure);
-    let row = [Figure::Reserved, Figure::InUse, Figure::Allocated].into_iter().find_map(of)?;
+    let row =
+        [LogFigure::Reserved, LogFigure::InUse, LogFigure::Allocated].into_iter().find_map(of)?;
     Some(Bytes(crate::units::ceil_u64(row.measured - row.estimated)))
         .filter(|bytes| *bytes > Bytes::ZERO)
 }
 
 /// The amount of a figure that counts, with its line.
-fn measured(log: &Log, figure: Figure) -> Option<(f64, usize)> {
+fn measured(log: &Log, figure: LogFigure) -> Option<(f64, usize)> {
     let mut amounts: Vec<(f64, usize)> =
         log.of(figure).map(|printed| (printed.amount.number(), printed.line)).collect();
     if figure.is_pace() {
@@ -62,7 +63,7 @@ fn measured(log: &Log, figure: Figure) -> Option<(f64, usize)> {
     }
     let is_room = matches!(
         figure,
-        Figure::Cache | Figure::CacheTokens | Figure::CacheBlocks | Figure::Concurrency
+        LogFigure::Cache | LogFigure::CacheTokens | LogFigure::CacheBlocks | LogFigure::Concurrency
     );
     amounts.into_iter().reduce(|one, other| if (one.0 < other.0) == is_room { one } else { other })
 }
@@ -70,29 +71,29 @@ fn measured(log: &Log, figure: Figure) -> Option<(f64, usize)> {
 /// A server's figures. Weights are the ledger's parameters, the cache is all the room that it has,
 /// and graphs are those of the ledger. The concurrency is left out where the log counts it for
 /// another context than the estimate.
-fn served(log: &Log, estimate: &Estimate, context: u64) -> Vec<(Figure, Option<f64>)> {
+fn served(log: &Log, estimate: &Estimate, context: u64) -> Vec<(LogFigure, Option<f64>)> {
     let of_kind = |kind| estimate.ledger.of(kind).as_f64();
     let room = estimate.cache_room;
     let graphs =
         estimate.ledger.lines.iter().find(|line| line.label == CUDA_GRAPHS).map(|line| line.bytes);
     let is_same_context =
-        log.largest(Figure::Context).is_none_or(|tokens| (tokens - to_f64(context)).abs() < 0.5);
+        log.largest(LogFigure::Context).is_none_or(|tokens| (tokens - to_f64(context)).abs() < 0.5);
     let count = |number: Option<u64>| number.map(to_f64);
     vec![
-        (Figure::Weights, Some(of_kind(MemoryKind::Parameter))),
-        (Figure::Cache, room.map(|room| room.bytes.as_f64())),
-        (Figure::CacheTokens, count(room.and_then(|room| room.tokens()))),
-        (Figure::CacheBlocks, count(room.and_then(|room| room.blocks))),
-        (Figure::Concurrency, room.map(|room| room.concurrency).filter(|_| is_same_context)),
-        (Figure::Graphs, graphs.map(Bytes::as_f64)),
-        (Figure::Working, Some(of_kind(MemoryKind::Temporary))),
-        (Figure::Capacity, Some(estimate.capacity.as_f64())),
+        (LogFigure::Weights, Some(of_kind(MemoryKind::Parameter))),
+        (LogFigure::Cache, room.map(|room| room.bytes.as_f64())),
+        (LogFigure::CacheTokens, count(room.and_then(|room| room.tokens()))),
+        (LogFigure::CacheBlocks, count(room.and_then(|room| room.blocks))),
+        (LogFigure::Concurrency, room.map(|room| room.concurrency).filter(|_| is_same_context)),
+        (LogFigure::Graphs, graphs.map(Bytes::as_f64)),
+        (LogFigure::Working, Some(of_kind(MemoryKind::Temporary))),
+        (LogFigure::Capacity, Some(estimate.capacity.as_f64())),
     ]
 }
 
 /// A training's figures. Where the order of allocations is not known, tensors are those of the
 /// ledger, and what PyTorch reserves is open.
-fn trained(job: &Job, run: &TrainingRun, estimate: &Estimate) -> Vec<(Figure, Option<f64>)> {
+fn trained(job: &Job, run: &TrainingRun, estimate: &Estimate) -> Vec<(LogFigure, Option<f64>)> {
     let of_kinds = |kinds: &[MemoryKind]| {
         kinds.iter().map(|kind| estimate.ledger.of(*kind).as_f64()).sum::<f64>()
     };
@@ -105,27 +106,30 @@ fn trained(job: &Job, run: &TrainingRun, estimate: &Estimate) -> Vec<(Figure, Op
         step.as_ref().filter(|step| step.seconds.0 > 0.0).map(|step| 1.0 / step.seconds.0);
     vec![
         (
-            Figure::Allocated,
+            LogFigure::Allocated,
             Some(shown(|device| device.allocated).unwrap_or_else(|| tensors.as_f64())),
         ),
-        (Figure::Reserved, shown(|device| device.reserved)),
-        (Figure::InUse, shown(|device| device.in_use)),
+        (LogFigure::Reserved, shown(|device| device.reserved)),
+        (LogFigure::InUse, shown(|device| device.in_use)),
         (
-            Figure::States,
+            LogFigure::States,
             Some(of_kinds(&[
                 MemoryKind::Parameter,
                 MemoryKind::Gradient,
                 MemoryKind::OptimizerState,
             ])),
         ),
-        (Figure::Activations, Some(of_kinds(&[MemoryKind::Activation]))),
-        (Figure::Capacity, Some(estimate.capacity.as_f64())),
-        (Figure::StepSeconds, step.as_ref().map(|step| step.seconds.0)),
+        (LogFigure::Activations, Some(of_kinds(&[MemoryKind::Activation]))),
+        (LogFigure::Capacity, Some(estimate.capacity.as_f64())),
+        (LogFigure::StepSeconds, step.as_ref().map(|step| step.seconds.0)),
         (
-            Figure::TokensPerSecond,
+            LogFigure::TokensPerSecond,
             step.as_ref()
                 .map(|step| step.tokens_per_second / to_f64(job.layout().world_size().max(1))),
         ),
-        (Figure::SequencesPerSecond, per_second.map(|steps| steps * to_f64(run.global_batch_size))),
+        (
+            LogFigure::SequencesPerSecond,
+            per_second.map(|steps| steps * to_f64(run.global_batch_size)),
+        ),
     ]
 }

@@ -1,6 +1,6 @@
 //! A line of a log as an entry of a table: words, then a number with its unit.
 
-use super::{Amount, Figure, Printed};
+use super::{LogAmount, LogFigure, LogLine};
 use crate::units::Bytes;
 
 /// A line that holds a figure.
@@ -11,16 +11,16 @@ pub struct LineSpec {
     /// The words right before the number; `@` stands for the name of a GPU, such as `CUDA0`.
     pub before: &'static str,
     /// Its subject.
-    pub figure: Figure,
+    pub figure: LogFigure,
     /// The unit of the number.
-    pub unit: Unit,
+    pub unit: LogUnit,
     /// The numbers that it is added to.
     pub adds: Adds,
 }
 
 /// The unit of a number in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum LogUnit {
     /// So many bytes.
     Bytes(u64),
     /// One.
@@ -42,28 +42,28 @@ pub enum Adds {
 
 impl LineSpec {
     /// Describes a line with memory in units of 2³⁰ bytes, whatever the program calls them.
-    pub const fn gib(has: &'static str, before: &'static str, figure: Figure) -> Self {
-        Self { has, before, figure, unit: Unit::Bytes(1 << 30), adds: Adds::Nothing }
+    pub const fn gib(has: &'static str, before: &'static str, figure: LogFigure) -> Self {
+        Self { has, before, figure, unit: LogUnit::Bytes(1 << 30), adds: Adds::Nothing }
     }
 
     /// Describes a line with memory in units of 2²⁰ bytes.
-    pub const fn mib(has: &'static str, before: &'static str, figure: Figure) -> Self {
-        Self { unit: Unit::Bytes(1 << 20), ..Self::gib(has, before, figure) }
+    pub const fn mib(has: &'static str, before: &'static str, figure: LogFigure) -> Self {
+        Self { unit: LogUnit::Bytes(1 << 20), ..Self::gib(has, before, figure) }
     }
 
     /// Memory in bytes.
-    pub const fn bytes(has: &'static str, before: &'static str, figure: Figure) -> Self {
-        Self { unit: Unit::Bytes(1), ..Self::gib(has, before, figure) }
+    pub const fn bytes(has: &'static str, before: &'static str, figure: LogFigure) -> Self {
+        Self { unit: LogUnit::Bytes(1), ..Self::gib(has, before, figure) }
     }
 
     /// Describes a line with a count.
-    pub const fn count(has: &'static str, before: &'static str, figure: Figure) -> Self {
-        Self { unit: Unit::One, ..Self::gib(has, before, figure) }
+    pub const fn count(has: &'static str, before: &'static str, figure: LogFigure) -> Self {
+        Self { unit: LogUnit::One, ..Self::gib(has, before, figure) }
     }
 
     /// Milliseconds, which become seconds.
-    pub const fn milliseconds(has: &'static str, before: &'static str, figure: Figure) -> Self {
-        Self { unit: Unit::Thousandth, ..Self::gib(has, before, figure) }
+    pub const fn milliseconds(has: &'static str, before: &'static str, figure: LogFigure) -> Self {
+        Self { unit: LogUnit::Thousandth, ..Self::gib(has, before, figure) }
     }
 
     /// Returns the line, whose number is a further part of the figure before it.
@@ -84,9 +84,9 @@ impl LineSpec {
 
 /// A number that a line holds, in bytes or ones.
 pub(super) struct Found {
-    figure: Figure,
+    figure: LogFigure,
     number: f64,
-    unit: Unit,
+    unit: LogUnit,
     device: String,
     line: usize,
     is_part: bool,
@@ -105,9 +105,9 @@ pub(super) fn figures(table: &[LineSpec], line: &str, at: usize) -> Vec<Found> {
         let is_part = spec.adds == Adds::Log;
         let Some(number) = number(rest, is_part) else { continue };
         let number = match spec.unit {
-            Unit::Bytes(bytes) => number * crate::units::to_f64(bytes),
-            Unit::One => number,
-            Unit::Thousandth => number / 1000.0,
+            LogUnit::Bytes(bytes) => number * crate::units::to_f64(bytes),
+            LogUnit::One => number,
+            LogUnit::Thousandth => number / 1000.0,
         };
         let earlier =
             found.iter_mut().find(|found| spec.adds == Adds::Line && found.figure == spec.figure);
@@ -128,7 +128,7 @@ pub(super) fn figures(table: &[LineSpec], line: &str, at: usize) -> Vec<Found> {
 }
 
 /// The figures of a log: parts of one figure become one, where the last of them stands.
-pub(super) fn joined(all: impl Iterator<Item = Found>) -> Vec<Printed> {
+pub(super) fn joined(all: impl Iterator<Item = Found>) -> Vec<LogLine> {
     let mut joined: Vec<Found> = Vec::new();
     for found in all {
         match joined
@@ -142,11 +142,11 @@ pub(super) fn joined(all: impl Iterator<Item = Found>) -> Vec<Printed> {
             None => joined.push(found),
         }
     }
-    let printed = |found: Found| Printed {
+    let printed = |found: Found| LogLine {
         figure: found.figure,
         amount: match found.unit {
-            Unit::Bytes(_) => Amount::Bytes(Bytes(rounded(found.number))),
-            Unit::One | Unit::Thousandth => Amount::Count(found.number),
+            LogUnit::Bytes(_) => LogAmount::Bytes(Bytes(rounded(found.number))),
+            LogUnit::One | LogUnit::Thousandth => LogAmount::Count(found.number),
         },
         device: found.device,
         line: found.line,

@@ -8,7 +8,7 @@ mod line;
 mod programs;
 
 pub use beside::{Compared, beside, beyond};
-pub use line::{Adds, LineSpec, Unit};
+pub use line::{Adds, LineSpec, LogUnit};
 /// Programs whose lines are read, in the order of lists.
 pub use programs::SPECS as PROGRAMS;
 
@@ -31,7 +31,7 @@ pub struct LogSpec {
 
 /// The subject of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Figure {
+pub enum LogFigure {
     /// Weights on one GPU.
     Weights,
     /// Memory for keys and values on one GPU.
@@ -74,7 +74,7 @@ pub enum Figure {
     SequencesPerSecond,
 }
 
-impl Figure {
+impl LogFigure {
     /// True if it is an amount of memory.
     pub const fn is_memory(self) -> bool {
         match self {
@@ -135,7 +135,7 @@ impl Figure {
 
 /// An amount as a program prints it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Amount {
+pub enum LogAmount {
     /// Memory.
     Bytes(Bytes),
     /// Tokens, blocks, sequences, seconds.
@@ -144,11 +144,11 @@ pub enum Amount {
 
 /// A figure that a log holds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Printed {
+pub struct LogLine {
     /// Its subject.
-    pub figure: Figure,
+    pub figure: LogFigure,
     /// The amount.
-    pub amount: Amount,
+    pub amount: LogAmount,
     /// The GPU that the line names, such as `CUDA0` or `TP3`; empty where it names none.
     pub device: String,
     /// The line, counted from 1.
@@ -165,7 +165,7 @@ pub struct Log {
     /// True if it trains, false if it serves.
     pub trains: bool,
     /// The figures, in the order of the lines.
-    pub printed: Vec<Printed>,
+    pub printed: Vec<LogLine>,
 }
 
 /// The longest line that is read, bytes; longer ones are skipped.
@@ -175,9 +175,9 @@ const LONGEST_LINE: usize = 4_000;
 /// has most of them. `None` where no program has any.
 ///
 /// ```
-/// use headroom::launch::logs::{Figure, read};
+/// use headroom::launch::logs::{LogFigure, read};
 /// let log = read("INFO 11-06 10:51:48 [kv_cache_utils.py:1229] GPU KV cache size: 75,840 tokens").expect("a log");
-/// assert_eq!((log.program, log.printed[0].figure), ("vllm", Figure::CacheTokens));
+/// assert_eq!((log.program, log.printed[0].figure), ("vllm", LogFigure::CacheTokens));
 /// ```
 pub fn read(text: &str) -> Option<Log> {
     if text.len() > super::MAX_BYTES {
@@ -198,24 +198,24 @@ pub fn read(text: &str) -> Option<Log> {
 
 impl Log {
     /// Returns the amounts of a figure, in the order of the lines.
-    pub fn of(&self, figure: Figure) -> impl Iterator<Item = &Printed> {
+    pub fn of(&self, figure: LogFigure) -> impl Iterator<Item = &LogLine> {
         self.printed.iter().filter(move |printed| printed.figure == figure)
     }
 
     /// Returns the largest amount of a figure over the GPUs, bytes or a count; `None` where the log
     /// does not print it.
-    pub fn largest(&self, figure: Figure) -> Option<f64> {
+    pub fn largest(&self, figure: LogFigure) -> Option<f64> {
         self.of(figure).map(|printed| printed.amount.number()).reduce(f64::max)
     }
 
     /// Returns the smallest amount of a figure over the GPUs, bytes or a count; `None` where the
     /// log does not print it.
-    pub fn smallest(&self, figure: Figure) -> Option<f64> {
+    pub fn smallest(&self, figure: LogFigure) -> Option<f64> {
         self.of(figure).map(|printed| printed.amount.number()).reduce(f64::min)
     }
 }
 
-impl Amount {
+impl LogAmount {
     /// Returns the amount as a number: bytes, or a count.
     pub fn number(self) -> f64 {
         match self {

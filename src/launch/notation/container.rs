@@ -1,6 +1,6 @@
 //! `docker run … IMAGE …`: the program inside a container.
 
-use super::{Given, Word};
+use super::{Given, ShellWord};
 
 /// Flags of `docker run` and `podman run` without a value.
 const ALONE: [&str; 14] = [
@@ -24,8 +24,8 @@ const ALONE: [&str; 14] = [
 const LETTERS: &str = "ditPq";
 
 /// True if the words start a container.
-pub(super) fn is_start(words: &[Word]) -> bool {
-    let word = |at: usize| words.get(at).map_or("", |word: &Word| word.text.as_str());
+pub(super) fn is_start(words: &[ShellWord]) -> bool {
+    let word = |at: usize| words.get(at).map_or("", |word: &ShellWord| word.text.as_str());
     let at = usize::from(word(0) == "sudo");
     matches!(super::invocation::base_name(word(at)), "docker" | "podman" | "nerdctl")
         && word(at + 1) == "run"
@@ -33,7 +33,7 @@ pub(super) fn is_start(words: &[Word]) -> bool {
 
 /// Reduces `words` to the program inside the container with its arguments, and returns the
 /// variables that are set for it.
-pub(super) fn inside(words: &mut Vec<Word>) -> Vec<Given> {
+pub(super) fn inside(words: &mut Vec<ShellWord>) -> Vec<Given> {
     let begin = words.iter().position(|word| word.text == "run").map_or(words.len(), |at| at + 1);
     words.drain(..begin);
     let mut set = Vec::new();
@@ -58,7 +58,7 @@ pub(super) fn inside(words: &mut Vec<Word>) -> Vec<Given> {
         match name.as_str() {
             "-e" | "--env" => set
                 .extend(value.split_once('=').map(|(name, value)| Given::new(name, value, place))),
-            "--entrypoint" => entry = Some(Word { text: value, place }),
+            "--entrypoint" => entry = Some(ShellWord { text: value, place }),
             _ => {}
         }
     }
@@ -69,7 +69,10 @@ pub(super) fn inside(words: &mut Vec<Word>) -> Vec<Given> {
         words.first().is_some_and(|word| !word.text.starts_with('-') && !is_repository(&word.text));
     let own = image.filter(|_| !has_program).map(|image| {
         let last = super::invocation::base_name(&image.text);
-        Word { text: last.split([':', '@']).next().unwrap_or(last).to_owned(), place: image.place }
+        ShellWord {
+            text: last.split([':', '@']).next().unwrap_or(last).to_owned(),
+            place: image.place,
+        }
     });
     if let Some(program) = entry.or(own) {
         words.insert(0, program);

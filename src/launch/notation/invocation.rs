@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::super::flag::{Flag, Takes, is_same_name};
-use super::{Command, Given, Stated, Word};
+use super::{Command, Given, ShellWord, Stated};
 
 /// A program with its arguments.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,7 +15,7 @@ pub struct Invocation {
     /// `torchtitan.train`.
     pub program: String,
     /// The words after the program.
-    pub arguments: Vec<Word>,
+    pub arguments: Vec<ShellWord>,
     /// Environment variables that are set in the command or before it.
     pub environment: Vec<Given>,
 }
@@ -165,7 +165,7 @@ pub(super) fn base_name(word: &str) -> &str {
 
 /// Removes the leading flags with their values from `words` and returns them; flags in `alone` have
 /// no value.
-fn own_flags(words: &mut Vec<Word>, alone: &[&str]) -> Vec<Given> {
+fn own_flags(words: &mut Vec<ShellWord>, alone: &[&str]) -> Vec<Given> {
     let mut found = Vec::new();
     while let Some(word) =
         words.first().filter(|word| word.text.starts_with('-') && word.text.len() > 1)
@@ -187,7 +187,7 @@ fn own_flags(words: &mut Vec<Word>, alone: &[&str]) -> Vec<Given> {
 
 /// Returns the flags among words, with their values. Of a flag that no table has the next word is
 /// the value, unless it looks like a flag. A word that belongs to no flag has an empty name.
-pub fn flags(words: &[Word], tables: &[&[Flag]]) -> Vec<Given> {
+pub fn flags(words: &[ShellWord], tables: &[&[Flag]]) -> Vec<Given> {
     let known = |name: &str| flag_of(tables, name);
     let mut given = Vec::new();
     let mut rest = words;
@@ -230,7 +230,13 @@ fn positive(name: &str) -> Option<&str> {
     name.strip_prefix("no-").or_else(|| name.strip_prefix("no_"))
 }
 
-fn with_values(name: &str, own: &[Word], takes: Takes, is_known: bool, word: &Word) -> Given {
+fn with_values(
+    name: &str,
+    own: &[ShellWord],
+    takes: Takes,
+    is_known: bool,
+    word: &ShellWord,
+) -> Given {
     match (own, positive(name)) {
         ([], Some(positive)) if !is_known => Given::new(positive, false, word.place),
         ([], _) => Given::new(name, true, word.place),

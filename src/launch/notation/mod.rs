@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 pub use invocation::{Invocation, Launcher, flags};
 pub use python::Call;
-pub use shell::{Command, Word};
+pub use shell::{Command, ShellWord};
 pub use value::Given;
 
 use super::LaunchError;

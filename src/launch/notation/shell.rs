@@ -14,14 +14,14 @@ use super::{Given, Place};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
     /// Its words, without redirections.
-    pub words: Vec<Word>,
+    pub words: Vec<ShellWord>,
     /// The variables that the script has set so far.
     pub environment: Vec<Given>,
 }
 
 /// A word of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Word {
+pub struct ShellWord {
     /// The word without quotes and with variables expanded; a variable that the script does not set
     /// stays as written.
     pub text: String,
@@ -35,7 +35,7 @@ pub(super) enum Variable {
     /// A text.
     Text(String, Place),
     /// A list, `NAME=( … )`.
-    List(Vec<Word>),
+    List(Vec<ShellWord>),
 }
 
 /// Variables by name.
@@ -61,7 +61,7 @@ struct Reader {
     line: usize,
     line_start: usize,
     variables: Variables,
-    words: Vec<Word>,
+    words: Vec<ShellWord>,
     commands: Vec<Command>,
     files: Vec<Written>,
     /// The file that the command's output goes to.

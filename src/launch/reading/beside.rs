@@ -6,7 +6,7 @@ use super::Reading;
 use crate::launch::flag::is_same_name;
 use crate::launch::notation::Stated;
 use crate::launch::report::Way;
-use crate::launch::{Format, Given, LaunchError, Role, Text, model_names};
+use crate::launch::{Format, FormatRole, Given, LaunchError, Text, model_names};
 use crate::scenario::FieldId;
 
 impl<'a> Reading<'a> {
@@ -69,7 +69,7 @@ impl<'a> Reading<'a> {
     pub fn attached(&mut self, given: &Given) -> Result<bool, LaunchError> {
         let wanted = given.text();
         let name = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
-        let parts = || Format::ALL.into_iter().filter(|format| format.role == Role::Part);
+        let parts = || Format::ALL.into_iter().filter(|format| format.role == FormatRole::Part);
         let open = |text: &&Text<'_>| {
             parts().find_map(|format| (format.open)(text).map(|stated| (format, stated)))
         };

@@ -30,7 +30,7 @@ pub enum Mixed {
 
 /// The library that shards the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shares {
+pub enum ShardedBy {
     /// None: every rank holds the whole model.
     Nobody,
     /// FSDP.
@@ -78,14 +78,14 @@ pub const TRAINER: Habits = Habits {
 pub const fn precision(
     weights: Weights,
     mixed: Mixed,
-    shares: Shares,
+    shares: ShardedBy,
     full: bool,
 ) -> (&'static str, bool) {
     match (shares, mixed, weights) {
-        (Shares::Zero, Mixed::Bf16, _) => ("bf16", false),
-        (Shares::Zero, Mixed::Fp16, _) => ("fp16", false),
-        (Shares::Fsdp, Mixed::Bf16 | Mixed::Fp16, _) if full => ("fsdp-mixed", false),
-        (Shares::Zero, Mixed::No, _) | (_, Mixed::No, Weights::Full) => ("fp32", false),
+        (ShardedBy::Zero, Mixed::Bf16, _) => ("bf16", false),
+        (ShardedBy::Zero, Mixed::Fp16, _) => ("fp16", false),
+        (ShardedBy::Fsdp, Mixed::Bf16 | Mixed::Fp16, _) if full => ("fsdp-mixed", false),
+        (ShardedBy::Zero, Mixed::No, _) | (_, Mixed::No, Weights::Full) => ("fp32", false),
         (_, Mixed::No, Weights::LearnInFull) if full => ("fp32", false),
         (_, Mixed::No, _) => ("bf16-pure", false),
         (_, _, Weights::Full) => ("amp-bf16", true),
@@ -244,10 +244,10 @@ fn batch(reading: &mut Reading<'_>, habits: &Habits) -> Result<(), LaunchError> 
 fn formats(reading: &mut Reading<'_>, habits: &Habits, under_zero: bool, hint: Mixed) {
     let sharding = word(&reading.scenario, FieldId::Sharding);
     let shares = match sharding {
-        _ if under_zero => Shares::Zero,
-        "1" | "2" | "3" => Shares::Zero,
-        "fsdp" | "fsdp1" => Shares::Fsdp,
-        _ => Shares::Nobody,
+        _ if under_zero => ShardedBy::Zero,
+        "1" | "2" | "3" => ShardedBy::Zero,
+        "fsdp" | "fsdp1" => ShardedBy::Fsdp,
+        _ => ShardedBy::Nobody,
     };
     let unset = |given: &&Given| given.is_on().is_none() && given.text() != "auto";
     for name in ["bf16", "fp16"] {
@@ -268,7 +268,7 @@ fn formats(reading: &mut Reading<'_>, habits: &Habits, under_zero: bool, hint: M
     let full = word(&reading.scenario, FieldId::Method) == "full";
     let (found, casts) = precision((habits.weights)(reading), mixed, shares, full);
     let how = match (mixed, shares) {
-        (Mixed::Fp16, Shares::Nobody | Shares::Fsdp) => "fp16 takes as many bytes as bf16.",
+        (Mixed::Fp16, ShardedBy::Nobody | ShardedBy::Fsdp) => "fp16 takes as many bytes as bf16.",
         _ => "",
     };
     let (flag, given) = match (bf16, fp16) {
@@ -281,7 +281,7 @@ fn formats(reading: &mut Reading<'_>, habits: &Habits, under_zero: bool, hint: M
         None => reading.follows(flag, FieldId::Precision, Value::Choice(found), how),
     }
     reading.scenario.set(FieldId::Autocast, Value::Flag(casts));
-    if shares == Shares::Fsdp {
+    if shares == ShardedBy::Fsdp {
         // accelerate's `MixedPrecision` reduces gradients in the format that it computes in.
         reading.scenario.set(FieldId::ReduceInFp32, Value::Flag(mixed == Mixed::No));
     }

@@ -5,14 +5,14 @@ use crate::scenario::{FieldId, parse};
 use crate::units::WeightFormat;
 
 /// A format by the input's word, and a sentence about how it was found.
-pub type Told = (&'static str, &'static str);
+pub type NamedFormat = (&'static str, &'static str);
 
 /// Parts of names that state a format: the repository's owner (empty for any), the part, and the
 /// format; the first match counts. Publishers store scales differently: `quantization_config` of
 /// the files of Qwen, DeepSeek, Moonshot, `MiniMax` and Xiaomi says `weight_block_size: [128,
 /// 128]`, those of Red Hat's FP8-dynamic `strategy: channel`, NVIDIA's and AMD's FP8 one scale per
 /// tensor.
-const PARTS: &[(&str, &str, Told)] = &[
+const PARTS: &[(&str, &str, NamedFormat)] = &[
     ("", "nvfp4", ("nvfp4", "The name says NVFP4.")),
     ("", "mxfp4", ("mxfp4", "The name says MXFP4.")),
     ("nvidia/", "fp4", ("nvfp4", "The name says FP4, which is NVFP4 in NVIDIA's repositories.")),
@@ -71,7 +71,7 @@ const NEVER_MODELLED: [&str; 5] = ["gptq-int8", "gptq-8bit", "gptq-3bit", "awq-8
 const NOT_MODELLED: [&str; 6] = ["int8", "int4", "8bit", "4bit", "3bit", "autoround"];
 
 /// The format that a repository's name states; an error where that format is not modelled.
-pub fn of_name(name: &str) -> Option<Result<Told, &'static str>> {
+pub fn of_name(name: &str) -> Option<Result<NamedFormat, &'static str>> {
     let name = name.trim().to_ascii_lowercase();
     let last = name.rsplit('/').next().unwrap_or(&name);
     if let Some(part) = NEVER_MODELLED.iter().find(|part| last.contains(**part)) {

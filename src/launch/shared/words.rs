@@ -2,7 +2,7 @@
 
 use super::super::Writing;
 use super::adapters::method_of;
-use super::run::{Habits, Mixed, Shares, UNUSED, Weights, finds_unused, precision};
+use super::run::{Habits, Mixed, ShardedBy, UNUSED, Weights, finds_unused, precision};
 use super::{fsdp, is_on, trainer, whole, word, zero};
 use crate::scenario::{FieldId, Value};
 
@@ -70,14 +70,14 @@ fn batch(writing: &mut Writing<'_>) {
 /// Writes DeepSpeed's and FSDP's settings as JSON inside the command.
 fn sharding(writing: &mut Writing<'_>, has_fsdp: bool) {
     match shares_of(writing) {
-        Shares::Nobody => writing.is_said(&[FieldId::Sharding]),
-        Shares::Fsdp => {
+        ShardedBy::Nobody => writing.is_said(&[FieldId::Sharding]),
+        ShardedBy::Fsdp => {
             if let Some(config) = fsdp::config_of(writing.scenario).filter(|_| has_fsdp) {
                 writing.say("fsdp", Some("true".to_owned()), &fsdp::SAYS);
                 writing.say("fsdp_config", Some(config), &[]);
             }
         }
-        Shares::Zero => {
+        ShardedBy::Zero => {
             if let Some(config) = zero::config_of(writing.scenario) {
                 writing.say("deepspeed", Some(config.to_string()), &zero::says(writing.scenario));
             }
@@ -87,12 +87,14 @@ fn sharding(writing: &mut Writing<'_>, has_fsdp: bool) {
 
 /// The library that shards the written scenario's model. DeepSpeed without a stage is recognised by
 /// its number formats.
-pub fn shares_of(writing: &Writing<'_>) -> Shares {
+pub fn shares_of(writing: &Writing<'_>) -> ShardedBy {
     match word(writing.scenario, FieldId::Sharding) {
-        "fsdp" | "fsdp1" => Shares::Fsdp,
-        "1" | "2" | "3" => Shares::Zero,
-        _ if matches!(word(writing.scenario, FieldId::Precision), "bf16" | "fp16") => Shares::Zero,
-        _ => Shares::Nobody,
+        "fsdp" | "fsdp1" => ShardedBy::Fsdp,
+        "1" | "2" | "3" => ShardedBy::Zero,
+        _ if matches!(word(writing.scenario, FieldId::Precision), "bf16" | "fp16") => {
+            ShardedBy::Zero
+        }
+        _ => ShardedBy::Nobody,
     }
 }
 

@@ -46,12 +46,12 @@ pub struct Story {
     /// For whom it is, in a few words; may be empty.
     pub audience: String,
     /// Its steps; at least one.
-    pub steps: Vec<Step>,
+    pub steps: Vec<LessonStep>,
 }
 
 /// One step.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct LessonStep {
     /// Its scenario.
     pub start: Start,
     /// The step's title, a few words.
@@ -151,7 +151,7 @@ impl Look {
     }
 }
 
-impl Step {
+impl LessonStep {
     /// Returns a step that shows a scenario and has no text yet.
     pub fn of(link: &str) -> Self {
         Self {

@@ -5,8 +5,8 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::{
-    Claim, LONGEST_FILE, LONGEST_TEXT, LONGEST_TITLE, Look, MOST_STEPS, Question, Start, Step,
-    Story, VERSION, plain,
+    Claim, LONGEST_FILE, LONGEST_TEXT, LONGEST_TITLE, LessonStep, Look, MOST_STEPS, Question,
+    Start, Story, VERSION, plain,
 };
 use crate::lessons::figure::{Amount, Figure};
 use crate::scenario::field_of_key;
@@ -91,9 +91,9 @@ fn of_value(value: &Value, problems: &mut Vec<String>) -> Story {
     Story { id, title, audience: text(value, "for", LONGEST_TITLE), steps }
 }
 
-fn step(row: &Value, index: usize, problems: &mut Vec<String>) -> Step {
+fn step(row: &Value, index: usize, problems: &mut Vec<String>) -> LessonStep {
     let mut here = |problem: String| problems.push(format!("Step {}: {problem}", index + 1));
-    let mut step = Step::of("");
+    let mut step = LessonStep::of("");
     step.start = match (
         row.get("link").and_then(Value::as_str),
         row.get("change").and_then(Value::as_object),

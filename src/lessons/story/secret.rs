@@ -1,7 +1,7 @@
 //! Texts of a story that give away the answer to one of its questions: a sheet without answers
 //! leaves them out.
 
-use super::{Step, Told, ToldStep};
+use super::{LessonStep, Told, ToldStep};
 
 /// Answers in words, each of which means that there is no number.
 const NONE: [&str; 5] = ["none", "no number", "never", "impossible", "cannot exist"];
@@ -15,9 +15,9 @@ impl Told {
     }
 
     /// Returns true if a step's figure is one that the story asks for, or is written alike.
-    pub fn figure_tells(&self, steps: &[Step], index: usize) -> bool {
+    pub fn figure_tells(&self, steps: &[LessonStep], index: usize) -> bool {
         let Some((step, told)) = steps.get(index).zip(self.steps.get(index)) else { return false };
-        let asked = |(other, found): (&Step, &ToldStep)| {
+        let asked = |(other, found): (&LessonStep, &ToldStep)| {
             let same =
                 other.question.as_ref().is_some_and(|question| question.figure == step.figure);
             !found.answer.is_empty() && same && found.scenario == told.scenario

@@ -1,7 +1,7 @@
 //! The methods of the figure and of the picture that a step shows. Where they are two, the slide
 //! names both, because their numbers differ.
 
-use super::{Look, Step};
+use super::{LessonStep, Look};
 use crate::estimator::MemoryKind;
 use crate::lessons::figure::{Facts, Whose};
 
@@ -27,7 +27,7 @@ const AT_STEP: &str = "by Headroom's engine, when the optimizer steps";
 const COLUMNS: &str = "each column by its own method";
 
 /// Labels of a step's figure and picture; none where both are of one method and one moment.
-pub fn attribution(step: &Step, facts: &Facts) -> Option<Attribution> {
+pub fn attribution(step: &LessonStep, facts: &Facts) -> Option<Attribution> {
     let whose = step.shown()?.whose;
     let told = |figure: &str, picture| Some(Attribution { figure: figure.to_owned(), picture });
     match (whose, step.look) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Start, Step, Story, VERSION};
+use super::{LessonStep, Start, Story, VERSION};
 use crate::scenario::field;
 
 impl Story {
@@ -14,7 +14,7 @@ impl Story {
     }
 }
 
-fn of_step(step: &Step) -> Value {
+fn of_step(step: &LessonStep) -> Value {
     let mut row = Map::new();
     let mut put = |key: &str, value: Value| _ = row.insert(key.to_owned(), value);
     match &step.start {

@@ -14,7 +14,7 @@ const MOST: usize = 200;
 
 /// The results of the students who used this browser, the last one last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kept(Vec<Code>);
+pub struct KeptResults(Vec<Code>);
 
 /// The reason why a record cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -27,8 +27,8 @@ pub enum KeptError {
     UnknownVersion(u64),
 }
 
-impl Kept {
-    /// Reads what [`Kept::write`] wrote for a class.
+impl KeptResults {
+    /// Reads what [`KeptResults::write`] wrote for a class.
     ///
     /// # Errors
     /// [`KeptError::UnknownVersion`] for a later version's record, [`KeptError::Malformed`] for

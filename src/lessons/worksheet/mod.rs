@@ -12,7 +12,7 @@ mod kept;
 mod table;
 
 pub use code::{Code, Outcome};
-pub use kept::{Kept, KeptError};
+pub use kept::{KeptError, KeptResults};
 
 use super::figure::{Facts, Figure};
 use super::story::{filled, plain};
@@ -30,11 +30,11 @@ pub struct Worksheet {
     /// The student's name, in lower-case letters, digits and `-`; may be empty.
     pub student: String,
     /// The tasks.
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<WorksheetTask>,
 }
 
 /// One task.
-pub struct Task {
+pub struct WorksheetTask {
     /// Its scenario with the student's parameters.
     pub scenario: Scenario,
     /// The engine's results for the scenario.
@@ -58,7 +58,7 @@ impl Worksheet {
 }
 
 /// A template with its values drawn. A test holds that every one of them resolves.
-fn task(template: &Template, draw: &mut Draw) -> Option<Task> {
+fn task(template: &Template, draw: &mut Draw) -> Option<WorksheetTask> {
     let mut scenario = crate::scenario::codec::decode(template.link).scenario;
     for (key, values) in template.drawn {
         // The value is drawn even where it cannot be used, because later tasks must not depend on
@@ -70,7 +70,7 @@ fn task(template: &Template, draw: &mut Draw) -> Option<Task> {
     }
     let facts = Facts::of(&scenario).ok()?;
     let prompt = filled(template.prompt, 0, std::slice::from_ref(&facts));
-    Some(Task {
+    Some(WorksheetTask {
         scenario,
         facts,
         prompt,

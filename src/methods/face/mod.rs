@@ -10,7 +10,7 @@ mod solenya;
 use crate::units::{Bytes, MemoryUnit, grouped, to_f64};
 
 use super::{
-    Difference, EngineSide, GpuAnswer, MethodAnswer, MethodInputs, MethodKind, MethodLine,
+    EngineSide, GpuAnswer, MethodAnswer, MethodDifference, MethodInputs, MethodKind, MethodLine,
     MethodTime,
 };
 use reasons::{ActivationUse, StatesUse};
@@ -114,7 +114,7 @@ impl Draft {
                     "the engine adds the tensors of the most loaded GPU one by one".to_owned(),
                 );
             }
-            answer.differences.push(Difference {
+            answer.differences.push(MethodDifference {
                 term: kind.name(),
                 says,
                 engine_says,

@@ -4,7 +4,7 @@ use crate::config::{Normalization, Recompute};
 use crate::optimizers::Served;
 use crate::units::{Bytes, DType, grouped, to_f64};
 
-use super::super::{Difference, MethodInputs, MethodKind, product};
+use super::super::{MethodDifference, MethodInputs, MethodKind, product};
 use super::{Scene, parameters};
 
 /// How a method arrives at weights, gradients and optimizer.
@@ -99,7 +99,7 @@ fn layout_divisors(inputs: &MethodInputs) -> [u64; 3] {
 }
 
 /// A difference in the number of parameters.
-pub(super) fn of_parameters(scene: Scene<'_>, states: &StatesUse) -> Option<Difference> {
+pub(super) fn of_parameters(scene: Scene<'_>, states: &StatesUse) -> Option<MethodDifference> {
     let (says, engine) = (states.parameters, scene.engine.parameters);
     let formula = states.formula.filter(|_| says != engine)?;
     let features = if states.unknown_features.is_empty() {
@@ -113,7 +113,7 @@ pub(super) fn of_parameters(scene: Scene<'_>, states: &StatesUse) -> Option<Diff
     let why = sentence(
         &[format!("it takes {formula}"), features].into_iter().chain(rounds).collect::<Vec<_>>(),
     );
-    Some(Difference {
+    Some(MethodDifference {
         term: "parameters",
         says: parameters(says),
         engine_says: parameters(engine),

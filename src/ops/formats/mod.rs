@@ -187,7 +187,7 @@ pub struct Formats {
 
 /// Bytes that one parameter takes on a rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stored {
+pub struct StoredParameter {
     /// Format of the numbers.
     pub dtype: DType,
     /// The numbers.
@@ -196,7 +196,7 @@ pub struct Stored {
     pub beside: [Option<(&'static str, DType, u64, Bytes)>; 2],
 }
 
-impl Stored {
+impl StoredParameter {
     /// Returns the bytes of the numbers and of the tensors beside them.
     pub fn total(&self) -> Bytes {
         self.bytes + self.extra()
@@ -239,7 +239,7 @@ impl Formats {
         tensor: &Tensor,
         elements: u64,
         layers: impl Iterator<Item = u64>,
-        mut visit: impl FnMut(Stored, u64),
+        mut visit: impl FnMut(StoredParameter, u64),
     ) {
         let place = place(tensor);
         if self.table.is_some() || self.format.is_plain() || !gguf::by_layer(place) {
@@ -264,12 +264,18 @@ impl Formats {
     }
 
     /// Returns the bytes that `elements` of a parameter's elements take outside the layers.
-    pub fn stored(&self, tensor: &Tensor, elements: u64) -> Stored {
+    pub fn stored(&self, tensor: &Tensor, elements: u64) -> StoredParameter {
         self.stored_at(tensor, place(tensor), 0, elements)
     }
 
     /// Bytes that `elements` of a parameter's elements take in that layer.
-    fn stored_at(&self, tensor: &Tensor, place: Place, layer: u64, elements: u64) -> Stored {
+    fn stored_at(
+        &self,
+        tensor: &Tensor,
+        place: Place,
+        layer: u64,
+        elements: u64,
+    ) -> StoredParameter {
         let shape = &tensor.shape;
         let all = shape.elements().0.max(1);
         // A rank's share of the values that belong to whole rows or groups.
@@ -277,8 +283,11 @@ impl Formats {
             let part = u128::from(values) * u128::from(elements);
             u64::try_from(part.div_ceil(u128::from(all))).unwrap_or(u64::MAX)
         };
-        let plain =
-            |dtype| Stored { dtype, bytes: Elements(elements).stored_as(dtype), beside: [None; 2] };
+        let plain = |dtype| StoredParameter {
+            dtype,
+            bytes: Elements(elements).stored_as(dtype),
+            beside: [None; 2],
+        };
         if self.table.is_none() && self.format.is_plain() {
             return plain(self.format.dtype());
         }

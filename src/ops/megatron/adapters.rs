@@ -8,7 +8,7 @@
 //! part of them. The frozen layer keeps nothing but its weight; a norm in front of it gives its
 //! output to the adapter.
 
-use super::Step;
+use super::RankOp;
 use super::kernels::Names;
 use super::layers::Linear;
 use super::rank::{Rank, Rows, count, step};
@@ -79,7 +79,7 @@ impl Rank<'_> {
 
     /// The adapter beside a column-parallel layer. What it reads is kept by the norm before it, if
     /// it drops nothing of it.
-    pub fn beside_column(&self, names: &Names, part: &Linear) -> Option<Step> {
+    pub fn beside_column(&self, names: &Names, part: &Linear) -> Option<RankOp> {
         let input = self.saved("input", self.local(), part.depth);
         let passage = Passage { input: self.local(), between: self.local(), output: self.all() };
         let step = self.adapter(names, part, &passage, input)?;
@@ -93,7 +93,7 @@ impl Rank<'_> {
     }
 
     /// The adapter beside a row-parallel layer.
-    pub fn beside_row(&self, names: &Names, part: &Linear, input: Tensor) -> Option<Step> {
+    pub fn beside_row(&self, names: &Names, part: &Linear, input: Tensor) -> Option<RankOp> {
         let passage = Passage { input: self.all(), between: self.local(), output: self.local() };
         let step = self
             .adapter(names, part, &passage, input)?
@@ -112,7 +112,7 @@ impl Rank<'_> {
         names: &Names,
         part: &Linear,
         (rows, input): (Rows, Tensor),
-    ) -> Option<Step> {
+    ) -> Option<RankOp> {
         let passage = Passage { input: rows, between: rows, output: rows };
         Some(
             self.adapter(names, part, &passage, input)?
@@ -128,7 +128,7 @@ impl Rank<'_> {
         part: &Linear,
         passage: &Passage,
         input: Tensor,
-    ) -> Option<Step> {
+    ) -> Option<RankOp> {
         let Names(_, module, weight, _) = *names;
         let (op, _) = beside(weight).filter(|_| self.is_adapted(weight))?;
         let (Linear { experts, columns, depth, .. }, r) = (*part, Dim("r", self.run.tuning.r));

@@ -5,11 +5,11 @@
 use super::kernels::Names;
 use super::layers::{Linear, each, has, joint};
 use super::rank::{Rank, count, step, tensor};
-use super::{Module, Step};
+use super::{Module, RankOp};
 use crate::config::{AttentionKernel, PositionEmbedding};
 use crate::ops::tensor::{Dim, Op, Role, Tensor};
 use crate::ops::work::{
-    Behind, Collective, Core, Cost, Exchange, Group, Operands, Product, Work, sight,
+    Behind, Collective, Core, Exchange, Operands, PassWork, ProcessGroup, Product, Work, sight,
 };
 use crate::units::DType;
 
@@ -74,7 +74,7 @@ impl Widths {
 
 impl Rank<'_> {
     /// From the block's input to the first residual sum.
-    pub fn attention(&self, ops: &[Op]) -> Vec<Step> {
+    pub fn attention(&self, ops: &[Op]) -> Vec<RankOp> {
         let Some(output) = joint(ops, "Output projection") else { return Vec::new() };
         let value = self.of_head(output.depth);
         let (mut steps, widths) =
@@ -112,7 +112,7 @@ impl Rank<'_> {
     /// With fewer key/value heads than ranks every rank multiplies an equal part of the columns of
     /// keys and values; the heads are gathered afterwards, and each rank works with one
     /// (`get_query_key_value_tensors`, core 0.16).
-    fn projections(&self, widths: &Widths, joint: &Linear, of_keys: u64) -> Vec<Step> {
+    fn projections(&self, widths: &Widths, joint: &Linear, of_keys: u64) -> Vec<RankOp> {
         let shared = self.t() > self.model.num_key_value_heads;
         let keys = if shared {
             of_keys.div_ceil(self.t())
@@ -131,7 +131,7 @@ impl Rank<'_> {
     /// The projection's output holds queries, keys and values group by group. Where several heads
     /// share keys, queries are copied out of it (`query.reshape` in `get_query_key_value_tensors`),
     /// and the whole output stays for the keys in it.
-    fn head_norms(&self, width: u64) -> Step {
+    fn head_norms(&self, width: u64) -> RankOp {
         let (mut step, d) = (step("Query and key norm", Module::Rest), Dim("head_dim", width));
         if self.kv_heads().1 < self.heads().1 {
             let left = "queries among keys and values";
@@ -164,7 +164,7 @@ impl Rank<'_> {
 
     /// The block's norm, which two projections read, then narrow vectors and what is made of each.
     /// Compressed keys and values share one storage with the rotated part of the key.
-    fn latent(&self, ops: &[Op]) -> Vec<Step> {
+    fn latent(&self, ops: &[Op]) -> Vec<RankOp> {
         let mut steps =
             vec![self.norm("Input norm", [self.block_input(), self.hidden("normed input")])];
         let of_heads = |wide: &Linear| {
@@ -188,7 +188,7 @@ impl Rank<'_> {
 
 /// Attention itself.
 impl Rank<'_> {
-    fn core(&self, widths: &Widths) -> Step {
+    fn core(&self, widths: &Widths) -> RankOp {
         let projected =
             [("queries", widths.queries), ("keys", widths.keys), ("values", widths.values)];
         let core = if self.run.attention == AttentionKernel::Standard {
@@ -270,7 +270,7 @@ impl Rank<'_> {
     }
 
     /// Adds the costs of attention: the fused kernel, or scores, softmax and values one by one.
-    fn attends(&self, step: Step, widths: &Widths) -> Step {
+    fn attends(&self, step: RankOp, widths: &Widths) -> RankOp {
         let own = self.heads().1.max(1);
         let (query_width, value_width) = (widths.queries.1 / own, widths.output.1 / own);
         let (heads, queries, full) =
@@ -313,17 +313,17 @@ impl Rank<'_> {
     }
 
     /// Keys and values that go round the context-parallel ring, in backward with their gradients.
-    fn ring(&self, widths: &Widths, backward: bool) -> Option<Cost> {
+    fn ring(&self, widths: &Widths, backward: bool) -> Option<PassWork> {
         let ranks = self.layout.cp();
         let part = self
             .bytes(count(self.all()).saturating_mul(widths.keys.1.saturating_add(widths.values.1)));
         let bytes = part.saturating_mul(ranks).saturating_mul(if backward { 2 } else { 1 });
         let exchange = Exchange {
             collective: Collective::Ring,
-            group: Group::Context,
+            group: ProcessGroup::Context,
             bytes,
             behind: Behind::Attention,
         };
-        (ranks > 1).then_some(Cost { backward, work: Work::Exchange(exchange) })
+        (ranks > 1).then_some(PassWork { backward, work: Work::Exchange(exchange) })
     }
 }

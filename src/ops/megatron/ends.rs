@@ -2,7 +2,7 @@
 
 use super::layers::has;
 use super::rank::{Rank, count, step, tensor};
-use super::{Module, Step};
+use super::{Module, RankOp};
 use crate::config::LossFusion;
 use crate::ops::OpList;
 use crate::ops::tensor::{Dim, Kept, Role, Tensor};
@@ -24,7 +24,7 @@ impl Rank<'_> {
 
     /// `LanguageModelEmbedding`: token ids are kept for the embedding's gradient, with dropout a
     /// mask.
-    pub fn embedding(&self, list: &OpList) -> Step {
+    pub fn embedding(&self, list: &OpList) -> RankOp {
         let positions = list
             .embedding
             .iter()
@@ -55,7 +55,7 @@ impl Rank<'_> {
     }
 
     /// Final norm, output layer, loss.
-    pub fn head(&self, list: &OpList) -> Vec<Step> {
+    pub fn head(&self, list: &OpList) -> Vec<RankOp> {
         let norm = || {
             let tensors = self.norm_tensors([always(self.hidden("last block's output"))]);
             step("Final norm", Module::Rest)
@@ -73,7 +73,7 @@ impl Rank<'_> {
     }
 
     /// The square matrix before an encoder's head.
-    fn head_transform(&self) -> Step {
+    fn head_transform(&self) -> RankOp {
         let (rows, width, of) = (self.all(), self.h(), Operands::Weight);
         let product = Product {
             count: 1,
@@ -94,7 +94,7 @@ impl Rank<'_> {
     ///
     /// Under sequence parallelism its input is gathered into a buffer that stays for the whole
     /// training.
-    fn output_layer(&self) -> Step {
+    fn output_layer(&self) -> RankOp {
         let (rows, columns, depth) = (self.all(), self.vocabulary(), self.h());
         let own = (!self.model.tie_word_embeddings)
             .then(|| self.weight("output weight", [columns, depth]));
@@ -118,7 +118,7 @@ impl Rank<'_> {
 
     /// Cross-entropy. Unfused: the fp32 softmax is saved, beside it stand first the logits, then
     /// their gradient.
-    fn loss(&self) -> Step {
+    fn loss(&self) -> RankOp {
         let (rows, columns) = (self.all(), self.vocabulary());
         let softmax = || {
             tensor("softmax of the logits", Role::Saved, [rows[0], rows[1], columns], DType::Fp32)

@@ -4,10 +4,10 @@
 use super::kernels::{Activation, Names};
 use super::layers::{Linear, joint};
 use super::rank::{Rank, Rows, count, step, tensor};
-use super::{Module, Step};
+use super::{Module, RankOp};
 use crate::config::TokenDispatcher;
 use crate::ops::tensor::{Dim, EXPERTS_OF_RANK, Op, Role};
-use crate::ops::work::{Behind, Collective, Cost, Exchange, Group, Work};
+use crate::ops::work::{Behind, Collective, Exchange, PassWork, ProcessGroup, Work};
 use crate::units::DType;
 
 const ROUTER: Names = Names("Router", Module::Moe, "router weight", Some("router bias"));
@@ -28,7 +28,7 @@ struct Routed {
 impl Rank<'_> {
     /// Norm and router: an fp32 softmax for the choice, another for the balancing loss, and the map
     /// of choices.
-    pub fn router(&self, ops: &[Op]) -> Vec<Step> {
+    pub fn router(&self, ops: &[Op]) -> Vec<RankOp> {
         let Some(scores) = joint(ops, "Router") else { return Vec::new() };
         let norm = self.norm(
             "Feed-forward norm",
@@ -56,7 +56,7 @@ impl Rank<'_> {
     }
 
     /// Tokens to the experts, the experts, and back.
-    pub fn routed(&self, ops: &[Op]) -> Vec<Step> {
+    pub fn routed(&self, ops: &[Op]) -> Vec<RankOp> {
         let Some((up, down)) = joint(ops, "Experts up").zip(joint(ops, "Experts down")) else {
             return Vec::new();
         };
@@ -92,7 +92,7 @@ impl Rank<'_> {
     }
 
     /// Tokens on their way to the experts: only where each came from is kept.
-    fn dispatch(&self, routed: &Routed) -> Step {
+    fn dispatch(&self, routed: &Routed) -> RankOp {
         let order = tensor("token order", Role::Saved, routed.tokens, DType::Int64);
         let step = step("Token dispatch", Module::Moe).with([self.droppable(order, Module::Moe)]);
         self.moved(routed, step)
@@ -100,7 +100,7 @@ impl Rank<'_> {
 
     /// Tokens are sorted by rank and, where a rank has several experts, by expert: each reads and
     /// writes them. Between the two they travel. Backward does the same the other way.
-    fn moved(&self, routed: &Routed, step: Step) -> Step {
+    fn moved(&self, routed: &Routed, step: RankOp) -> RankOp {
         let (ep, etp) = (self.layout.ep(), self.layout.etp());
         let bytes = self.bytes(count(routed.tokens).saturating_mul(self.h().1));
         let sorts = if routed.experts.1 > 1 && ep > 1 { 2 } else { 1 };
@@ -122,7 +122,7 @@ impl Rank<'_> {
             self.alive("gradient on its way", travelling, self.h()),
         ]);
         let messages = [false, true].into_iter().flat_map(|backward| {
-            let message = |group, (collective, bytes)| Cost {
+            let message = |group, (collective, bytes)| PassWork {
                 backward,
                 work: Work::Exchange(Exchange {
                     collective,
@@ -131,15 +131,16 @@ impl Rank<'_> {
                     behind: Behind::Nothing,
                 }),
             };
-            let to_experts = (ep > 1).then(|| message(Group::Expert, among_experts));
+            let to_experts = (ep > 1).then(|| message(ProcessGroup::Expert, among_experts));
             to_experts.into_iter().chain(
-                (etp > 1).then(|| message(Group::ExpertTensor, (Collective::AllGather, bytes))),
+                (etp > 1)
+                    .then(|| message(ProcessGroup::ExpertTensor, (Collective::AllGather, bytes))),
             )
         });
         step.streams([each; 2], [sorts + 2; 2]).sends(messages)
     }
 
-    fn experts(&self, routed: &Routed, whole: [Linear; 2]) -> Vec<Step> {
+    fn experts(&self, routed: &Routed, whole: [Linear; 2]) -> Vec<RankOp> {
         let Routed { experts, tokens, activation } = *routed;
         let Activation { input, output } = activation;
         let [up, down] = whole.map(|layer| {

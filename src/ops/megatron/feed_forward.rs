@@ -5,7 +5,7 @@
 use super::kernels::{Activation, Names};
 use super::layers::{Linear, joint};
 use super::rank::Rank;
-use super::{Module, Step};
+use super::{Module, RankOp};
 use crate::ops::tensor::Op;
 
 const UP: Names =
@@ -19,7 +19,7 @@ const SHARED_DOWN: Names =
 
 impl Rank<'_> {
     /// From the first residual sum to the block's output.
-    pub fn feed_forward(&self, ops: &[Op]) -> Vec<Step> {
+    pub fn feed_forward(&self, ops: &[Op]) -> Vec<RankOp> {
         let Some((up, down)) = joint(ops, "Feed-forward up").zip(joint(ops, "Feed-forward down"))
         else {
             return Vec::new();
@@ -44,7 +44,7 @@ impl Rank<'_> {
 
     /// Shared experts, a feed-forward layer of their own on the experts' normed input, and the
     /// residual sum.
-    pub fn shared(&self, ops: &[Op]) -> Vec<Step> {
+    pub fn shared(&self, ops: &[Op]) -> Vec<RankOp> {
         let mut steps = Vec::with_capacity(6);
         if let Some((up, down)) =
             joint(ops, "Shared experts up").zip(joint(ops, "Shared experts down"))

@@ -2,7 +2,7 @@
 
 use super::layers::Linear;
 use super::rank::{Rank, Rows, count, step, tensor};
-use super::{Module, Step};
+use super::{Module, RankOp};
 use crate::ops::tensor::{Dim, Role, Tensor};
 use crate::ops::work::{Operands, Product};
 use crate::units::DType;
@@ -54,7 +54,7 @@ impl Rank<'_> {
         Names(op, module, weight, bias): &Names,
         part: &Linear,
         rows: Rows,
-    ) -> Step {
+    ) -> RankOp {
         let Linear { experts, columns, depth, is_biased, is_narrow } = *part;
         let bias = bias.filter(|_| is_biased);
         let (weight, of_bias) = match experts {
@@ -98,7 +98,7 @@ impl Rank<'_> {
 
     /// A layer whose columns tensor ranks share, and the norm before it if it has one
     /// (`TELayerNormColumnParallelLinear`).
-    pub fn column(&self, names: &Names, part: &Linear, norm: Option<&Normed>) -> Step {
+    pub fn column(&self, names: &Names, part: &Linear, norm: Option<&Normed>) -> RankOp {
         let (mut step, frozen) =
             (self.linear(names, part, self.all()), self.run.tuning.freezes_model());
         if let Some((has_weights, [input, normed])) = norm {
@@ -118,7 +118,7 @@ impl Rank<'_> {
 
     /// A layer that tensor ranks share by what it reads (`TERowParallelLinear`): the gradient of
     /// its output is the residual stream's.
-    pub fn row(&self, names: &Names, part: &Linear, input: Tensor) -> Step {
+    pub fn row(&self, names: &Names, part: &Linear, input: Tensor) -> RankOp {
         let kept = (!self.run.tuning.freezes_model()).then_some(input);
         let step = self
             .linear(names, part, self.all())
@@ -132,13 +132,13 @@ impl Rank<'_> {
     }
 
     /// A layer that every tensor rank computes whole, from its part of the tokens.
-    pub fn whole(&self, names: &Names, part: &Linear) -> Step {
+    pub fn whole(&self, names: &Names, part: &Linear) -> RankOp {
         self.linear(names, part, self.local()).with(self.backward(part, self.local()))
     }
 
     /// A column-parallel layer behind a norm of narrow vectors, which are saved as they are stored,
     /// and normed.
-    pub fn normed_up(&self, names: &Names, part: &Linear, stored: Dim) -> Step {
+    pub fn normed_up(&self, names: &Names, part: &Linear, stored: Dim) -> RankOp {
         let normed = self.saved("normed compressed values", self.local(), part.depth);
         let normed = self.droppable(normed, Module::LatentUp);
         let step = self.linear(names, part, self.all()).with(self.norm_weights(part.depth));
@@ -150,7 +150,12 @@ impl Rank<'_> {
     }
 
     /// A layer of all experts of this rank, which saves its input.
-    pub fn of_experts(&self, names: &Names, part: &Linear, (rows, input): (Rows, Tensor)) -> Step {
+    pub fn of_experts(
+        &self,
+        names: &Names,
+        part: &Linear,
+        (rows, input): (Rows, Tensor),
+    ) -> RankOp {
         let kept = (!self.run.tuning.freezes_model()).then_some(input);
         let step =
             self.linear(names, part, rows).with(kept).with(self.waiting(names.2, rows, part.depth));
@@ -162,7 +167,7 @@ impl Rank<'_> {
 impl Rank<'_> {
     /// A norm of the residual stream that is a module of its own, because several layers read its
     /// output.
-    pub fn norm(&self, name: &'static str, [input, normed]: [Tensor; 2]) -> Step {
+    pub fn norm(&self, name: &'static str, [input, normed]: [Tensor; 2]) -> RankOp {
         let normed = self.droppable(normed, Module::Norm);
         step(name, Module::Norm).with(self.norm_tensors([input, normed])).norms_hidden(self)
     }
@@ -181,7 +186,7 @@ impl Rank<'_> {
         module: Module,
         rows: Rows,
         activation: &Activation,
-    ) -> Step {
+    ) -> RankOp {
         let Activation { input, output } = *activation;
         let apart = activation.is_gated() && !self.options().bias_activation_fusion;
         let saved = |name, columns| self.droppable(self.saved(name, rows, columns), module);
@@ -205,7 +210,7 @@ impl Rank<'_> {
     }
 
     /// Bias, dropout and residual sum after attention or feed-forward.
-    pub fn bias_dropout_add(&self, name: &'static str) -> Step {
+    pub fn bias_dropout_add(&self, name: &'static str) -> RankOp {
         let drops = self.options().hidden_dropout;
         let mask =
             || [self.hidden_mask(), self.alive("gradient before dropout", self.local(), self.h())];

@@ -46,7 +46,7 @@ pub use rank::GROUPED_STREAMS;
 
 use super::OpList;
 use super::tensor::Op;
-use super::work::Cost;
+use super::work::PassWork;
 use crate::config::{Feed, Job, RecomputeModules, TrainingRun};
 use rank::Rank;
 
@@ -89,26 +89,26 @@ impl Module {
 
 /// One operation and the module it is recomputed with.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct RankOp {
     /// The operation; its shapes are this rank's share.
     pub op: Op,
     /// The module.
     pub module: Module,
     /// Its products, bytes and messages.
-    pub costs: Vec<Cost>,
+    pub costs: Vec<PassWork>,
 }
 
 /// The operations of one rank.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RankModel {
     /// Token and position embedding.
-    pub embedding: Vec<Step>,
+    pub embedding: Vec<RankOp>,
     /// A block with a dense feed-forward layer; of a model without such blocks its attention alone.
-    pub dense: Vec<Step>,
+    pub dense: Vec<RankOp>,
     /// A block with experts; empty where the model has none.
-    pub experts: Vec<Step>,
+    pub experts: Vec<RankOp>,
     /// Final norm, output head, loss.
-    pub head: Vec<Step>,
+    pub head: Vec<RankOp>,
 }
 
 /// A part of one rank's operations: each depends on few of a layout's numbers, see [`Part::key`].
@@ -158,7 +158,7 @@ impl Part {
 
     /// Returns the operations of one rank of a training job of a model with these layers, whole;
     /// none where these have no such part.
-    pub fn steps(self, list: &OpList, job: &Job, run: &TrainingRun) -> Vec<Step> {
+    pub fn steps(self, list: &OpList, job: &Job, run: &TrainingRun) -> Vec<RankOp> {
         let rank = Rank::of(job, run);
         let steps = match self {
             Self::Embedding => return vec![rank.embedding(list)],

@@ -2,13 +2,15 @@
 //! of these.
 
 use super::layers::Linear;
-use super::{Module, Step};
+use super::{Module, RankOp};
 use crate::config::{
     Job, MegatronOptions, ModelConfig, Normalization, ParallelLayout, ProductFormat, Recompute,
     TrainingRun,
 };
 use crate::ops::tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
-use crate::ops::work::{Behind, Collective, Core, Cost, Exchange, Group, Operands, Product, Work};
+use crate::ops::work::{
+    Behind, Collective, Core, Exchange, Operands, PassWork, ProcessGroup, Product, Work,
+};
 use crate::sources::{self, Source};
 use crate::units::DType;
 
@@ -231,7 +233,7 @@ pub(super) fn tensor<const N: usize>(
 }
 
 /// An operation without FLOPs of its own: those are counted for the whole model.
-pub(super) fn step(name: &'static str, module: Module) -> Step {
+pub(super) fn step(name: &'static str, module: Module) -> RankOp {
     let source: Source = match module {
         Module::Moe | Module::MoeActivation | Module::SharedExperts => sources::MEGATRON_CORE,
         Module::Rest | Module::CoreAttention | Module::Norm | Module::LatentUp | Module::Mlp => {
@@ -239,11 +241,11 @@ pub(super) fn step(name: &'static str, module: Module) -> Step {
         }
     };
     let op = Op { name, attention_core: module == Module::CoreAttention, source, ..Op::NONE };
-    Step { op, module, costs: Vec::new() }
+    RankOp { op, module, costs: Vec::new() }
 }
 
 /// Tensors and costs of an operation.
-impl Step {
+impl RankOp {
     /// Further tensors.
     pub(super) fn with(mut self, tensors: impl IntoIterator<Item = Tensor>) -> Self {
         self.op.tensors.extend(tensors);
@@ -254,10 +256,11 @@ impl Step {
     /// Operands of narrow ones are cast beforehand.
     pub(super) fn multiplies(mut self, product: Product, rank: &Rank) -> Self {
         let [rows, other] = product.backward();
-        self.costs.push(Cost { backward: false, work: Work::Product(product) });
-        self.costs.push(Cost { backward: true, work: Work::Product(rows) });
+        self.costs.push(PassWork { backward: false, work: Work::Product(product) });
+        self.costs.push(PassWork { backward: true, work: Work::Product(rows) });
         let frozen = other.of == Operands::Gradient && rank.run.tuning.freezes_model();
-        self.costs.extend((!frozen).then_some(Cost { backward: true, work: Work::Product(other) }));
+        self.costs
+            .extend((!frozen).then_some(PassWork { backward: true, work: Work::Product(other) }));
         match rank.run.products {
             ProductFormat::Narrow(format) if product.narrow => {
                 self.streams([product.cast(format), rows.cast(format)], [1, 1])
@@ -272,7 +275,7 @@ impl Step {
         self.costs.extend(
             works
                 .enumerate()
-                .map(|(place, work)| Cost { backward: place > 0, work: Work::Product(work) }),
+                .map(|(place, work)| PassWork { backward: place > 0, work: Work::Product(work) }),
         );
         self
     }
@@ -283,7 +286,7 @@ impl Step {
         for (backward, (bytes, kernels)) in
             [false, true].into_iter().zip(bytes.into_iter().zip(kernels))
         {
-            self.costs.push(Cost { backward, work: Work::Stream { bytes, kernels } });
+            self.costs.push(PassWork { backward, work: Work::Stream { bytes, kernels } });
         }
         self
     }
@@ -303,12 +306,13 @@ impl Step {
 
     /// Fused attention.
     pub(super) fn attends(mut self, core: Core) -> Self {
-        self.costs.extend([false, true].map(|backward| Cost { backward, work: Work::Core(core) }));
+        self.costs
+            .extend([false, true].map(|backward| PassWork { backward, work: Work::Core(core) }));
         self
     }
 
     /// Messages.
-    pub(super) fn sends(mut self, messages: impl IntoIterator<Item = Cost>) -> Self {
+    pub(super) fn sends(mut self, messages: impl IntoIterator<Item = PassWork>) -> Self {
         self.costs.extend(messages);
         self
     }
@@ -332,7 +336,7 @@ impl Rank<'_> {
         &self,
         split: [Message; N],
         whole: Message,
-    ) -> Vec<Cost> {
+    ) -> Vec<PassWork> {
         self.messages(self.model.hidden_size, split, whole)
     }
 
@@ -342,12 +346,16 @@ impl Rank<'_> {
         width: u64,
         split: [Message; N],
         whole: Message,
-    ) -> Vec<Cost> {
+    ) -> Vec<PassWork> {
         let bytes = self.bytes(count(self.all()).saturating_mul(width));
         let cost = |(collective, backward, behind): &Message| {
-            let exchange =
-                Exchange { collective: *collective, group: Group::Tensor, bytes, behind: *behind };
-            Cost { backward: *backward, work: Work::Exchange(exchange) }
+            let exchange = Exchange {
+                collective: *collective,
+                group: ProcessGroup::Tensor,
+                bytes,
+                behind: *behind,
+            };
+            PassWork { backward: *backward, work: Work::Exchange(exchange) }
         };
         let messages = if self.splits_tokens() { &split[..] } else { std::slice::from_ref(&whole) };
         messages.iter().filter(|_| self.t() > 1).map(cost).collect()
@@ -355,7 +363,7 @@ impl Rank<'_> {
 
     /// Messages that a column-parallel product waits for: its input gathered, its input's gradient
     /// summed over the ranks.
-    pub fn column_messages(&self) -> Vec<Cost> {
+    pub fn column_messages(&self) -> Vec<PassWork> {
         let behind = if self.run.overlap.products { Behind::Products } else { Behind::Nothing };
         let gradient =
             if self.run.overlap.weight_gradient { Behind::WeightGradient } else { Behind::Nothing };
@@ -371,7 +379,7 @@ impl Rank<'_> {
     }
 
     /// Messages that a row-parallel product ends with: its parts summed.
-    pub fn row_messages(&self) -> Vec<Cost> {
+    pub fn row_messages(&self) -> Vec<PassWork> {
         let behind = if self.run.overlap.products { Behind::Products } else { Behind::Nothing };
         let split =
             [(Collective::ReduceScatter, false, behind), (Collective::AllGather, true, behind)];

@@ -7,7 +7,9 @@
 use super::state::{NONE, Node, Operand, Rule, State, as_leaf, at, bytes_of};
 use super::{Attends, Form, Tape};
 use crate::ops::modules::CROSSES;
-use crate::ops::work::{Behind, Collective, Core, Cost, Exchange, Group, Operands, Product, Work};
+use crate::ops::work::{
+    Behind, Collective, Core, Exchange, Operands, PassWork, ProcessGroup, Product, Work,
+};
 use crate::units::DType;
 
 /// Bytes that a loss in chunks reads and writes for each logit of 16 bit: twice read, once
@@ -20,7 +22,7 @@ type Place = (u16, u16);
 /// The costs of a run, and the bytes that the next kernel reads.
 #[derive(Debug, Default)]
 pub(crate) struct Costs {
-    pub all: Vec<(Place, Cost)>,
+    pub all: Vec<(Place, PassWork)>,
     /// True if backward runs.
     backward: bool,
     /// Bytes that the kernel of the next tensor reads.
@@ -69,7 +71,7 @@ impl Tape {
 
 impl State {
     /// All that was recorded.
-    pub fn costs(&self) -> &[(Place, Cost)] {
+    pub fn costs(&self) -> &[(Place, PassWork)] {
         self.costs.as_ref().map_or(&[], |costs| &costs.all)
     }
 
@@ -98,7 +100,7 @@ impl State {
     fn spend_in(&mut self, backward: bool, work: Work) {
         let place = (self.op, self.layer);
         if let Some(costs) = &mut self.costs {
-            costs.all.push((place, Cost { backward, work }));
+            costs.all.push((place, PassWork { backward, work }));
         }
     }
 
@@ -113,7 +115,7 @@ impl State {
         let bytes = self.size(form, dtype);
         self.spend_in(
             backward,
-            Work::Exchange(Exchange { collective, group: Group::Tensor, bytes, behind }),
+            Work::Exchange(Exchange { collective, group: ProcessGroup::Tensor, bytes, behind }),
         );
     }
 

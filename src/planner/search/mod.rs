@@ -22,7 +22,7 @@ use crate::units::{Bytes, Seconds};
 pub use answer::{Answer, AtCount, Found, Miss, Reason, Watched, WhyNot};
 pub use shared::Gathered;
 use shared::Turn;
-pub use space::{Axis, Degree, Edit, SPACE_VERSION, Space};
+pub use space::{Degree, Edit, SPACE_VERSION, SearchAxis, Space};
 use walk::{Part, Walk};
 
 /// The reason why a search that looked at no layout found nothing.

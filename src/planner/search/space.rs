@@ -126,7 +126,7 @@ impl Edit {
 
 /// A choice between edits.
 #[derive(Clone, Debug)]
-pub struct Axis {
+pub struct SearchAxis {
     /// The name of the setting that is chosen.
     pub name: &'static str,
     /// The values; never empty.
@@ -144,7 +144,7 @@ pub struct Space {
     /// Values that a degree may have; `None`: every divisor of the number that is left to divide.
     pub only: [Option<Vec<u64>>; 8],
     /// All other choices.
-    pub axes: Vec<Axis>,
+    pub axes: Vec<SearchAxis>,
     /// True if the search ends with the first number of accelerators on which a layout fits.
     pub ends_with_first: bool,
 }
@@ -241,7 +241,7 @@ fn replicate(choice: &mut Choice, groups: u64) -> bool {
     groups == 1 || choice.layout.d().is_multiple_of(groups)
 }
 
-impl Axis {
+impl SearchAxis {
     fn of(name: &'static str, edits: &[Edit]) -> Self {
         Self { name, edits: edits.to_vec(), lifts_rules: false }
     }
@@ -272,10 +272,10 @@ impl Space {
         counts.sort_unstable();
         counts.dedup();
         let axes = vec![
-            Axis { lifts_rules: true, ..Axis::of("layers per stage", &SPLITS) },
-            Axis::of("sequence parallel", &SEQUENCE_PARALLEL),
-            Axis::of(RECOMPUTATION, &RECOMPUTATIONS),
-            Axis::of("sharding", &shardings()),
+            SearchAxis { lifts_rules: true, ..SearchAxis::of("layers per stage", &SPLITS) },
+            SearchAxis::of("sequence parallel", &SEQUENCE_PARALLEL),
+            SearchAxis::of(RECOMPUTATION, &RECOMPUTATIONS),
+            SearchAxis::of("sharding", &shardings()),
         ];
         let mut space = Self { counts, only: Default::default(), axes, ends_with_first: false };
         if job.training().is_none_or(|run| !run.stack.has_all_degrees) {
@@ -316,7 +316,7 @@ impl Space {
 
     /// Returns this space with one more choice, the last but for sharding.
     #[must_use]
-    pub fn with(mut self, axis: Axis) -> Self {
+    pub fn with(mut self, axis: SearchAxis) -> Self {
         let last = self.axes.len().saturating_sub(1);
         self.axes.insert(last, axis);
         self

@@ -1,7 +1,7 @@
 //! Walks over a space, part by part: all layouts with the same tensor, context, pipeline and
 //! data-parallel degrees.
 
-use super::space::{Axis, Degree, Space, plain};
+use super::space::{Degree, SearchAxis, Space, plain};
 use crate::config::{Choice, Job};
 use crate::planner::count::divisors;
 use crate::units::to_f64;
@@ -74,7 +74,7 @@ pub(super) struct Part<'a> {
     /// Sequences that a rank may hold at once.
     micro_batches: Vec<u64>,
     /// The axis that is chosen last.
-    last: Option<&'a Axis>,
+    last: Option<&'a SearchAxis>,
 }
 
 /// One choice.
@@ -89,7 +89,7 @@ struct Level<'a> {
 
 enum Values<'a> {
     Degree(Degree, Vec<u64>),
-    Axis(&'a Axis),
+    Axis(&'a SearchAxis),
 }
 
 /// Looks at a part.
@@ -115,7 +115,7 @@ impl<'a> Part<'a> {
         let (last, axes) =
             space.axes.split_last().map_or((None, &[][..]), |(last, axes)| (Some(last), axes));
         let [chunks, expert, expert_tensor, micro_batch] = inner(space, job, &base);
-        let (lifting, others): (Vec<&Axis>, Vec<&Axis>) =
+        let (lifting, others): (Vec<&SearchAxis>, Vec<&SearchAxis>) =
             axes.iter().partition(|axis| axis.lifts_rules);
         let lifts = lifting.len();
         let degrees = [
@@ -150,7 +150,7 @@ impl<'a> Part<'a> {
 
     /// Values of an axis that make layouts of their own, which follows from the job and the part's
     /// degrees.
-    fn applying(&self, axis: &Axis) -> u64 {
+    fn applying(&self, axis: &SearchAxis) -> u64 {
         edited(axis, self.job, self.base).fold(0, |sum, _| sum + 1)
     }
 
@@ -213,7 +213,7 @@ fn inner(space: &Space, job: &Job, base: &Choice) -> [Vec<u64>; 4] {
 }
 
 /// The choice with each value of an axis that makes a layout of its own.
-fn edited(axis: &Axis, job: &Job, choice: Choice) -> impl Iterator<Item = Choice> {
+fn edited(axis: &SearchAxis, job: &Job, choice: Choice) -> impl Iterator<Item = Choice> {
     axis.edits.iter().filter_map(move |edit| {
         let mut choice = choice;
         edit.apply(job, &mut choice).then_some(choice)

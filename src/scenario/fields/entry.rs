@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::{Applies, Choice, Field, FieldDefault, FieldId, FieldKind, Group, Value};
+use super::{Applies, Field, FieldDefault, FieldId, FieldKind, FieldOption, Group, Value};
 use crate::catalog::AcceleratorRow;
 use crate::config::ModelConfig;
 use crate::engines::{Engine, Share};
@@ -15,7 +15,7 @@ const ADAPTER: &str = "A layer with an adapter keeps its input for it; one that 
 /// One option of a choice, with one sentence about its effect on memory.
 #[derive(Clone, Copy)]
 pub(super) struct Explained {
-    pub(super) choice: Choice,
+    pub(super) choice: FieldOption,
     pub(super) help: &'static str,
 }
 

@@ -63,7 +63,7 @@ impl Value {
 
 /// One option of a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub struct FieldOption {
     /// The word in links.
     pub value: &'static str,
     /// Text that the form shows.
@@ -94,7 +94,7 @@ pub enum FieldKind {
         optional: bool,
     },
     /// One of a few words.
-    Choice(&'static [Choice]),
+    Choice(&'static [FieldOption]),
     /// Yes or no.
     Flag,
     /// Some of the layers.

@@ -1,6 +1,6 @@
 //! Reads text that people type into a field, and shows a value.
 
-use super::{Choice, Field, FieldId, FieldKind, Value, field};
+use super::{Field, FieldId, FieldKind, FieldOption, Value, field};
 use crate::catalog;
 use crate::scenario::keys;
 use crate::scenario::layers;
@@ -169,7 +169,7 @@ fn is_left_empty(typed: &str) -> bool {
 /// The word for an empty optional field in links.
 pub(in crate::scenario) const EMPTY: &str = "empty";
 
-fn parse_choice(field: &Field, options: &[Choice], typed: &str) -> Result<Value, String> {
+fn parse_choice(field: &Field, options: &[FieldOption], typed: &str) -> Result<Value, String> {
     let wanted = typed.trim();
     options
         .iter()
@@ -197,7 +197,7 @@ fn parse_flag(field: &Field, typed: &str) -> Result<Value, String> {
 }
 
 #[cold]
-fn list(options: &[Choice]) -> String {
+fn list(options: &[FieldOption]) -> String {
     options.iter().map(|option| option.value).collect::<Vec<_>>().join(", ")
 }
 

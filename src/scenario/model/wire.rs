@@ -234,8 +234,8 @@ fn read_shared(text: &str) -> Option<SharedBlocks> {
 const SOURCE: &str = "source";
 
 /// Sizes of an encoder beside a decoder in a line.
-fn words_of_source(source: config::Source) -> String {
-    let config::Source {
+fn words_of_source(source: config::SourceEncoder) -> String {
+    let config::SourceEncoder {
         layers,
         hidden_size,
         num_attention_heads,
@@ -258,11 +258,11 @@ fn words_of_source(source: config::Source) -> String {
 }
 
 #[cfg(any(target_arch = "wasm32", test))]
-fn read_source(text: &str) -> Option<config::Source> {
+fn read_source(text: &str) -> Option<config::SourceEncoder> {
     let words = text.split('&').find_map(|pair| pair.strip_prefix(SOURCE)?.strip_prefix('='))?;
     let mut sizes = words.split('.').map(str::parse::<u64>);
     let mut next = || sizes.next()?.ok();
-    let mut source = config::Source {
+    let mut source = config::SourceEncoder {
         layers: next()?,
         hidden_size: next()?,
         num_attention_heads: next()?,
@@ -273,7 +273,7 @@ fn read_source(text: &str) -> Option<config::Source> {
         vocab_size: next()?,
         idle_vocab_size: next()?,
         unscaled_output: next()? > 0,
-        ..config::Source::default()
+        ..config::SourceEncoder::default()
     };
     for size in &mut source.own {
         *size = next()?;

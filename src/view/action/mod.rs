@@ -8,7 +8,7 @@ mod order;
 use maud::Render;
 
 pub use self::lesson::{Sent, StageVerb, StepChange, TeachVerb, TeachView};
-pub use self::order::{Order, StoryStep};
+pub use self::order::{Order, StageStep};
 use super::curve_view::Line;
 use super::panels::curves::{axis_of, word};
 use super::panels::dialogs;

@@ -18,12 +18,12 @@ pub enum Order {
     /// Tell of a problem.
     Problem(String),
     /// A step of the story to present.
-    Step(StoryStep),
+    Step(StageStep),
 }
 
 /// A step of a story as the presenter needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoryStep {
+pub struct StageStep {
     /// The link of its scenario.
     pub link: String,
     /// The word of what to look at.
@@ -43,7 +43,7 @@ impl Order {
             Self::File(id, file) => format!("file {id} {file}"),
             Self::Say(text) => format!("say {text}"),
             Self::Problem(text) => format!("problem {text}"),
-            Self::Step(StoryStep { link, look, live }) => {
+            Self::Step(StageStep { link, look, live }) => {
                 format!("step {link} {look} {}", live.replace(' ', ","))
             }
         }
@@ -65,7 +65,7 @@ impl Order {
             "step" => {
                 let mut words = rest.splitn(3, ' ').map(str::to_owned);
                 let (link, look) = (words.next()?, words.next()?);
-                Self::Step(StoryStep { link, look, live: words.next()?.replace(',', " ") })
+                Self::Step(StageStep { link, look, live: words.next()?.replace(',', " ") })
             }
             _ => return None,
         })
@@ -74,14 +74,14 @@ impl Order {
 
 #[cfg(test)]
 mod tests {
-    use super::{Order, StoryStep};
+    use super::{Order, StageStep};
 
     #[test]
     fn what_is_written_is_read() {
         let text = || "A sentence: with “marks” and blanks.".to_owned();
         let (story, sheet) = (|| "story:own-1".to_owned(), || "sheet:algebra".to_owned());
         let step = |live: &str| {
-            Order::Step(StoryStep {
+            Order::Step(StageStep {
                 link: "v2&m=gpt2".to_owned(),
                 look: "stack".to_owned(),
                 live: live.to_owned(),

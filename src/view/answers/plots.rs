@@ -63,7 +63,7 @@ impl Stairs {
 
 /// The look of the curves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct CurveLook {
     /// True if the length axis goes by doublings.
     pub log: bool,
     /// Width and height of one curve on the page, CSS pixels.
@@ -80,14 +80,14 @@ pub struct Plots {
     /// Memory by number of accelerators.
     pub gpus: Plot,
     pub(super) job: Job,
-    pub(super) compared: Vec<Compared>,
+    pub(super) compared: Vec<ComparedCurves>,
     pub(super) unit: MemoryUnit,
-    pub(super) look: Look,
+    pub(super) look: CurveLook,
 }
 
 /// The curves of a scenario compared with.
 #[derive(Clone, Debug)]
-pub struct Compared {
+pub struct ComparedCurves {
     /// Its letter.
     pub letter: &'static str,
     /// Memory by sequence length.
@@ -98,7 +98,7 @@ pub struct Compared {
     pub(super) log: bool,
 }
 
-impl Compared {
+impl ComparedCurves {
     /// The curves of all that can be resolved, taken over where they are known.
     pub fn of(others: &[Other], log: bool, known: &[Self]) -> Vec<Self> {
         let of = |(letter, other): (&&'static str, &Other)| {
@@ -124,7 +124,7 @@ impl Plots {
     /// scenario are not shown.
     pub fn of(
         answers: &Answers,
-        look: Look,
+        look: CurveLook,
         found: &FromWorkers,
         last: Option<Self>,
     ) -> (Self, bool) {
@@ -164,7 +164,7 @@ impl Plots {
         };
         gpus.best = best.to_vec();
         seq.longest_fit = longest;
-        let compared = Compared::of(&answers.others, look.log, &compared);
+        let compared = ComparedCurves::of(&answers.others, look.log, &compared);
         let plots = Self {
             seq: plot(seq, (unit, look), &compared),
             gpus: plot(gpus, (unit, look), &compared),
@@ -204,7 +204,11 @@ pub(super) fn seq_curve_after(before: Option<u64>, answers: &Answers, log: bool)
     curve_seq_after(before, answers.lengths(), answers.inverse().longest_seq, (CURVE_POINTS, log))
 }
 
-pub(super) fn plot(curve: Curve, (unit, look): (MemoryUnit, Look), compare: &[Compared]) -> Plot {
+pub(super) fn plot(
+    curve: Curve,
+    (unit, look): (MemoryUnit, CurveLook),
+    compare: &[ComparedCurves],
+) -> Plot {
     let view =
         curve_view::view(&curve, &Setting { unit, log: look.log, compare, lines: look.lines });
     let drawn = charts::curve(&view, Frame::new(look.size.0, look.size.1));

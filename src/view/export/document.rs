@@ -2,10 +2,10 @@
 
 use super::tables::answers;
 use super::{Luggage, no_answer};
-use crate::view::compared::{self, Cell, LETTERS};
-use crate::view::device::{Part, Shown};
+use crate::view::compared::{self, ComparedCell, LETTERS};
+use crate::view::device::{ReservedPart, Shown};
 use crate::view::panels::printed;
-use crate::view::report::{Report, Row};
+use crate::view::report::{LedgerRow, Report};
 use crate::view::words::{about, per_cent};
 
 /// The document.
@@ -57,7 +57,7 @@ pub(super) fn markdown(luggage: &Luggage) -> Result<String, String> {
     Ok(out.0.trim_end().to_owned() + "\n")
 }
 
-fn ledger_row(row: &Row) -> Vec<String> {
+fn ledger_row(row: &LedgerRow) -> Vec<String> {
     let strong = |text: &str| if row.is_sum { format!("**{text}**") } else { text.to_owned() };
     vec![strong(&escaped(&row.label)), strong(&row.amount), row.share.clone()]
 }
@@ -73,7 +73,7 @@ fn device(out: &mut Document, report: &Report) {
     let unit = device.scale.unit.name();
     let line = |line: Shown| vec![escaped(line.label), line.amount, escaped(line.seen)];
     out.table(&["Memory", unit, "as shown by"], device.shown().into_iter().map(line));
-    let part = |part: Part| vec![escaped(part.label), part.amount, escaped(part.why)];
+    let part = |part: ReservedPart| vec![escaped(part.label), part.amount, escaped(part.why)];
     out.table(&["Held by PyTorch at the peak", unit, "why"], device.parts().into_iter().map(part));
     for sentence in [Some(device.sentence()), device.growing_segments()].into_iter().flatten() {
         out.line(&sentence);
@@ -87,7 +87,7 @@ fn time(out: &mut Document, report: &Report) {
     }
     let terms = report.terms();
     if !terms.is_empty() {
-        let row = |term: &crate::view::timing::Term| {
+        let row = |term: &crate::view::timing::ShownTerm| {
             vec![escaped(term.label), term.time.clone(), per_cent(term.share)]
         };
         out.table(&["One step", "time", "share"], terms.iter().map(row));
@@ -108,7 +108,7 @@ fn compare(out: &mut Document, luggage: &Luggage) -> Result<(), String> {
     out.line("## Compared");
     let letters = LETTERS.get(..luggage.compare.len()).unwrap_or_default();
     let head: Vec<&str> = ["What differs", "A"].iter().chain(letters).copied().collect();
-    let cell = |Cell { text, more }: &Cell| {
+    let cell = |ComparedCell { text, more }: &ComparedCell| {
         let more = more.as_ref().map(|more| format!(" ({more})")).unwrap_or_default();
         escaped(&format!("{text}{more}"))
     };

@@ -12,7 +12,7 @@ use crate::scenario::{Field, FieldId, Scenario, Value as Input, codec, records, 
 
 /// A form in which a scenario and its answer leave as a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum ExportFormat {
     /// The whole answer as Markdown.
     Answer,
     /// The points of both curves as CSV.
@@ -23,7 +23,7 @@ pub enum Form {
     Scenario,
 }
 
-impl Form {
+impl ExportFormat {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Answer, Self::Curves, Self::Ledger, Self::Scenario];
 
@@ -96,12 +96,12 @@ impl Luggage {
 ///
 /// # Errors
 /// A sentence where the scenario shown has an input that needs a look, so that there is no answer.
-pub fn file(form: Form, luggage: &Luggage) -> Result<String, String> {
+pub fn file(form: ExportFormat, luggage: &Luggage) -> Result<String, String> {
     match form {
-        Form::Answer => document::markdown(luggage),
-        Form::Curves => tables::curves(luggage),
-        Form::Ledger => tables::ledger(luggage),
-        Form::Scenario => Ok(inputs(luggage)),
+        ExportFormat::Answer => document::markdown(luggage),
+        ExportFormat::Curves => tables::curves(luggage),
+        ExportFormat::Ledger => tables::ledger(luggage),
+        ExportFormat::Scenario => Ok(inputs(luggage)),
     }
 }
 
@@ -163,7 +163,7 @@ fn plain(id: FieldId, value: &Input) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::{Form, Luggage, file};
+    use super::{ExportFormat, Luggage, file};
     use crate::estimator::estimate;
     use crate::scenario::codec::decode;
     use crate::scenario::records::import_all;
@@ -185,17 +185,17 @@ mod tests {
 
     #[test]
     fn every_form_is_found_by_its_word() {
-        for form in Form::ALL {
-            assert_eq!(Form::of(form.word()), Some(form));
+        for form in ExportFormat::ALL {
+            assert_eq!(ExportFormat::of(form.word()), Some(form));
             assert!(!file(form, &luggage("v1&m=llama3-8b&n=8")).unwrap().is_empty());
         }
-        assert_eq!(Form::of("answer.pdf"), None);
+        assert_eq!(ExportFormat::of("answer.pdf"), None);
     }
 
     #[test]
     fn the_ledger_as_csv_adds_up_to_the_byte() {
         let luggage = luggage(FOUR);
-        let text = file(Form::Ledger, &luggage).unwrap();
+        let text = file(ExportFormat::Ledger, &luggage).unwrap();
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         let mut sums = std::collections::BTreeMap::new();
         for row in reader.records().map(Result::unwrap) {
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn the_curves_as_csv_hold_the_scenarios_own_point() {
         let luggage = luggage(FOUR);
-        let text = file(Form::Curves, &luggage).unwrap();
+        let text = file(ExportFormat::Curves, &luggage).unwrap();
         for (letter, scenario) in luggage.lettered() {
             let total = estimate(&scenario.resolve().unwrap()).total().0;
             let own = |row: &csv::StringRecord| {
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn the_inputs_as_json_open_as_a_saved_scenario() {
         let luggage = luggage(FOUR);
-        let text = file(Form::Scenario, &luggage).unwrap();
+        let text = file(ExportFormat::Scenario, &luggage).unwrap();
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(json["scenarios"][0]["inputs"]["n"]["value"], 8);
         assert_eq!(json["scenarios"][0]["inputs"]["s"]["unit"], "tokens");
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn the_markdown_says_what_the_report_says_and_a_name_is_no_markup() {
         let luggage = luggage(FOUR);
-        let text = file(Form::Answer, &luggage).unwrap();
+        let text = file(ExportFormat::Answer, &luggage).unwrap();
         let job = luggage.scenario.resolve().unwrap();
         let report = crate::view::report::Report::of(&luggage.scenario, &job, None);
         for part in [

@@ -6,8 +6,8 @@ use super::{Luggage, no_answer};
 use crate::estimator::{MemoryKind, estimate};
 use crate::planner::{Axis, Curve, curve_gpus};
 use crate::scenario::Scenario;
-use crate::view::answers::{Answers, Compared, seq_curve};
-use crate::view::history::Snapshot;
+use crate::view::answers::{Answers, ComparedCurves, seq_curve};
+use crate::view::history::UndoStep;
 use crate::view::words::{about, remarks};
 
 /// The answers to all scenarios of the file.
@@ -15,7 +15,7 @@ use crate::view::words::{about, remarks};
 /// # Errors
 /// As [`super::file`].
 pub(super) fn answers(luggage: &Luggage) -> Result<Answers, String> {
-    let said = Snapshot { scenario: luggage.scenario.clone(), compare: luggage.compare.clone() };
+    let said = UndoStep { scenario: luggage.scenario.clone(), compare: luggage.compare.clone() };
     let answers = Answers::of(&said, None).0;
     if answers.problems.is_empty() { Ok(answers) } else { Err(no_answer()) }
 }
@@ -37,7 +37,7 @@ fn words(list: &[&str]) -> Vec<String> {
 pub(super) fn curves(luggage: &Luggage) -> Result<String, String> {
     let answers = answers(luggage)?;
     let (seq, gpus) = (seq_curve(&answers, luggage.log), curve_gpus(&answers.job));
-    let compared = Compared::of(&answers.others, luggage.log, &[]);
+    let compared = ComparedCurves::of(&answers.others, luggage.log, &[]);
     let mut curves = vec![("A", &seq), ("A", &gpus)];
     curves.extend(compared.iter().flat_map(|compared| {
         [(compared.letter, &compared.seq), (compared.letter, &compared.gpus)]

@@ -2,7 +2,7 @@
 
 use super::input::input;
 use crate::scenario::{
-    Choice, FOLLOWING, Field, FieldId, FieldKind, Mode, Scenario, Value, range_text, show,
+    FOLLOWING, Field, FieldId, FieldKind, FieldOption, Mode, Scenario, Value, range_text, show,
 };
 use crate::stacks::Stack;
 use crate::view::action::Action;
@@ -108,7 +108,7 @@ fn help_name(field: &Field) -> String {
 }
 
 /// The option that is chosen.
-fn chosen(field: &Field, scenario: &Scenario) -> Option<&'static Choice> {
+fn chosen(field: &Field, scenario: &Scenario) -> Option<&'static FieldOption> {
     match (field.kind, scenario.get(field.id)) {
         (FieldKind::Choice(options), Value::Choice(word)) => {
             options.iter().find(|option| option.value == word)

@@ -4,7 +4,7 @@
 //! that should stand there, and the browser sets the input's property to it.
 
 use super::picker;
-use crate::scenario::{Choice, Field, FieldId, FieldKind, Scenario, Value};
+use crate::scenario::{Field, FieldId, FieldKind, FieldOption, Scenario, Value};
 use crate::view::markup::{Html, html};
 use crate::view::ui::Drafts;
 use crate::view::words::model_name;
@@ -15,7 +15,7 @@ pub enum Control {
     /// A list that is searched by typing.
     Search,
     /// A list of a few choices.
-    Select(&'static [Choice]),
+    Select(&'static [FieldOption]),
     /// A box to tick.
     Tick,
     /// A number or a short text, read while it is typed.
@@ -86,7 +86,7 @@ pub fn hint(field: &Field, scenario: &Scenario) -> String {
 /// One of a few choices.
 fn select(
     field: &Field,
-    options: &[Choice],
+    options: &[FieldOption],
     scenario: &Scenario,
     described: &str,
     problem: bool,

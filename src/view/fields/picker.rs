@@ -1,6 +1,6 @@
 //! A searchable list: models and accelerators of the catalog.
 
-use super::rows::{self, Found, List, Row};
+use super::rows::{self, CatalogRow, FoundRows, List};
 use crate::scenario::{Field, FieldId, FieldKind, Scenario, Value};
 use crate::view::markup::{Html, html};
 use crate::view::words::shown as shown_value;
@@ -21,16 +21,16 @@ pub struct Picker {
 
 /// One entry of the open list.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Entry {
+pub enum PickerEntry {
     /// A row of the catalog.
-    Row(&'static Row),
+    Row(&'static CatalogRow),
     /// A way on where no row is found.
-    Way(Way),
+    Way(WayOn),
 }
 
 /// A way on for who does not find a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum WayOn {
     /// Opens the dialog for a `config.json`.
     Paste,
     /// Leads to the first size of a model.
@@ -39,7 +39,7 @@ pub enum Way {
     Memory,
 }
 
-impl Way {
+impl WayOn {
     /// The word that its entry carries.
     pub const fn word(self) -> &'static str {
         match self {
@@ -63,7 +63,7 @@ impl Way {
     }
 }
 
-impl Entry {
+impl PickerEntry {
     /// The word by which it is picked: the row's id, or the way's word.
     pub const fn word(self) -> &'static str {
         match self {
@@ -92,7 +92,7 @@ impl Picker {
         if typed.trim().is_empty() {
             return Self { search: Some(typed), ..Self::open(field, scenario) };
         }
-        let finds = matches!(list(field.kind).found(&typed), Found::Rows(_));
+        let finds = matches!(list(field.kind).found(&typed), FoundRows::Rows(_));
         Self { field: field.id, search: Some(typed), at: finds.then_some(0) }
     }
 
@@ -107,35 +107,38 @@ impl Picker {
 
     /// The entries as they are shown: the rows found, best first, those of a group together; else
     /// the nearest rows and the ways on.
-    pub fn entries(&self, kind: FieldKind) -> Vec<Entry> {
+    pub fn entries(&self, kind: FieldKind) -> Vec<PickerEntry> {
         self.found(kind).1
     }
 
     /// True if any row was found, and the entries to show.
-    fn found(&self, kind: FieldKind) -> (bool, Vec<Entry>) {
+    fn found(&self, kind: FieldKind) -> (bool, Vec<PickerEntry>) {
         let (found, rows) = self.rows(kind);
-        let ways: &[Way] = match kind {
+        let ways: &[WayOn] = match kind {
             _ if found => &[],
-            FieldKind::Model => &[Way::Paste, Way::Sizes],
-            _ => &[Way::Memory],
+            FieldKind::Model => &[WayOn::Paste, WayOn::Sizes],
+            _ => &[WayOn::Memory],
         };
         (
             found,
-            rows.into_iter().map(Entry::Row).chain(ways.iter().copied().map(Entry::Way)).collect(),
+            rows.into_iter()
+                .map(PickerEntry::Row)
+                .chain(ways.iter().copied().map(PickerEntry::Way))
+                .collect(),
         )
     }
 
     /// True if any row was found, and the rows to show.
-    fn rows(&self, kind: FieldKind) -> (bool, Vec<&'static Row>) {
+    fn rows(&self, kind: FieldKind) -> (bool, Vec<&'static CatalogRow>) {
         let list = list(kind);
         let typed = self.search.as_deref().unwrap_or_default();
         let at = |positions: Vec<usize>| {
             positions.into_iter().filter_map(|at| list.rows.get(at)).collect()
         };
         match list.found(typed) {
-            Found::Rows(positions) => (true, together(at(positions))),
-            Found::Nearest(positions) => (false, at(positions)),
-            Found::NotYet => (true, together(list.rows.iter().collect())),
+            FoundRows::Rows(positions) => (true, together(at(positions))),
+            FoundRows::Nearest(positions) => (false, at(positions)),
+            FoundRows::NotYet => (true, together(list.rows.iter().collect())),
         }
     }
 
@@ -170,8 +173,8 @@ fn list(kind: FieldKind) -> &'static List {
 }
 
 /// Rows of one group after its first one; groups in the order of their first rows.
-fn together(rows: Vec<&'static Row>) -> Vec<&'static Row> {
-    let mut groups: Vec<(&str, Vec<&'static Row>)> = Vec::new();
+fn together(rows: Vec<&'static CatalogRow>) -> Vec<&'static CatalogRow> {
+    let mut groups: Vec<(&str, Vec<&'static CatalogRow>)> = Vec::new();
     for row in rows {
         match groups.iter_mut().find(|(group, _)| *group == row.group) {
             Some((_, rows)) => rows.push(row),
@@ -199,9 +202,9 @@ pub fn shown(
     let mut groups: Vec<(&str, Vec<Html>)> = Vec::new();
     for (index, entry) in entries.into_iter().enumerate() {
         let heading = match entry {
-            Entry::Row(row) if finds => row.group.as_str(),
-            Entry::Row(_) => "No match. The nearest:",
-            Entry::Way(_) => "Or:",
+            PickerEntry::Row(row) if finds => row.group.as_str(),
+            PickerEntry::Row(_) => "No match. The nearest:",
+            PickerEntry::Way(_) => "Or:",
         };
         let option = option(
             field,
@@ -230,10 +233,15 @@ pub fn shown(
 }
 
 /// One entry of the list.
-fn option(field: &Field, (index, entry): (usize, Entry), is_marked: bool, is_chosen: bool) -> Html {
+fn option(
+    field: &Field,
+    (index, entry): (usize, PickerEntry),
+    is_marked: bool,
+    is_chosen: bool,
+) -> Html {
     let inside = match entry {
-        Entry::Row(row) => told(row, list(field.kind).units, is_chosen),
-        Entry::Way(way) => html! { span { (way.text()) } },
+        PickerEntry::Row(row) => told(row, list(field.kind).units, is_chosen),
+        PickerEntry::Way(way) => html! { span { (way.text()) } },
     };
     html! {
         div id=(option_id(field, index))
@@ -246,7 +254,7 @@ fn option(field: &Field, (index, entry): (usize, Entry), is_marked: bool, is_cho
 }
 
 /// Name, size and more; what is not verified says so beside them.
-fn told(row: &Row, [size, more]: [&'static str; 2], is_chosen: bool) -> Html {
+fn told(row: &CatalogRow, [size, more]: [&'static str; 2], is_chosen: bool) -> Html {
     html! {
         span class="picker__name" {
             (row.name)
@@ -280,7 +288,7 @@ fn chosen_name(field: &Field, scenario: &Scenario) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Entry, Picker, Way, shown};
+    use super::{Picker, PickerEntry, WayOn, shown};
     use crate::scenario::codec::decode;
     use crate::scenario::{Field, FieldId, Scenario, field};
     use crate::view::panels::tests::{count, text};
@@ -290,7 +298,7 @@ mod tests {
     }
 
     fn words(picker: &Picker, field: &Field) -> Vec<&'static str> {
-        picker.entries(field.kind).into_iter().map(Entry::word).collect()
+        picker.entries(field.kind).into_iter().map(PickerEntry::word).collect()
     }
 
     #[test]
@@ -300,7 +308,7 @@ mod tests {
         let found = typed(FieldId::Model, "LLAMA 70b").entries(model.kind);
         assert!(!found.is_empty() && found.len() < all);
         for entry in found {
-            let Entry::Row(row) = entry else { panic!("{entry:?} is no row") };
+            let PickerEntry::Row(row) = entry else { panic!("{entry:?} is no row") };
             assert!(row.name.contains("Llama") && row.name.contains("70B"), "{row:?}");
         }
     }
@@ -313,7 +321,7 @@ mod tests {
             {
                 let mut seen: Vec<&str> = Vec::new();
                 for entry in picker.entries(field(id).kind) {
-                    let Entry::Row(row) = entry else { continue };
+                    let PickerEntry::Row(row) = entry else { continue };
                     if seen.last() != Some(&row.group.as_str()) {
                         assert!(!seen.contains(&row.group.as_str()), "{} twice", row.group);
                         seen.push(&row.group);
@@ -431,15 +439,18 @@ mod tests {
     #[test]
     fn where_nothing_is_found_the_nearest_rows_and_the_ways_on_stand() {
         for (id, ways) in [
-            (FieldId::Model, &[Way::Paste, Way::Sizes][..]),
-            (FieldId::Accelerator, &[Way::Memory][..]),
+            (FieldId::Model, &[WayOn::Paste, WayOn::Sizes][..]),
+            (FieldId::Accelerator, &[WayOn::Memory][..]),
         ] {
             let picker = typed(id, "xyzzy 9");
             let entries = picker.entries(field(id).kind);
             let (rows, last) = entries.split_at(3);
-            assert!(rows.iter().all(|entry| matches!(entry, Entry::Row(_))), "{rows:?}");
-            assert_eq!(last, ways.iter().copied().map(Entry::Way).collect::<Vec<_>>());
-            assert!(last.iter().all(|entry| Way::of(entry.word()).map(Entry::Way) == Some(*entry)));
+            assert!(rows.iter().all(|entry| matches!(entry, PickerEntry::Row(_))), "{rows:?}");
+            assert_eq!(last, ways.iter().copied().map(PickerEntry::Way).collect::<Vec<_>>());
+            assert!(
+                last.iter()
+                    .all(|entry| WayOn::of(entry.word()).map(PickerEntry::Way) == Some(*entry))
+            );
             // Enter alone takes none of them; an arrow leads to the first.
             let (_, marked, list) = shown(field(id), Some(&picker), &Scenario::default());
             assert_eq!(
@@ -461,7 +472,7 @@ mod tests {
     fn no_row_has_the_word_of_a_way() {
         for id in [FieldId::Model, FieldId::Accelerator] {
             let all = words(&Picker::open(field(id), &Scenario::default()), field(id));
-            assert!(all.iter().all(|word| Way::of(word).is_none()));
+            assert!(all.iter().all(|word| WayOn::of(word).is_none()));
             assert_eq!(
                 all.len(),
                 if id == FieldId::Model {

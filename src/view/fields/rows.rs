@@ -12,7 +12,7 @@ use crate::view::words::billions;
 
 /// One row of a list.
 #[derive(Debug, PartialEq)]
-pub struct Row {
+pub struct CatalogRow {
     /// The word that names it in the catalog and in links.
     pub id: &'static str,
     /// Its name.
@@ -38,7 +38,7 @@ enum Amount {
     Memory(Bytes),
 }
 
-impl Row {
+impl CatalogRow {
     /// Parameters of a model, memory of an accelerator; empty while modules have not come by which
     /// parameters are counted.
     pub fn size(&self) -> &str {
@@ -58,7 +58,7 @@ impl Row {
 #[derive(Debug)]
 pub struct List {
     /// All rows, in the catalog's order.
-    pub rows: Vec<Row>,
+    pub rows: Vec<CatalogRow>,
     /// The subject of questions about rows by what people type.
     subject: &'static str,
     /// Units of size and more, which screen readers speak: `parameters`, `tokens of context`.
@@ -67,7 +67,7 @@ pub struct List {
 
 /// Positions of the rows that a search leads to.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum FoundRows {
     /// Rows with all typed words, best first; every row where nothing is typed.
     Rows(Vec<usize>),
     /// No row has all typed words; these are nearest.
@@ -78,21 +78,21 @@ pub enum Found {
 
 impl List {
     /// The rows found by what was typed.
-    pub fn found(&self, typed: &str) -> Found {
+    pub fn found(&self, typed: &str) -> FoundRows {
         if typed.trim().is_empty() {
-            return Found::Rows((0..self.rows.len()).collect());
+            return FoundRows::Rows((0..self.rows.len()).collect());
         }
         found_of(later::ask(self.subject, typed).as_deref())
     }
 }
 
 /// The positions in the answer to a search, as [`answer`] writes it.
-fn found_of(told: Option<&str>) -> Found {
-    let Some(told) = told else { return Found::NotYet };
+fn found_of(told: Option<&str>) -> FoundRows {
+    let Some(told) = told else { return FoundRows::NotYet };
     let mut words = told.split(' ');
     let is_found = words.next() == Some(FOUND);
     let positions = words.filter_map(|at| at.parse().ok()).collect();
-    if is_found { Found::Rows(positions) } else { Found::Nearest(positions) }
+    if is_found { FoundRows::Rows(positions) } else { FoundRows::Nearest(positions) }
 }
 
 /// The answer to a search: whether rows were found, and their positions.
@@ -128,8 +128,8 @@ pub fn accelerators() -> &'static List {
     })
 }
 
-fn of_model(row: &'static ModelRow) -> Row {
-    Row {
+fn of_model(row: &'static ModelRow) -> CatalogRow {
+    CatalogRow {
         id: row.id,
         name: row.name,
         group: row.family.to_owned(),
@@ -140,8 +140,8 @@ fn of_model(row: &'static ModelRow) -> Row {
     }
 }
 
-fn of_accelerator(row: &'static AcceleratorRow) -> Row {
-    Row {
+fn of_accelerator(row: &'static AcceleratorRow) -> CatalogRow {
+    CatalogRow {
         id: row.id,
         name: row.name,
         group: format!("{} {}", row.vendor, row.series),
@@ -173,20 +173,20 @@ fn bandwidth(bytes: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Found, accelerators, answer, bandwidth, context, found_of, models};
+    use super::{FoundRows, accelerators, answer, bandwidth, context, found_of, models};
     use crate::catalog::Finder;
 
     #[test]
     fn a_search_says_what_it_found_and_that_it_cannot_say_yet() {
         let told = |typed: &str| found_of(Some(&answer(Finder::of_accelerators(), typed)));
         assert!(
-            matches!(told("3060 12gb"), Found::Rows(rows) if accelerators().rows[rows[0]].id == "rtx3060")
+            matches!(told("3060 12gb"), FoundRows::Rows(rows) if accelerators().rows[rows[0]].id == "rtx3060")
         );
-        assert!(matches!(told("voodoo 2"), Found::Nearest(rows) if rows.len() == 3));
-        assert_eq!(found_of(None), Found::NotYet);
+        assert!(matches!(told("voodoo 2"), FoundRows::Nearest(rows) if rows.len() == 3));
+        assert_eq!(found_of(None), FoundRows::NotYet);
         assert_eq!(
             accelerators().found(" "),
-            Found::Rows((0..accelerators().rows.len()).collect())
+            FoundRows::Rows((0..accelerators().rows.len()).collect())
         );
     }
 

@@ -1,6 +1,6 @@
 //! The memory of one accelerator as one bar with the line of its capacity.
 
-use crate::charts::{self, BarRow, BarView, Segment};
+use crate::charts::{self, BarRow, BarSegment, BarView};
 use crate::estimator::{Estimate, MemoryKind, with_overheads};
 use crate::scenario::Scenario;
 use crate::units::{Bytes, to_f64};
@@ -157,11 +157,11 @@ fn row(estimate: &Estimate, scenario: &Scenario, scale: Scale, name: String) -> 
     }
 }
 
-fn segments(kinds: &[(MemoryKind, u64)], scale: Scale) -> Vec<Segment> {
+fn segments(kinds: &[(MemoryKind, u64)], scale: Scale) -> Vec<BarSegment> {
     let all: u64 = kinds.iter().map(|(_, rounded)| rounded).sum();
     let segment = |(kind, rounded): &(MemoryKind, u64)| {
         let (name, value) = (kind.name(), scale.number(*rounded));
-        Segment {
+        BarSegment {
             kind_index: kind.index(),
             name: name.to_owned(),
             tip: format!(

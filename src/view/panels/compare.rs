@@ -4,13 +4,13 @@ use crate::scenario::Scenario;
 use crate::scenario::codec::{decode, encode, encode_all};
 use crate::view::action::Action;
 use crate::view::answers::{Answers, Other, Standing};
-use crate::view::compared::{Cell, LETTERS, Line, labels, lines};
-use crate::view::history::Snapshot;
+use crate::view::compared::{ComparedCell, ComparedLine, LETTERS, labels, lines};
+use crate::view::history::UndoStep;
 use crate::view::markup::{Html, html};
 use crate::view::{later, slot};
 
 /// Pin, swap, and the table of differences.
-pub fn compare(said: &Snapshot, answers: &Answers) -> Html {
+pub fn compare(said: &UndoStep, answers: &Answers) -> Html {
     let count = said.compare.len();
     html! {
         div data-own="compare" data-testid="compare" {
@@ -38,7 +38,7 @@ pub fn compare(said: &Snapshot, answers: &Answers) -> Html {
 
 /// The table of what differs. Few compare, so the later part of the program writes it, from the
 /// links of what is shown.
-fn table_of(said: &Snapshot, answers: &Answers) -> Html {
+fn table_of(said: &UndoStep, answers: &Answers) -> Html {
     let word = answers.standing.word().unwrap_or_default();
     let (answered, shown) = (encode(&answers.scenario), encode_all(&said.scenario, &said.compare));
     later::ask(later::COMPARE, &format!("{word} {answered} {shown}"))
@@ -49,8 +49,8 @@ fn table_of(said: &Snapshot, answers: &Answers) -> Html {
 pub fn answer(asked: &str) -> Option<String> {
     let mut words = asked.splitn(3, ' ');
     let (word, answered, shown) = (words.next()?, words.next()?, decode(words.next()?));
-    let said = Snapshot { scenario: shown.scenario, compare: shown.compare };
-    let of_answer = Snapshot { scenario: decode(answered).scenario, compare: said.compare.clone() };
+    let said = UndoStep { scenario: shown.scenario, compare: shown.compare };
+    let of_answer = UndoStep { scenario: decode(answered).scenario, compare: said.compare.clone() };
     let mut answers = Answers::of(&of_answer, None).0;
     answers.standing = [Standing::Earlier, Standing::Nothing]
         .into_iter()
@@ -60,7 +60,7 @@ pub fn answer(asked: &str) -> Option<String> {
 }
 
 /// The table of differences: inputs first, then results.
-fn differences(said: &Snapshot, answers: &Answers) -> Html {
+fn differences(said: &UndoStep, answers: &Answers) -> Html {
     let all: Vec<&Scenario> = std::iter::once(&said.scenario)
         .chain(answers.others.iter().map(|other| &other.scenario))
         .collect();
@@ -125,8 +125,8 @@ fn head(at: usize, letter: &str, label: &str, other: &Other) -> Html {
     }
 }
 
-fn row(line: &Line) -> Html {
-    let cell = |Cell { text, more }: &Cell| {
+fn row(line: &ComparedLine) -> Html {
+    let cell = |ComparedCell { text, more }: &ComparedCell| {
         html! {
             td class="num" {
                 (text)
@@ -151,12 +151,12 @@ mod tests {
     use super::compare;
     use crate::scenario::codec::decode;
     use crate::view::answers::Answers;
-    use crate::view::history::Snapshot;
+    use crate::view::history::UndoStep;
     use crate::view::markup::Html;
     use crate::view::panels::tests::{count, text};
 
     fn table(a: &str, others: &[&str]) -> Html {
-        let said = Snapshot {
+        let said = UndoStep {
             scenario: decode(a).scenario,
             compare: others.iter().map(|link| decode(link).scenario).collect(),
         };

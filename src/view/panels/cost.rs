@@ -10,7 +10,7 @@ use crate::view::words::{billions, scientific, whole};
 use crate::view::{serving, timing};
 
 /// Name and value.
-pub type Fact = (&'static str, String);
+pub type CostFact = (&'static str, String);
 
 /// A short list of facts beside the ledger.
 pub fn cost(answers: &Answers, opened: &Opened) -> Html {
@@ -90,7 +90,7 @@ fn on_paper(answers: &Answers) -> Html {
 }
 
 /// Model, batch and compute, one figure a line.
-pub fn facts(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Vec<Fact> {
+pub fn facts(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Vec<CostFact> {
     let count = &estimate.parameters;
     let mut facts = vec![
         ("Parameters", whole(count.total)),
@@ -115,7 +115,7 @@ pub fn facts(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Vec<Fact> {
     facts
 }
 
-fn of_compute(compute: &Compute) -> Vec<Fact> {
+fn of_compute(compute: &Compute) -> Vec<CostFact> {
     vec![
         ("Tokens in one step", whole(compute.tokens_per_step)),
         ("Steps of the run", whole(compute.steps)),

@@ -30,13 +30,13 @@ pub mod verdict;
 pub(crate) mod tests {
     use crate::scenario::codec::decode;
     use crate::view::answers::Answers;
-    use crate::view::history::Snapshot;
+    use crate::view::history::UndoStep;
     use crate::view::markup::Html;
 
     /// The answer to a link.
     pub fn answers(link: &str) -> Answers {
         let decoded = decode(link);
-        Answers::of(&Snapshot { scenario: decoded.scenario, compare: decoded.compare }, None).0
+        Answers::of(&UndoStep { scenario: decoded.scenario, compare: decoded.compare }, None).0
     }
 
     /// How often something stands in the markup.

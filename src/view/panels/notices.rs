@@ -4,10 +4,10 @@
 use super::icon::Icon;
 use crate::view::action::Action;
 use crate::view::markup::{Html, html};
-use crate::view::ui::{Messages, Notice};
+use crate::view::ui::{Notice, PageMessages};
 
 /// All notices, each with its own button to close it.
-pub fn notices(messages: &Messages) -> Html {
+pub fn notices(messages: &PageMessages) -> Html {
     let line = |notice: &Notice| {
         html! {
             div class=(if notice.warning { "notice" } else { "notice notice--info" })
@@ -28,7 +28,7 @@ pub fn notices(messages: &Messages) -> Html {
 }
 
 /// The short message at the bottom.
-pub fn toast(messages: &Messages) -> Html {
+pub fn toast(messages: &PageMessages) -> Html {
     let toast = messages.toast.as_ref().map(|toast| {
         html! {
             div class="toast" {

@@ -1,7 +1,7 @@
 //! Stories and exercises: a fold, the place of what the second program writes once it is opened,
 //! and the presenter's stage.
 
-use super::dialogs::share::{self, Code};
+use super::dialogs::share::{self, LinkCode};
 use crate::view::markup::{Html, html};
 use crate::view::slot;
 
@@ -58,9 +58,9 @@ pub fn code(link: Option<&str>) -> Html {
         };
     };
     let without = match share::large_code(link) {
-        Code::Drawn(code) => return code,
-        Code::TooLong => "The link of this story is too long for a QR code.",
-        Code::NotYet => share::NOT_YET,
+        LinkCode::Drawn(code) => return code,
+        LinkCode::TooLong => "The link of this story is too long for a QR code.",
+        LinkCode::NotYet => share::NOT_YET,
     };
     html! {
         p { (without) }
@@ -75,13 +75,13 @@ pub fn code(link: Option<&str>) -> Html {
 #[cfg(test)]
 mod tests {
     use super::{code, link_of_step};
-    use crate::lessons::story::{Step, Story, packed, unpacked};
+    use crate::lessons::story::{LessonStep, Story, packed, unpacked};
     use crate::view::panels::tests::{count, text};
 
     fn own(texts: usize) -> Story {
-        let step = |number: usize| Step {
+        let step = |number: usize| LessonStep {
             text: format!("Step {number}: {{per-gpu}}."),
-            ..Step::of("v1&m=llama3-8b&n=16")
+            ..LessonStep::of("v1&m=llama3-8b&n=16")
         };
         Story {
             id: "own-1".to_owned(),

@@ -7,7 +7,7 @@ use crate::view::action::Action;
 use crate::view::answers::Answers;
 use crate::view::explaining;
 use crate::view::markup::{Html, html};
-use crate::view::timing::{self, Term};
+use crate::view::timing::{self, ShownTerm};
 use crate::view::ui::Opened;
 use crate::view::words::per_cent;
 
@@ -120,7 +120,7 @@ fn ledger(step: &Step, opened: &Opened) -> Html {
     }
 }
 
-fn row(term: &Term, opened: &Opened) -> Html {
+fn row(term: &ShownTerm, opened: &Opened) -> Html {
     let path = explaining::figure(term.label);
     let word = term.certainty.word();
     html! {

@@ -83,7 +83,7 @@ mod tests {
     use crate::planner::Axis;
     use crate::scenario::codec::decode;
     use crate::view::answers::{Answers, Plots};
-    use crate::view::history::Snapshot;
+    use crate::view::history::UndoStep;
     use crate::view::markup::Html;
     use crate::view::panels::tests::{answers, count, text};
     use crate::view::panels::{bar, compare, cost, curves, fixes, ledger, time, verdict};
@@ -171,7 +171,7 @@ mod tests {
     /// Beside others, the scenario without an answer has inputs and no results.
     #[test]
     fn a_comparison_gives_no_results_to_a_scenario_without_an_answer() {
-        let said = |link: &str| Snapshot {
+        let said = |link: &str| UndoStep {
             scenario: decode(link).scenario,
             compare: vec![decode("v1&m=llama2-7b&n=8").scenario],
         };

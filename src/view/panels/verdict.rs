@@ -275,7 +275,7 @@ mod tests {
     use crate::scenario::{FieldId, field};
     use crate::view::answers::{Answers, Standing};
     use crate::view::following;
-    use crate::view::history::Snapshot;
+    use crate::view::history::UndoStep;
     use crate::view::markup::Html;
     use crate::view::panels::tests::{answers, count, text};
     use crate::view::ui::{Drafts, Ui, Unread};
@@ -350,7 +350,7 @@ mod tests {
 
     /// The page as it is when the last link was opened and the next one came of changing fields.
     fn changed(first: &str, next: &str) -> Answers {
-        let said = |link: &str| Snapshot { scenario: decode(link).scenario, compare: Vec::new() };
+        let said = |link: &str| UndoStep { scenario: decode(link).scenario, compare: Vec::new() };
         Answers::of(&said(next), Some(Answers::of(&said(first), None).0)).0
     }
 

@@ -1,7 +1,7 @@
 //! The report as JSON.
 
 use super::Report;
-use crate::estimator::time::{Bound, Messages, TimeLine, Timing};
+use crate::estimator::time::{Bound, MessageTimes, TimeLine, Timing};
 use crate::estimator::{DeviceMemory, Headroom, Ledger, LineItem, Verdict};
 use crate::hardware::allocator::Gap;
 use crate::planner::UserLoad;
@@ -52,7 +52,7 @@ pub(super) fn time_of(report: &Report) -> Value {
 }
 
 /// Seconds of messages by what they are.
-pub(super) fn messages_of(messages: &Messages) -> Value {
+pub(super) fn messages_of(messages: &MessageTimes) -> Value {
     object!({ "sums": messages.sums.0, "experts": messages.experts.0, "stages": messages.stages.0 })
 }
 

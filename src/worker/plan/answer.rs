@@ -1,7 +1,7 @@
 //! The planner's answer as HTML: how far the search is, the answer in sentences, the best layouts,
 //! the front, and why not others.
 
-use super::form::{Asked, Form, Question};
+use super::form::{FormInputs, SearchQuestion, SearchRequest};
 use super::front::{front, number};
 use super::rows::{Best, button, layouts, money, row, table};
 use super::{Leg, Plan, basis, layout, why};
@@ -16,7 +16,7 @@ use crate::view::words::{duration, gpus, model_name, whole};
 pub fn answer(
     plan: Option<&Plan>,
     refused: Option<&str>,
-    form: &Form,
+    form: &FormInputs,
     now: &Scenario,
     unit: MemoryUnit,
 ) -> Html {
@@ -100,12 +100,12 @@ fn progress(plan: &Plan) -> Html {
 fn body(
     plan: &Plan,
     found: &[(&Leg, Answer)],
-    form: &Form,
+    form: &FormInputs,
     now: &Scenario,
     unit: MemoryUnit,
 ) -> Html {
     let overview = match plan.asked.question {
-        Question::Family(count) => family(found, plan, count, now, unit),
+        SearchQuestion::Family(count) => family(found, plan, count, now, unit),
         _ => compared(found, plan, now, unit),
     };
     let picture = front(found, &plan.asked, now, unit);
@@ -148,7 +148,7 @@ fn body(
 }
 
 /// The searched space in words, and the version of space and rules.
-fn searched(found: &[(&Leg, Answer)], asked: &Asked) -> Html {
+fn searched(found: &[(&Leg, Answer)], asked: &SearchRequest) -> Html {
     let Some((_, answer)) = found.first() else { return Html::new() };
     html! {
         p class="plan__space quiet" data-testid="plan-searched" {
@@ -157,7 +157,7 @@ fn searched(found: &[(&Leg, Answer)], asked: &Asked) -> Html {
             " of the space: "
             (answer.space)
             ". "
-            @if matches!(asked.question, Question::UpTo(_)) {
+            @if matches!(asked.question, SearchQuestion::UpTo(_)) {
                 "Counts are powers of two within a node, then whole nodes, eight or more for \
                  every doubling, and the last one. "
             }
@@ -209,7 +209,13 @@ fn present(watched: &Watched, unit: MemoryUnit) -> Html {
 }
 
 /// One leg of several: sentences, its best layouts, and why not others.
-fn leg(found: &(&Leg, Answer), plan: &Plan, form: &Form, now: &Scenario, unit: MemoryUnit) -> Html {
+fn leg(
+    found: &(&Leg, Answer),
+    plan: &Plan,
+    form: &FormInputs,
+    now: &Scenario,
+    unit: MemoryUnit,
+) -> Html {
     let (leg, answer) = found;
     html! {
         details class="fold" data-key={ "leg-" (leg.name) } {
@@ -233,7 +239,7 @@ fn leg(found: &(&Leg, Answer), plan: &Plan, form: &Form, now: &Scenario, unit: M
 // ---- the best ----
 
 /// True if days and price stay within what was asked for.
-pub fn within(found: &Found, asked: &Asked) -> bool {
+pub fn within(found: &Found, asked: &SearchRequest) -> bool {
     let holds = |most: Option<f64>, value: Option<f64>| {
         most.is_none_or(|most| value.is_some_and(|value| value <= most))
     };
@@ -241,7 +247,7 @@ pub fn within(found: &Found, asked: &Asked) -> bool {
 }
 
 /// The best layouts of one leg; a layout that is best at several things is listed once.
-fn best<'a>(answer: &'a Answer, asked: &Asked) -> Vec<Best<'a>> {
+fn best<'a>(answer: &'a Answer, asked: &SearchRequest) -> Vec<Best<'a>> {
     let fastest = || {
         answer
             .counts
@@ -255,11 +261,13 @@ fn best<'a>(answer: &'a Answer, asked: &Asked) -> Vec<Best<'a>> {
         })
     };
     let fewest = match asked.question {
-        Question::UpTo(_) if asked.days.is_some() || asked.price.is_some() => {
+        SearchQuestion::UpTo(_) if asked.days.is_some() || asked.price.is_some() => {
             ("Fewest GPUs within bounds", fastest().next())
         }
-        Question::UpTo(_) | Question::Fewest(_) => ("Fewest GPUs, leanest", answer.smallest()),
-        Question::At(_) | Question::Family(_) => ("Leanest", answer.smallest()),
+        SearchQuestion::UpTo(_) | SearchQuestion::Fewest(_) => {
+            ("Fewest GPUs, leanest", answer.smallest())
+        }
+        SearchQuestion::At(_) | SearchQuestion::Family(_) => ("Leanest", answer.smallest()),
     };
     let mut all: Vec<Best<'a>> = Vec::new();
     for (name, found) in [
@@ -278,7 +286,7 @@ fn best<'a>(answer: &'a Answer, asked: &Asked) -> Vec<Best<'a>> {
 
 /// A sentence with the smallest count within the bounds, or with the nearest ones where no count
 /// is; `None` without bounds.
-fn bounds(answer: &Answer, asked: &Asked) -> Option<String> {
+fn bounds(answer: &Answer, asked: &SearchRequest) -> Option<String> {
     let wanted: Vec<String> = [
         asked.days.map(|days| format!("{} days", number(days))),
         asked.price.map(|price| format!("a price of {}", money(price))),
@@ -311,7 +319,7 @@ fn bounds(answer: &Answer, asked: &Asked) -> Option<String> {
 }
 
 /// The layout of a leg that an overview shows.
-fn of_leg<'a>(answer: &'a Answer, asked: &Asked) -> Option<&'a Found> {
+fn of_leg<'a>(answer: &'a Answer, asked: &SearchRequest) -> Option<&'a Found> {
     let fastest = || {
         answer
             .counts
@@ -320,11 +328,11 @@ fn of_leg<'a>(answer: &'a Answer, asked: &Asked) -> Option<&'a Found> {
             .filter(|found| within(found, asked))
     };
     match asked.question {
-        Question::Fewest(_) => answer.smallest(),
-        Question::UpTo(_) => fastest().min_by(|a, b| {
+        SearchQuestion::Fewest(_) => answer.smallest(),
+        SearchQuestion::UpTo(_) => fastest().min_by(|a, b| {
             a.cost.unwrap_or(f64::INFINITY).total_cmp(&b.cost.unwrap_or(f64::INFINITY))
         }),
-        Question::At(_) | Question::Family(_) => fastest().next(),
+        SearchQuestion::At(_) | SearchQuestion::Family(_) => fastest().next(),
     }
     .or_else(|| answer.smallest())
 }
@@ -336,8 +344,8 @@ fn compared(found: &[(&Leg, Answer)], plan: &Plan, now: &Scenario, unit: MemoryU
     }
     let rows = overview(found, plan, now, unit);
     let about = match plan.asked.question {
-        Question::Fewest(_) => "Fewest of each",
-        Question::UpTo(_) => "Cheapest with each",
+        SearchQuestion::Fewest(_) => "Fewest of each",
+        SearchQuestion::UpTo(_) => "Cheapest with each",
         _ => "Fastest with each",
     };
     let price = show(FieldId::PricePerHour, &now.get(FieldId::PricePerHour));

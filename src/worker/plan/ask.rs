@@ -1,7 +1,7 @@
 //! The planner's panel above the answer: what it does, the form, and what fits with the present
 //! layout.
 
-use super::form::{CHOICES, Form, LIMITS, Question, applies};
+use super::form::{CHOICES, FormInputs, LIMITS, SearchQuestion, applies};
 use crate::catalog;
 use crate::config::Job;
 use crate::estimator::Lengths;
@@ -14,7 +14,7 @@ use crate::view::markup::{Html, html};
 use crate::view::words::whole;
 
 /// All but the answer.
-pub fn panel(scenario: &Scenario, form: &Form) -> Html {
+pub fn panel(scenario: &Scenario, form: &FormInputs) -> Html {
     let Ok(job) = scenario.resolve() else {
         return html! {
             p class="quiet" {
@@ -45,10 +45,10 @@ fn serving() -> Html {
     }
 }
 
-fn questions(scenario: &Scenario, form: &Form, job: &Job) -> Html {
+fn questions(scenario: &Scenario, form: &FormInputs, job: &Job) -> Html {
     let chosen = if form.is_on("q") { form.text("q") } else { "fewest" };
     let own = job.layout().world_size();
-    let numbers: Html = Question::KINDS
+    let numbers: Html = SearchQuestion::KINDS
         .iter()
         .map(|(kind, _, label)| {
             let name = format!("n-{kind}");
@@ -56,7 +56,7 @@ fn questions(scenario: &Scenario, form: &Form, job: &Job) -> Html {
                 &name,
                 label,
                 form,
-                &whole(Question::usual(kind, own)),
+                &whole(SearchQuestion::usual(kind, own)),
                 &format!("plan__for plan__for--{kind}"),
             )
         })
@@ -65,7 +65,7 @@ fn questions(scenario: &Scenario, form: &Form, job: &Job) -> Html {
         form class="plan__form" data-plan=(PlanVerb::Search) aria-label="What to search" {
             fieldset class="plan__kinds" {
                 legend class="sr" { "Question" }
-                @for (kind, name, _) in &Question::KINDS {
+                @for (kind, name, _) in &SearchQuestion::KINDS {
                     label class="plan__kind" {
                         input type="radio" name="q" value=(kind) checked[*kind == chosen];
                         span { (name) }
@@ -87,7 +87,7 @@ fn questions(scenario: &Scenario, form: &Form, job: &Job) -> Html {
 }
 
 /// A text field with its label above it; what counts where it is empty stands in it faintly.
-fn input(name: &str, label: &str, form: &Form, hint: &str, class: &str) -> Html {
+fn input(name: &str, label: &str, form: &FormInputs, hint: &str, class: &str) -> Html {
     html! {
         label class={ "field " (class) } {
             span class="field__label" { (label) }
@@ -97,7 +97,7 @@ fn input(name: &str, label: &str, form: &Form, hint: &str, class: &str) -> Html 
     }
 }
 
-fn check(name: &str, label: &str, form: &Form) -> Html {
+fn check(name: &str, label: &str, form: &FormInputs) -> Html {
     html! {
         label class="field__check" {
             input type="checkbox" name=(name) checked[form.is_on(name)];
@@ -107,7 +107,7 @@ fn check(name: &str, label: &str, form: &Form) -> Html {
 }
 
 /// The catalog's accelerators, each with a price of its own.
-fn accelerators(scenario: &Scenario, form: &Form) -> Html {
+fn accelerators(scenario: &Scenario, form: &FormInputs) -> Html {
     let price = show(FieldId::PricePerHour, &scenario.get(FieldId::PricePerHour));
     let rows: Html = catalog::accelerators()
         .iter()
@@ -147,7 +147,7 @@ fn accelerators(scenario: &Scenario, form: &Form) -> Html {
 }
 
 /// Limits of degrees and further choices.
-fn limits(form: &Form, job: &Job) -> Html {
+fn limits(form: &FormInputs, job: &Job) -> Html {
     let fields: Html = LIMITS
         .iter()
         .filter(|(_, degree)| applies(*degree, job))
@@ -217,10 +217,10 @@ mod tests {
     use crate::scenario::codec::decode;
     use crate::view::markup::Html;
     use crate::view::panels::tests::{count, text};
-    use crate::worker::plan::form::Form;
+    use crate::worker::plan::form::FormInputs;
 
     fn of(link: &str, lines: &str) -> Html {
-        panel(&decode(link).scenario, &Form::read(lines))
+        panel(&decode(link).scenario, &FormInputs::read(lines))
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::catalog::{self, AcceleratorRow};
 use crate::config::Job;
-use crate::planner::search::{Axis, Degree, Space};
+use crate::planner::search::{Degree, SearchAxis, Space};
 use crate::scenario::{FieldId, Value, parse};
 
 /// How many accelerators are gone through where nothing is typed.
@@ -11,9 +11,9 @@ pub const MOST: u64 = 1024;
 /// The values of the form's inputs by name, as the page sends them: a line `name=value` for each
 /// that is not empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Form(Vec<(String, String)>);
+pub struct FormInputs(Vec<(String, String)>);
 
-impl Form {
+impl FormInputs {
     /// Reads the lines.
     pub fn read(lines: &str) -> Self {
         let pair = |line: &str| {
@@ -35,7 +35,7 @@ impl Form {
 
 /// The question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question {
+pub enum SearchQuestion {
     /// The smallest number of accelerators that can run it, up to so many.
     Fewest(u64),
     /// The best layouts on exactly so many.
@@ -46,7 +46,7 @@ pub enum Question {
     Family(u64),
 }
 
-impl Question {
+impl SearchQuestion {
     /// Name of each kind in the form, what it is called, and what its number is called.
     pub const KINDS: [(&'static str, &'static str, &'static str); 4] = [
         ("fewest", "Fewest GPUs that run it", "GPUs, at most"),
@@ -66,9 +66,9 @@ impl Question {
 
 /// A question that can be searched for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct SearchRequest {
     /// The question.
-    pub question: Question,
+    pub question: SearchQuestion,
     /// Accelerators to compare, each with a price per hour where one was typed; none: the
     /// scenario's own.
     pub accelerators: Vec<(&'static AcceleratorRow, Option<f64>)>,
@@ -111,20 +111,20 @@ pub fn applies(degree: Degree, job: &Job) -> bool {
     }
 }
 
-impl Asked {
+impl SearchRequest {
     /// Understands a form; `own` is the scenario's number of accelerators.
     ///
     /// # Errors
     /// One sentence with a way out.
-    pub fn read(form: &Form, job: &Job) -> Result<Self, String> {
+    pub fn read(form: &FormInputs, job: &Job) -> Result<Self, String> {
         let own = job.layout().world_size();
         let kind = if form.is_on("q") { form.text("q") } else { "fewest" };
-        let gpus = count(form.text(&format!("n-{kind}")), Question::usual(kind, own))?;
+        let gpus = count(form.text(&format!("n-{kind}")), SearchQuestion::usual(kind, own))?;
         let question = match kind {
-            "at" => Question::At(gpus),
-            "counts" => Question::UpTo(gpus),
-            "family" => Question::Family(gpus),
-            _ => Question::Fewest(gpus),
+            "at" => SearchQuestion::At(gpus),
+            "counts" => SearchQuestion::UpTo(gpus),
+            "family" => SearchQuestion::Family(gpus),
+            _ => SearchQuestion::Fewest(gpus),
         };
         let mut limits = Vec::new();
         for (name, degree) in
@@ -160,17 +160,17 @@ impl Asked {
     /// The space that is searched for a job.
     pub fn space(&self, job: &Job) -> Space {
         let mut space = match self.question {
-            Question::Fewest(most) => Space::smallest(job, most),
-            Question::At(gpus) | Question::Family(gpus) => Space::at(job, &[gpus]),
-            Question::UpTo(most) => {
+            SearchQuestion::Fewest(most) => Space::smallest(job, most),
+            SearchQuestion::At(gpus) | SearchQuestion::Family(gpus) => Space::at(job, &[gpus]),
+            SearchQuestion::UpTo(most) => {
                 Space::at(job, &counts(most, job.cluster().accelerator.accelerators_per_node))
             }
         };
         let [schedules, offload, groups] = self.choices;
         for axis in [
-            (schedules, Axis::schedules as fn() -> Axis),
-            (offload, Axis::offloads),
-            (groups, Axis::replicas),
+            (schedules, SearchAxis::schedules as fn() -> SearchAxis),
+            (offload, SearchAxis::offloads),
+            (groups, SearchAxis::replicas),
         ] {
             if axis.0 {
                 space = space.with(axis.1());
@@ -257,13 +257,16 @@ fn counts(most: u64, node: u64) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, Form, MOST, Question, counts};
+    use super::{FormInputs, MOST, SearchQuestion, SearchRequest, counts};
     use crate::scenario::codec::decode;
 
     const LINK: &str = "v1&m=llama3-70b&n=64&ker=megatron";
 
-    fn read(lines: &str) -> Result<Asked, String> {
-        Asked::read(&Form::read(lines), &decode(LINK).scenario.resolve().expect("a job"))
+    fn read(lines: &str) -> Result<SearchRequest, String> {
+        SearchRequest::read(
+            &FormInputs::read(lines),
+            &decode(LINK).scenario.resolve().expect("a job"),
+        )
     }
 
     #[test]
@@ -271,12 +274,15 @@ mod tests {
         let asked = read("").expect("a question");
         assert_eq!(
             (asked.question, asked.accelerators.len(), asked.days),
-            (Question::Fewest(MOST), 0, None)
+            (SearchQuestion::Fewest(MOST), 0, None)
         );
-        assert_eq!(read("q=at\nn-fewest=7").map(|asked| asked.question), Ok(Question::At(64)));
+        assert_eq!(
+            read("q=at\nn-fewest=7").map(|asked| asked.question),
+            Ok(SearchQuestion::At(64))
+        );
         assert_eq!(
             read("q=counts\nn-counts=2 048\ndays=30").map(|asked| (asked.question, asked.days)),
-            Ok((Question::UpTo(2048), Some(30.0)))
+            Ok((SearchQuestion::UpTo(2048), Some(30.0)))
         );
         let several =
             read("acc-h100-80=on\nacc-a100-80=on\nprice-a100-80=1.5").expect("a question");

@@ -2,7 +2,7 @@
 //! as scenarios, and its table.
 
 use super::answer::within;
-use super::form::Asked;
+use super::form::SearchRequest;
 use super::rows::{Best, button, money};
 use super::{Leg, layout};
 use crate::charts::{self, Frame, FrontPoint, FrontView};
@@ -19,7 +19,7 @@ type Point<'a> = (usize, &'a Leg, &'a Found);
 
 /// The points that no other point beats in one of the three without being worse in another: of all
 /// legs together, within the bounds, by number of accelerators.
-fn points<'a>(found: &'a [(&'a Leg, Answer)], asked: &Asked) -> Vec<Point<'a>> {
+fn points<'a>(found: &'a [(&'a Leg, Answer)], asked: &SearchRequest) -> Vec<Point<'a>> {
     let all: Vec<(Point<'a>, [f64; 3])> = found
         .iter()
         .enumerate()
@@ -41,7 +41,12 @@ fn points<'a>(found: &'a [(&'a Leg, Answer)], asked: &Asked) -> Vec<Point<'a>> {
 }
 
 /// Chart and table; nothing for fewer than two points.
-pub fn front(found: &[(&Leg, Answer)], asked: &Asked, now: &Scenario, unit: MemoryUnit) -> Html {
+pub fn front(
+    found: &[(&Leg, Answer)],
+    asked: &SearchRequest,
+    now: &Scenario,
+    unit: MemoryUnit,
+) -> Html {
     let points = points(found, asked);
     if points.len() < 2 {
         return Html::new();

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::form::Question;
+use super::form::SearchQuestion;
 use super::{Desk, Plan, Role};
 use crate::planner::search::{Gathered, Search};
 use crate::view::action::PlanVerb;
@@ -106,7 +106,7 @@ impl Plan {
     /// True if the search can be shared: the parts do not depend on each other. They do where the
     /// search ends with the first layout that fits.
     fn can_be_shared(&self) -> bool {
-        let family = matches!(self.asked.question, Question::Family(_));
+        let family = matches!(self.asked.question, SearchQuestion::Family(_));
         !family && self.legs.iter().all(|leg| !self.asked.space(&leg.job).ends_with_first)
     }
 

@@ -173,7 +173,7 @@ mod tests {
     use super::{taken, words};
     use crate::config::{Choice, Recompute};
     use crate::estimator::estimate;
-    use crate::planner::search::{Axis, Search, Space};
+    use crate::planner::search::{Search, SearchAxis, Space};
     use crate::scenario::codec::{decode, encode};
     use crate::units::Bytes;
 
@@ -197,9 +197,9 @@ mod tests {
     #[test]
     fn a_layout_that_is_taken_is_the_one_that_was_found() {
         let links = [
-            ("v1&m=llama3-8b&n=8&ker=megatron&gb=16", Axis::schedules()),
-            ("v1&m=llama3-8b&n=8&gb=16&rs=false", Axis::replicas()),
-            ("v1&m=mixtral-8x7b&n=16&ker=megatron&gb=8&tp=2&etp=1&oa=true", Axis::offloads()),
+            ("v1&m=llama3-8b&n=8&ker=megatron&gb=16", SearchAxis::schedules()),
+            ("v1&m=llama3-8b&n=8&gb=16&rs=false", SearchAxis::replicas()),
+            ("v1&m=mixtral-8x7b&n=16&ker=megatron&gb=8&tp=2&etp=1&oa=true", SearchAxis::offloads()),
         ];
         for (link, axis) in links {
             let scenario = decode(link).scenario;

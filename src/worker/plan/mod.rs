@@ -17,7 +17,7 @@ mod why;
 
 use std::num::NonZeroU64;
 
-use self::form::{Asked, Form, Question};
+use self::form::{FormInputs, SearchQuestion, SearchRequest};
 pub use self::front::legend;
 pub use self::stairs::Stairway;
 use super::wire::{Reply, Request, What};
@@ -43,7 +43,7 @@ pub struct Desk {
     number: u32,
     unit: MemoryUnit,
     scenario: Scenario,
-    form: Form,
+    form: FormInputs,
     /// All but the answer, which is written anew while a search runs.
     ask: Html,
     /// Why the last question cannot be searched for.
@@ -57,7 +57,7 @@ pub struct Desk {
 
 /// One search, of one leg or several.
 struct Plan {
-    asked: Asked,
+    asked: SearchRequest,
     /// The scenario without the settings that the search does not depend on; an answer belongs to
     /// it.
     basis: Scenario,
@@ -101,7 +101,7 @@ impl Desk {
         self.number = request.number;
         self.unit = request.unit;
         self.scenario = decode(&request.fragment).scenario;
-        self.form = Form::read(lines);
+        self.form = FormInputs::read(lines);
         self.ask = ask::panel(&self.scenario, &self.form);
         let share = verb == hand::SHARE;
         match PlanVerb::read(verb) {
@@ -134,7 +134,7 @@ impl Desk {
                     .to_owned(),
             );
         }
-        let asked = Asked::read(&self.form, &job)?;
+        let asked = SearchRequest::read(&self.form, &job)?;
         let legs = legs(&self.scenario, &asked);
         Ok(Plan {
             asked,
@@ -200,14 +200,14 @@ impl Desk {
 }
 
 /// The scenarios that are searched, each with its name.
-fn legs(scenario: &Scenario, asked: &Asked) -> Vec<Leg> {
+fn legs(scenario: &Scenario, asked: &SearchRequest) -> Vec<Leg> {
     let mut legs = Vec::new();
     let mut add = |name: String, scenario: Scenario| {
         if let Ok(job) = scenario.resolve() {
             legs.push(Leg { name, scenario, job, answer: None, considered: 0, share: 0.0 });
         }
     };
-    if let Question::Family(_) = asked.question {
+    if let SearchQuestion::Family(_) = asked.question {
         for (name, scenario) in family(scenario) {
             add(name, scenario);
         }
@@ -286,7 +286,7 @@ impl Plan {
         }
         let answer = search.answer();
         leg.considered = answer.considered();
-        let enough = matches!(asked.question, Question::Family(_)) && answer.fitting() > 0;
+        let enough = matches!(asked.question, SearchQuestion::Family(_)) && answer.fitting() > 0;
         leg.answer = Some(answer);
         self.search = None;
         self.at = if enough { self.legs.len() } else { self.at + 1 };
@@ -331,7 +331,7 @@ impl Plan {
 impl Leg {
     /// Gets ready; where the present layout's number of accelerators is gone through, its rank is
     /// found too.
-    fn search(&self, asked: &Asked, role: &Role) -> Search {
+    fn search(&self, asked: &SearchRequest, role: &Role) -> Search {
         let space = asked.space(&self.job);
         let (layout, micro_batch) =
             (*self.job.layout(), NonZeroU64::new(self.job.micro_batch_size()));

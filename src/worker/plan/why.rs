@@ -1,7 +1,7 @@
 //! Why layouts were rejected: each reason with its count and an example, filtered by words and by
 //! kind.
 
-use super::form::Form;
+use super::form::FormInputs;
 use super::layout;
 use crate::planner::search::{Answer, Reason, WhyNot};
 use crate::units::{Bytes, MemoryUnit, Scale, grouped, to_f64};
@@ -36,7 +36,7 @@ fn amount(short: Bytes, unit: MemoryUnit) -> String {
 }
 
 /// The inputs that filter the tables of all legs.
-pub fn filter(form: &Form) -> Html {
+pub fn filter(form: &FormInputs) -> Html {
     html! {
         div class="plan__filter" {
             label class="field" {
@@ -61,7 +61,7 @@ pub fn filter(form: &Form) -> Html {
 }
 
 /// One leg's rejected layouts; nothing where none was.
-pub fn table(answer: &Answer, form: &Form, unit: MemoryUnit) -> Html {
+pub fn table(answer: &Answer, form: &FormInputs, unit: MemoryUnit) -> Html {
     if answer.why_not.is_empty() {
         return Html::new();
     }

@@ -4,11 +4,11 @@ use std::cell::OnceCell;
 
 use crate::lessons::figure::{FIGURES, Facts, Figure};
 use crate::lessons::story::{Story, plain};
-use crate::lessons::worksheet::{Kept, KeptError};
+use crate::lessons::worksheet::{KeptError, KeptResults};
 use crate::scenario::codec::decode;
-use crate::view::action::{Order, StoryStep};
+use crate::view::action::{Order, StageStep};
 use crate::view::markup::Html;
-use crate::worker::plan::form::Form;
+use crate::worker::plan::form::FormInputs;
 use crate::worker::wire::MARK;
 
 /// The beginnings of the names of records that the browser keeps, by kind.
@@ -17,7 +17,7 @@ const SHEET: &str = "sheet:";
 
 /// A question about teaching.
 #[derive(Default)]
-pub struct Asked {
+pub struct TeachingRequest {
     /// The verb as it travels, such as `record:own-1`.
     pub verb: String,
     /// The address of the page, without a fragment.
@@ -25,7 +25,7 @@ pub struct Asked {
     /// The link of the present scenario.
     pub fragment: String,
     /// The values of the panel's inputs.
-    pub form: Form,
+    pub form: FormInputs,
     /// The lecturer's own stories as they are stored: id and file.
     pub stored: Vec<(String, String)>,
     /// Progress on worksheets as it is stored: class and record.
@@ -33,7 +33,7 @@ pub struct Asked {
     figures: OnceCell<Vec<&'static Figure>>,
 }
 
-impl Asked {
+impl TeachingRequest {
     /// Reads verb, address and inputs, line by line, and after each [`MARK`] the name of a record,
     /// such as `story:own-1`, and the record.
     pub fn read(text: &str, fragment: &str) -> Self {
@@ -53,7 +53,7 @@ impl Asked {
             verb,
             address,
             fragment: fragment.to_owned(),
-            form: Form::read(&form),
+            form: FormInputs::read(&form),
             stored,
             sheets,
             figures: OnceCell::new(),
@@ -81,11 +81,11 @@ impl Asked {
 
     /// The progress kept on a class's worksheets; `None` where a newer version of the page wrote
     /// it. A record that cannot be read is set aside.
-    pub(super) fn kept(&self, class: &str, orders: &mut Orders) -> Option<Kept> {
+    pub(super) fn kept(&self, class: &str, orders: &mut Orders) -> Option<KeptResults> {
         let Some((_, record)) = self.sheets.iter().find(|(known, _)| known == class) else {
-            return Some(Kept::default());
+            return Some(KeptResults::default());
         };
-        match Kept::read(class, record) {
+        match KeptResults::read(class, record) {
             Ok(kept) => Some(kept),
             Err(KeptError::UnknownVersion(_)) => None,
             Err(KeptError::Malformed) => {
@@ -94,7 +94,7 @@ impl Asked {
                     "Your progress on this worksheet could not be read. It was set aside in this \
                      browser's storage; nothing was deleted.",
                 );
-                Some(Kept::default())
+                Some(KeptResults::default())
             }
         }
     }
@@ -160,7 +160,7 @@ impl Orders {
     }
 
     /// Keep the progress on a class's worksheets.
-    pub(super) fn progress(&mut self, class: &str, kept: &Kept) {
+    pub(super) fn progress(&mut self, class: &str, kept: &KeptResults) {
         self.0.push(Order::Progress(format!("{SHEET}{class}"), kept.write()));
     }
 
@@ -180,7 +180,7 @@ impl Orders {
     }
 
     /// A step of a story to present.
-    pub(super) fn step(&mut self, step: StoryStep) {
+    pub(super) fn step(&mut self, step: StageStep) {
         self.0.push(Order::Step(step));
     }
 

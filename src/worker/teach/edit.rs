@@ -1,12 +1,12 @@
 //! The editor of an own story: record steps, write, reorder, ask, take along.
 
-use super::ask::{Asked, Orders};
+use super::ask::{Orders, TeachingRequest};
 use super::list::list;
 use super::{back, copy_link, figures, known, option, place, problems};
 use crate::lessons::figure::{FIGURES, Figure};
 use crate::lessons::story::{
-    LONGEST_LINK, LONGEST_TEXT, LONGEST_TITLE, Look, MOST_STEPS, Question, Start, Step, Story,
-    Told, packed,
+    LONGEST_LINK, LONGEST_TEXT, LONGEST_TITLE, LessonStep, Look, MOST_STEPS, Question, Start,
+    Story, Told, packed,
 };
 use crate::scenario::codec::{decode, encode};
 use crate::scenario::{FieldId, field, field_of_key};
@@ -31,7 +31,7 @@ const LIVE: [FieldId; 12] = [
 ];
 
 /// Opens an own story.
-pub(super) fn open(asked: &Asked, id: &str, orders: &mut Orders) -> Html {
+pub(super) fn open(asked: &TeachingRequest, id: &str, orders: &mut Orders) -> Html {
     match asked.own().into_iter().find(|story| story.id == id) {
         Some(story) => editor(asked, &story),
         None => list(asked, "", orders),
@@ -55,7 +55,7 @@ pub(super) enum Edit {
 }
 
 /// Does something to a story, with the editor's inputs taken over first.
-pub(super) fn act(asked: &Asked, edit: &Edit, orders: &mut Orders) -> Html {
+pub(super) fn act(asked: &TeachingRequest, edit: &Edit, orders: &mut Orders) -> Html {
     let fresh = || Story {
         id: asked.free_id(),
         title: "My story".to_owned(),
@@ -93,7 +93,12 @@ pub(super) fn act(asked: &Asked, edit: &Edit, orders: &mut Orders) -> Html {
 
 /// Changes a step where that is possible: the first moves no further up, and the last one left is
 /// not removed.
-fn change_step(asked: &Asked, steps: &mut Vec<Step>, change: StepChange, at: usize) {
+fn change_step(
+    asked: &TeachingRequest,
+    steps: &mut Vec<LessonStep>,
+    change: StepChange,
+    at: usize,
+) {
     match change {
         StepChange::Update => {
             if let Some(step) = steps.get_mut(at) {
@@ -108,7 +113,7 @@ fn change_step(asked: &Asked, steps: &mut Vec<Step>, change: StepChange, at: usi
 }
 
 /// Takes over what was written into the editor, before something else is shown.
-pub(super) fn saved(asked: &Asked, orders: &mut Orders) -> Option<Asked> {
+pub(super) fn saved(asked: &TeachingRequest, orders: &mut Orders) -> Option<TeachingRequest> {
     let story = asked.own().into_iter().find(|story| story.id == asked.form.text("editing"))?;
     let after = written(asked, story.clone());
     (after != story).then(|| {
@@ -118,7 +123,7 @@ pub(super) fn saved(asked: &Asked, orders: &mut Orders) -> Option<Asked> {
 }
 
 /// This question with that story stored.
-fn with(asked: &Asked, story: &Story) -> Asked {
+fn with(asked: &TeachingRequest, story: &Story) -> TeachingRequest {
     let mut stored = asked.stored.clone();
     stored.retain(|(known, _)| *known != story.id);
     stored.push((story.id.clone(), story.write()));
@@ -128,7 +133,7 @@ fn with(asked: &Asked, story: &Story) -> Asked {
 /// A copy whose steps stand on their own, so that they can be moved.
 fn copy(story: &Story, id: String) -> Story {
     let scenarios = story.scenarios().unwrap_or_default();
-    let alone = |(step, scenario): (&Step, &crate::scenario::Scenario)| Step {
+    let alone = |(step, scenario): (&LessonStep, &crate::scenario::Scenario)| LessonStep {
         start: Start::Link(encode(scenario)),
         claims: Vec::new(),
         ..step.clone()
@@ -138,15 +143,15 @@ fn copy(story: &Story, id: String) -> Story {
 }
 
 /// The present scenario as a step.
-fn recorded(asked: &Asked) -> Step {
-    Step {
+fn recorded(asked: &TeachingRequest) -> LessonStep {
+    LessonStep {
         title: about(&decode(&asked.fragment).scenario).chars().take(LONGEST_TITLE).collect(),
-        ..Step::of(&asked.scenario())
+        ..LessonStep::of(&asked.scenario())
     }
 }
 
 /// The story with what stands in the editor's inputs, where it is this story's editor.
-fn written(asked: &Asked, mut story: Story) -> Story {
+fn written(asked: &TeachingRequest, mut story: Story) -> Story {
     if asked.form.text("editing") != story.id {
         return story;
     }
@@ -185,7 +190,7 @@ fn written(asked: &Asked, mut story: Story) -> Story {
     story
 }
 
-fn editor(asked: &Asked, story: &Story) -> Html {
+fn editor(asked: &TeachingRequest, story: &Story) -> Html {
     let id = &story.id;
     let told = Told::of(story);
     let wrong = problems(told.as_ref().err().map_or(&[][..], Vec::as_slice));
@@ -216,7 +221,7 @@ fn editor(asked: &Asked, story: &Story) -> Html {
 }
 
 /// The whole story as a link, or how else it can be handed out.
-fn link_of(asked: &Asked, story: &Story) -> Html {
+fn link_of(asked: &TeachingRequest, story: &Story) -> Html {
     let Some(packed) = packed(story) else {
         return html! {
             p class="quiet" data-testid="story-link-none" {
@@ -330,7 +335,7 @@ fn step_tools(story: &Story, index: usize) -> Html {
 const TEXT: &str = "Text. {per-gpu} is replaced by that figure; more names are listed below.";
 
 /// The inputs of one step.
-fn fields(asked: &Asked, story: &Story, index: usize, step: &Step) -> Html {
+fn fields(asked: &TeachingRequest, story: &Story, index: usize, step: &LessonStep) -> Html {
     let (id, at) = (&story.id, index);
     let looks: Html =
         Look::ALL.iter().map(|(look, word, name)| option(word, name, *look == step.look)).collect();

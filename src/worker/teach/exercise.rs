@@ -1,6 +1,6 @@
 //! Predict, then reveal: any figure of the present scenario, and the questions of a story.
 
-use super::ask::Asked;
+use super::ask::TeachingRequest;
 use super::{back, figures, place};
 use crate::lessons::answer::check;
 use crate::lessons::figure::{Facts, Figure};
@@ -13,7 +13,7 @@ use crate::worker::wire::MARK;
 const TOLERANCE: f64 = 0.05;
 
 /// The choice of a figure.
-pub(super) fn chooser(asked: &Asked) -> Html {
+pub(super) fn chooser(asked: &TeachingRequest) -> Html {
     let chosen = Figure::find(asked.form.text("figure")).map_or("per-gpu", |figure| figure.id);
     html! {
         h3 class="teach__head" { "Predict, then reveal" }
@@ -36,7 +36,7 @@ pub(super) fn chooser(asked: &Asked) -> Html {
 }
 
 /// A figure of the present scenario, asked for; with `reveal` it is told.
-pub(super) fn predict(asked: &Asked, reveal: bool) -> Html {
+pub(super) fn predict(asked: &TeachingRequest, reveal: bool) -> Html {
     let scenario = decode(&asked.fragment).scenario;
     let (Some(figure), Ok(facts)) = (Figure::find(asked.form.text("figure")), Facts::of(&scenario))
     else {
@@ -104,7 +104,7 @@ pub(super) fn feedback(checked: &Result<crate::lessons::answer::Feedback, String
 }
 
 /// True if an answer to a step's question is right, [`MARK`], and what is said about it.
-pub(super) fn of_step(asked: &Asked) -> String {
+pub(super) fn of_step(asked: &TeachingRequest) -> String {
     let scenario = decode(&asked.fragment).scenario;
     let tolerance = asked.form.text("tolerance").parse().unwrap_or(TOLERANCE);
     let checked = match (Figure::find(asked.form.text("figure")), Facts::of(&scenario)) {

@@ -1,15 +1,15 @@
 //! A story as a sheet of paper, with and without answers.
 
-use super::ask::Asked;
+use super::ask::TeachingRequest;
 use super::{back, known, place, problems};
-use crate::lessons::story::{Step, Told, ToldStep, story};
+use crate::lessons::story::{LessonStep, Told, ToldStep, story};
 use crate::scenario::codec::encode;
 use crate::view::action::{Action, TeachVerb, TeachView};
 use crate::view::markup::{Html, html};
 use crate::view::panels::dialogs::share;
 
 /// The sheet.
-pub(super) fn handout(asked: &Asked, id: &str, answers: bool) -> Html {
+pub(super) fn handout(asked: &TeachingRequest, id: &str, answers: bool) -> Html {
     let Some(story) = known(asked, id) else { return back() };
     let all = match Told::of(&story) {
         Ok(told) => told,
@@ -77,7 +77,7 @@ struct Sheet {
 }
 
 /// Everything, with the answer.
-fn told_in_full(step: &Step, told: &ToldStep) -> Sheet {
+fn told_in_full(step: &LessonStep, told: &ToldStep) -> Sheet {
     Sheet {
         title: step.title.clone(),
         line: (!told.prompt.is_empty()).then(|| html! { p { b { "Answer: " (told.answer) } } }),
@@ -89,7 +89,7 @@ fn told_in_full(step: &Step, told: &ToldStep) -> Sheet {
 
 /// A text that tells the answer to no question of the story: a class reads the whole sheet before
 /// it answers the first one.
-fn without_answers(steps: &[Step], all: &Told, index: usize) -> Sheet {
+fn without_answers(steps: &[LessonStep], all: &Told, index: usize) -> Sheet {
     let (title, told) = (steps.get(index).map_or("", |step| &step.title), all.steps.get(index));
     let asks = told.is_some_and(|told| !told.prompt.is_empty());
     let text =
@@ -105,7 +105,7 @@ fn without_answers(steps: &[Step], all: &Told, index: usize) -> Sheet {
     }
 }
 
-fn row(asked: &Asked, id: &str, index: usize, told: &ToldStep, sheet: &Sheet) -> Html {
+fn row(asked: &TeachingRequest, id: &str, index: usize, told: &ToldStep, sheet: &Sheet) -> Html {
     let scenario = encode(&told.scenario);
     let scenario = scenario.trim_start_matches("v1&");
     // An own story is known by name in this browser alone: on paper stands what opens everywhere.

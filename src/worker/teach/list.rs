@@ -1,6 +1,6 @@
 //! The list: stories that ship, the lecturer's own, and exercises.
 
-use super::ask::{Asked, Orders};
+use super::ask::{Orders, TeachingRequest};
 use super::{copy_link, exercise, place, sheet};
 use crate::lessons::story::{LONGEST_FILE, Story, StoryError, shipped};
 use crate::view::action::{Action, Settled, TeachVerb, TeachView};
@@ -12,7 +12,7 @@ const INSIDE: &str = "Stories to show step by step, each also as a handout; an e
     numbers for each student.";
 
 /// Everything there is to teach with; `confirm` names the own story that is about to be deleted.
-pub(super) fn list(asked: &Asked, confirm: &str, orders: &mut Orders) -> Html {
+pub(super) fn list(asked: &TeachingRequest, confirm: &str, orders: &mut Orders) -> Html {
     let mut newer = 0_usize;
     for (id, file) in &asked.stored {
         match Story::read(file) {
@@ -75,7 +75,7 @@ pub(super) fn list(asked: &Asked, confirm: &str, orders: &mut Orders) -> Html {
     }
 }
 
-fn card(asked: &Asked, story: &Story, own: bool, confirm: &str) -> Html {
+fn card(asked: &TeachingRequest, story: &Story, own: bool, confirm: &str) -> Html {
     let id = &story.id;
     let count = match story.steps.len() {
         1 => "1 step".to_owned(),
@@ -134,14 +134,14 @@ fn card(asked: &Asked, story: &Story, own: bool, confirm: &str) -> Html {
 }
 
 /// Deletes an own story, and shows the list.
-pub(super) fn delete(asked: &Asked, id: &str, orders: &mut Orders) -> Html {
+pub(super) fn delete(asked: &TeachingRequest, id: &str, orders: &mut Orders) -> Html {
     orders.forget(id);
     let stored = asked.stored.iter().filter(|(known, _)| known != id).cloned().collect();
     list(&asked.with(stored), "", orders)
 }
 
 /// Adds a story from a file, and shows the list.
-pub(super) fn import(asked: &Asked, orders: &mut Orders) -> Html {
+pub(super) fn import(asked: &TeachingRequest, orders: &mut Orders) -> Html {
     let file = asked.form.text("file");
     let read = if file.len() > LONGEST_FILE {
         Story::read(&" ".repeat(LONGEST_FILE + 1))

@@ -13,7 +13,7 @@ mod list;
 mod present;
 mod sheet;
 
-pub use ask::Asked;
+pub use ask::TeachingRequest;
 
 use self::ask::Orders;
 use self::edit::Edit;
@@ -25,7 +25,7 @@ use crate::view::markup::{Html, html};
 
 /// The answer to a question about teaching: orders, [`MARK`](super::wire::MARK), HTML.
 pub fn answer(request: &Request) -> String {
-    let asked = Asked::read(&request.text, &request.fragment);
+    let asked = TeachingRequest::read(&request.text, &request.fragment);
     let mut orders = Orders::default();
     // Leaving the editor loses nothing; its own buttons take over what was written themselves.
     let Some(verb) = TeachVerb::read(&asked.verb) else {
@@ -42,7 +42,7 @@ pub fn answer(request: &Request) -> String {
 
 /// A story to present: a line for each step, [`MARK`](super::wire::MARK), HTML; or problems.
 pub fn story_of(request: &Request) -> String {
-    let asked = Asked::read(&request.text, &request.fragment);
+    let asked = TeachingRequest::read(&request.text, &request.fragment);
     let mut orders = Orders::default();
     if asked.verb == "answer" {
         return exercise::of_step(&asked);
@@ -59,7 +59,7 @@ pub fn figure_of(request: &Request) -> String {
 }
 
 /// The panel's HTML after a verb.
-fn panel(asked: &Asked, verb: TeachVerb, orders: &mut Orders) -> Html {
+fn panel(asked: &TeachingRequest, verb: TeachVerb, orders: &mut Orders) -> Html {
     let edit = match verb {
         TeachVerb::Show => return view(asked, TeachView::read(asked.form.text("view")), orders),
         TeachVerb::View(shown) => return view(asked, Some(shown), orders),
@@ -82,7 +82,7 @@ fn panel(asked: &Asked, verb: TeachVerb, orders: &mut Orders) -> Html {
 }
 
 /// One of the panel's views; the list, where the panel shows none yet.
-fn view(asked: &Asked, shown: Option<TeachView>, orders: &mut Orders) -> Html {
+fn view(asked: &TeachingRequest, shown: Option<TeachView>, orders: &mut Orders) -> Html {
     match shown {
         Some(TeachView::Edit(id)) => edit::open(asked, &id, orders),
         Some(TeachView::Handout(id)) => handout::handout(asked, &id, false),
@@ -93,7 +93,7 @@ fn view(asked: &Asked, shown: Option<TeachView>, orders: &mut Orders) -> Html {
 }
 
 /// A story that ships, or one of the lecturer's own.
-fn known(asked: &Asked, id: &str) -> Option<Story> {
+fn known(asked: &TeachingRequest, id: &str) -> Option<Story> {
     story(id).or_else(|| asked.own().into_iter().find(|story| story.id == id))
 }
 
@@ -144,7 +144,7 @@ fn back() -> Html {
 }
 
 /// The figures that the present scenario has, as options; `chosen` is always among them.
-fn figures(asked: &Asked, chosen: &str) -> Html {
+fn figures(asked: &TeachingRequest, chosen: &str) -> Html {
     let also = Figure::find(chosen)
         .filter(|chosen| asked.figures().iter().all(|figure| figure.id != chosen.id));
     let option = |figure: &&'static Figure| option(figure.id, figure.label, figure.id == chosen);

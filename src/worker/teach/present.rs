@@ -1,15 +1,15 @@
 //! A story's steps as the presenter shows them, all at once: a step then needs no answer of this
 //! program.
 
-use super::ask::{Asked, Orders};
+use super::ask::{Orders, TeachingRequest};
 use super::known;
 use crate::lessons::figure::Figure;
 use crate::lessons::story::{
-    Question, Step, Story, Told, ToldStep, packed, story as shipped, unpacked,
+    LessonStep, Question, Story, Told, ToldStep, packed, story as shipped, unpacked,
 };
 use crate::scenario::codec::encode;
 use crate::scenario::field;
-use crate::view::action::{Action, Sent, StageVerb, StoryStep};
+use crate::view::action::{Action, Sent, StageStep, StageVerb};
 use crate::view::markup::{Html, html};
 use crate::view::words::{accelerator_name, model_name};
 
@@ -27,7 +27,7 @@ const KEYS: [(&str, &str); 8] = [
 
 /// All steps of the story that was asked for: its name, or `packed` with the story in the form's
 /// `story`. Problems become orders.
-pub(super) fn steps(asked: &Asked, orders: &mut Orders) -> Html {
+pub(super) fn steps(asked: &TeachingRequest, orders: &mut Orders) -> Html {
     let story = match asked.verb.as_str() {
         "packed" => unpacked(asked.form.text("story")).map_err(|error| error.to_string()),
         id => known(asked, id).ok_or_else(|| {
@@ -52,7 +52,7 @@ pub(super) fn steps(asked: &Asked, orders: &mut Orders) -> Html {
 fn show(story: &Story, told: &Told, orders: &mut Orders) -> Html {
     for (step, told) in story.steps.iter().zip(&told.steps) {
         let live: Vec<&str> = step.live.iter().map(|id| field(*id).key).collect();
-        orders.step(StoryStep {
+        orders.step(StageStep {
             link: encode(&told.scenario),
             look: step.look.word().to_owned(),
             live: live.join(" "),
@@ -154,7 +154,12 @@ fn ask(question: &Question, number: &str, prompt: &str) -> Html {
 
 /// A step on the stage; `story` is the story's title, which stands small above the step's with the
 /// model and the GPU.
-fn article(story: &str, (number, count): (usize, usize), step: &Step, told: &ToldStep) -> Html {
+fn article(
+    story: &str,
+    (number, count): (usize, usize),
+    step: &LessonStep,
+    told: &ToldStep,
+) -> Html {
     let about = format!("{} · {}", model_name(&told.scenario), accelerator_name(&told.scenario));
     let title = if step.title.is_empty() {
         format!("Step {number} of {count}")

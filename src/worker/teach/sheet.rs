@@ -1,16 +1,16 @@
 //! Worksheets: the same tasks for a class, other numbers for each student, and the code that is
 //! handed in.
 
-use super::ask::{Asked, Orders};
+use super::ask::{Orders, TeachingRequest};
 use super::exercise::feedback;
 use super::{back, copy, copy_link, place};
 use crate::lessons::answer::check;
-use crate::lessons::worksheet::{Code, Kept, Outcome, Task, Worksheet, word};
+use crate::lessons::worksheet::{Code, KeptResults, Outcome, Worksheet, WorksheetTask, word};
 use crate::view::action::{Sent, TeachVerb, TeachView};
 use crate::view::markup::{Html, html};
 
 /// Where a class's worksheet is opened, and where a code is checked.
-pub(super) fn opener(asked: &Asked) -> Html {
+pub(super) fn opener(asked: &TeachingRequest) -> Html {
     html! {
         h3 class="teach__head" { "Worksheets" }
         form class="teach__form" data-teach=(Sent::Teach(TeachVerb::Sheet)) {
@@ -41,7 +41,7 @@ pub(super) fn opener(asked: &Asked) -> Html {
 }
 
 /// The worksheet of a student; `about` is the task that was answered.
-pub(super) fn sheet(asked: &Asked, answered: Option<usize>, orders: &mut Orders) -> Html {
+pub(super) fn sheet(asked: &TeachingRequest, answered: Option<usize>, orders: &mut Orders) -> Html {
     let class = word(asked.form.text("class"));
     if class.is_empty() {
         return html! {
@@ -71,17 +71,17 @@ pub(super) fn sheet(asked: &Asked, answered: Option<usize>, orders: &mut Orders)
 }
 
 /// Whose worksheet it is: as typed, or on a page that was just opened whoever was here last.
-fn student(asked: &Asked, kept: Option<&Kept>) -> String {
+fn student(asked: &TeachingRequest, kept: Option<&KeptResults>) -> String {
     let typed = asked.form.text("student");
     let last = kept
-        .and_then(Kept::last)
+        .and_then(KeptResults::last)
         .filter(|_| typed.is_empty() && asked.form.text("view") != "sheet");
     last.map_or_else(|| typed.to_owned(), |code| code.student.clone())
 }
 
 /// Makes the browser keep the outcomes, once a task was tried; a newer version's record stays as it
 /// is.
-fn keep(kept: Option<Kept>, code: &Code, orders: &mut Orders) {
+fn keep(kept: Option<KeptResults>, code: &Code, orders: &mut Orders) {
     let Some(mut kept) = kept.filter(|kept| kept.last() != Some(code)) else { return };
     if code.outcomes.iter().any(|outcome| outcome.tries > 0) {
         kept.keep(code.clone());
@@ -90,7 +90,7 @@ fn keep(kept: Option<Kept>, code: &Code, orders: &mut Orders) {
 }
 
 /// The worksheet with its rows and its result.
-fn written(asked: &Asked, sheet: &Worksheet, rows: &Html, code: &Code) -> Html {
+fn written(asked: &TeachingRequest, sheet: &Worksheet, rows: &Html, code: &Code) -> Html {
     let outcomes = &code.outcomes;
     let done = outcomes.iter().all(|outcome| outcome.tries > 0);
     let right = outcomes.iter().filter(|outcome| outcome.right).count().to_string();
@@ -141,13 +141,19 @@ fn written(asked: &Asked, sheet: &Worksheet, rows: &Html, code: &Code) -> Html {
 }
 
 /// The task's outcome before this answer.
-fn outcome(asked: &Asked, index: usize) -> Outcome {
+fn outcome(asked: &TeachingRequest, index: usize) -> Outcome {
     let tries = asked.form.text(&format!("tries-{index}")).parse().unwrap_or(0);
     Outcome { right: asked.form.text(&format!("right-{index}")) == "1", tries }
 }
 
 /// The task's outcome after this answer, and the words about it. A task that was right stays right.
-fn tried(asked: &Asked, task: &Task, index: usize, before: Outcome, now: bool) -> (Outcome, Html) {
+fn tried(
+    asked: &TeachingRequest,
+    task: &WorksheetTask,
+    index: usize,
+    before: Outcome,
+    now: bool,
+) -> (Outcome, Html) {
     let answer = asked.text(&format!("answer-{index}"), 60);
     if !now || before.right || answer.is_empty() {
         return (before, Html::new());
@@ -162,7 +168,13 @@ fn tried(asked: &Asked, task: &Task, index: usize, before: Outcome, now: bool) -
     (after, said)
 }
 
-fn row(sheet: &Worksheet, task: &Task, index: usize, outcome: Outcome, said: &Html) -> Html {
+fn row(
+    sheet: &Worksheet,
+    task: &WorksheetTask,
+    index: usize,
+    outcome: Outcome,
+    said: &Html,
+) -> Html {
     let (at, number) = (index.to_string(), (index + 1).to_string());
     let state = match (outcome.right, outcome.tries) {
         (true, 1) => "Right at the first try.".to_owned(),
@@ -198,7 +210,7 @@ fn row(sheet: &Worksheet, task: &Task, index: usize, outcome: Outcome, said: &Ht
 }
 
 /// The results in a student's code, with the answers to that student's tasks.
-pub(super) fn code(asked: &Asked) -> Html {
+pub(super) fn code(asked: &TeachingRequest) -> Html {
     let code = match Code::read(asked.form.text("code")) {
         Ok(code) => code,
         Err(problem) => {
@@ -211,7 +223,7 @@ pub(super) fn code(asked: &Asked) -> Html {
         }
     };
     let sheet = Worksheet::of(&code.class, &code.student);
-    let row = |(task, outcome): (&Task, &Outcome)| {
+    let row = |(task, outcome): (&WorksheetTask, &Outcome)| {
         let answer = (task.figure.of)(&task.facts)
             .map(|amount| task.figure.show(amount, &task.facts))
             .unwrap_or_default();

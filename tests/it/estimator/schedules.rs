@@ -6,7 +6,7 @@
     reason = "a failed expectation is a failed test; sums of whole numbers are exact"
 )]
 
-use headroom::config::{PassTimes, Pipeline, PipelineSchedule, SCHEDULES, Slot, Work};
+use headroom::config::{PassTimes, PassType, Pipeline, PipelineSchedule, SCHEDULES, Slot};
 use proptest::prelude::*;
 
 fn pipeline(schedule: PipelineSchedule, ranks: u64, chunks: u64, micro_batches: u64) -> Pipeline {
@@ -20,7 +20,7 @@ fn most_in_flight(order: &[Slot]) -> u64 {
     for slot in order {
         // Where two passes run together, the new activations are allocated before the old ones are
         // freed.
-        now += i64::from(slot.work == Work::Forward);
+        now += i64::from(slot.work == PassType::Forward);
         most = most.max(now);
         now -= i64::from(slot.work.releases());
     }
@@ -49,12 +49,12 @@ proptest! {
     fn every_pass_runs_once(pipeline in any_pipeline()) {
         for rank in 0..pipeline.ranks {
             let order = pipeline.order(rank);
-            let count = |works: &[Work]| u64::try_from(order.iter().filter(|slot| works.contains(&slot.work)).count()).expect("small");
+            let count = |works: &[PassType]| u64::try_from(order.iter().filter(|slot| works.contains(&slot.work)).count()).expect("small");
             let passes = pipeline.micro_batches * pipeline.chunks;
-            prop_assert_eq!(count(&[Work::Forward]), passes);
-            prop_assert_eq!(count(&[Work::Backward, Work::BackwardInput]), passes);
-            prop_assert_eq!(count(&[Work::Backward, Work::BackwardWeight]), passes);
-            let split = order.iter().any(|slot| slot.work == Work::BackwardWeight);
+            prop_assert_eq!(count(&[PassType::Forward]), passes);
+            prop_assert_eq!(count(&[PassType::Backward, PassType::BackwardInput]), passes);
+            prop_assert_eq!(count(&[PassType::Backward, PassType::BackwardWeight]), passes);
+            let split = order.iter().any(|slot| slot.work == PassType::BackwardWeight);
             prop_assert_eq!(split, pipeline.schedule.facts().splits_backward);
         }
     }

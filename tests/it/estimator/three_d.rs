@@ -14,7 +14,7 @@ use headroom::config::{
     Pipeline, PipelineSchedule, PositionEmbedding, Recompute,
 };
 use headroom::estimator::{MemoryKind, StageMemory, estimate, stages};
-use headroom::methods::{Shape, capacity_planning, eleuther};
+use headroom::methods::{ActivationShape, capacity_planning, eleuther};
 use headroom::units::{Bytes, DType, to_f64};
 use support::{gpt, layout, training_job};
 
@@ -45,8 +45,8 @@ fn of(stage: &StageMemory, kind: MemoryKind) -> Bytes {
     stage.by_kind[kind.index()]
 }
 
-fn shape(model: &ModelConfig, layers: u64) -> Shape {
-    Shape {
+fn shape(model: &ModelConfig, layers: u64) -> ActivationShape {
+    ActivationShape {
         hidden_size: model.hidden_size,
         num_hidden_layers: layers,
         num_attention_heads: model.num_attention_heads,

@@ -84,7 +84,7 @@ fn products_are_those_of_the_modules() {
             .expect("a valid job");
         let list = ops::lower(&ops::lowering(&job));
         let ours = rank_model(&job, job.training().expect("a training"));
-        let flops = |steps: &[ops::megatron::Step]| -> f64 {
+        let flops = |steps: &[ops::megatron::RankOp]| -> f64 {
             let forward = steps.iter().flat_map(|step| &step.costs).filter(|cost| !cost.backward);
             forward
                 .map(
@@ -100,10 +100,10 @@ fn products_are_those_of_the_modules() {
         let all = f64::from(u32::try_from(config.num_hidden_layers).expect("a count"));
         let vocabulary = config.vocab_size.next_multiple_of(128);
         // Megatron-LM pads the vocabulary.
-        let of_padded = |step: &ops::megatron::Step| {
+        let of_padded = |step: &ops::megatron::RankOp| {
             if step.op.name == "Output layer" { to_f64(vocabulary) } else { 1.0 }
         };
-        let of_whole = |step: &ops::megatron::Step| {
+        let of_whole = |step: &ops::megatron::RankOp| {
             if step.op.name == "Output layer" { to_f64(config.vocab_size) } else { 1.0 }
         };
         let head: f64 = ours

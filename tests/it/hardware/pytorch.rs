@@ -12,7 +12,7 @@
 use std::io::Read;
 
 use headroom::hardware::allocator::{
-    Allocator, Device, DriverCall, Handle, Kind, Peak, Settings, Stream,
+    Allocator, Device, DriverCall, Handle, Peak, PoolKind, Settings, Stream,
 };
 use serde_json::Value;
 
@@ -109,7 +109,7 @@ fn check(row: &Value, name: &str) -> u64 {
 /// A segment in the file's form: bytes, stream, pool, whether it can grow, and its blocks (free
 /// ones negative).
 fn segment(segment: &headroom::hardware::allocator::Segment) -> Value {
-    let kind = if segment.kind == Kind::Small { "small" } else { "large" };
+    let kind = if segment.kind == PoolKind::Small { "small" } else { "large" };
     let blocks = segment.blocks.iter().map(|block| {
         let bytes = i64::try_from(block.bytes).unwrap();
         Value::from(if block.used { bytes } else { -bytes })

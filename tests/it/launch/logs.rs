@@ -2,7 +2,7 @@
 //! public threads (`SOURCES.md`).
 
 use headroom::estimator::estimate;
-use headroom::launch::logs::{Figure, Log, beside, read as read_log};
+use headroom::launch::logs::{Log, LogFigure, beside, read as read_log};
 use headroom::launch::{Pasted, read};
 use headroom::scenario::codec::decode;
 use headroom::scenario::{FieldId, Scenario, Value};
@@ -25,43 +25,44 @@ fn vllms_lines_are_read() {
     let v0 = log("vllm-v0-llama2-7b-h100");
     assert_eq!(v0.program, "vllm");
     assert!(
-        near(v0.largest(Figure::Weights).map(gib), 12.55)
-            && near(v0.largest(Figure::Cache).map(gib), 56.18)
+        near(v0.largest(LogFigure::Weights).map(gib), 12.55)
+            && near(v0.largest(LogFigure::Cache).map(gib), 56.18)
     );
     assert!(
-        near(v0.largest(Figure::Working).map(gib), 2.38)
-            && near(v0.largest(Figure::OutsidePyTorch).map(gib), 0.16)
+        near(v0.largest(LogFigure::Working).map(gib), 2.38)
+            && near(v0.largest(LogFigure::OutsidePyTorch).map(gib), 0.16)
     );
     assert!(
-        near(v0.largest(Figure::Capacity).map(gib), 79.19)
-            && near(v0.largest(Figure::Budget).map(gib), 71.27)
+        near(v0.largest(LogFigure::Capacity).map(gib), 79.19)
+            && near(v0.largest(LogFigure::Budget).map(gib), 71.27)
     );
-    assert!(near(v0.largest(Figure::CacheBlocks), 7191.0));
+    assert!(near(v0.largest(LogFigure::CacheBlocks), 7191.0));
     let v1 = log("vllm-kimi-linear-2x3090");
     assert!(
-        near(v1.smallest(Figure::Cache).map(gib), 2.30)
-            && near(v1.smallest(Figure::CacheTokens), 75_840.0)
+        near(v1.smallest(LogFigure::Cache).map(gib), 2.30)
+            && near(v1.smallest(LogFigure::CacheTokens), 75_840.0)
     );
     assert!(
-        near(v1.largest(Figure::Concurrency), 2.48) && near(v1.largest(Figure::Context), 120_000.0)
+        near(v1.largest(LogFigure::Concurrency), 2.48)
+            && near(v1.largest(LogFigure::Context), 120_000.0)
     );
     assert_eq!((v1.printed[0].device.as_str(), v1.printed[0].line), ("TP0", 3));
-    assert!(near(log("vllm-windows").largest(Figure::Graphs).map(gib), 0.11));
+    assert!(near(log("vllm-windows").largest(LogFigure::Graphs).map(gib), 0.11));
 }
 
 #[test]
 fn sglangs_lines_are_read() {
     let one = log("sglang-gemma3");
     assert_eq!(one.program, "sglang");
-    assert!(near(one.largest(Figure::Weights).map(gib), 8.13));
+    assert!(near(one.largest(LogFigure::Weights).map(gib), 8.13));
     assert!(
-        near(one.largest(Figure::Cache).map(gib), 108.24)
-            && near(one.largest(Figure::CacheTokens), 834_615.0)
+        near(one.largest(LogFigure::Cache).map(gib), 108.24)
+            && near(one.largest(LogFigure::CacheTokens), 834_615.0)
     );
     let two = log("sglang-b200");
     assert!(
-        near(two.largest(Figure::Graphs).map(gib), 1.44)
-            && near(two.smallest(Figure::Free).map(gib), 38.05)
+        near(two.largest(LogFigure::Graphs).map(gib), 1.44)
+            && near(two.smallest(LogFigure::Free).map(gib), 38.05)
     );
 }
 
@@ -70,17 +71,17 @@ fn llama_cpps_lines_are_read() {
     let log = log("llama-cpp-two-gpus");
     assert_eq!(log.program, "llama-cpp");
     let weights: Vec<(&str, usize)> =
-        log.of(Figure::Weights).map(|printed| (printed.device.as_str(), printed.line)).collect();
+        log.of(LogFigure::Weights).map(|printed| (printed.device.as_str(), printed.line)).collect();
     assert_eq!(weights, [("CUDA0", 8), ("CUDA1", 9)], "the host's buffer is none of a GPU");
     let mib = |figure| {
         log.of(figure)
             .map(|printed| (printed.amount.number() / f64::from(1 << 20)).round())
             .collect::<Vec<_>>()
     };
-    assert_eq!(mib(Figure::Weights), [5434.0, 13990.0]);
-    assert_eq!(mib(Figure::Cache), [1536.0, 3584.0]);
-    assert_eq!(mib(Figure::Working), [672.0]);
-    assert!(near(log.largest(Figure::Context), 4096.0));
+    assert_eq!(mib(LogFigure::Weights), [5434.0, 13990.0]);
+    assert_eq!(mib(LogFigure::Cache), [1536.0, 3584.0]);
+    assert_eq!(mib(LogFigure::Working), [672.0]);
+    assert!(near(log.largest(LogFigure::Context), 4096.0));
 }
 
 #[test]
@@ -100,9 +101,9 @@ fn a_log_stands_beside_the_estimate_of_its_command() {
             .and_then(headroom::launch::logs::Compared::error)
     };
     // The log prints 67.7229 GiB: linear layers in 8 bits, embedding and head in 16.
-    assert!(error(Figure::Weights).is_some_and(|error| error.abs() < 0.002), "{compared:?}");
+    assert!(error(LogFigure::Weights).is_some_and(|error| error.abs() < 0.002), "{compared:?}");
     assert!(
-        error(Figure::CacheBlocks).is_some() && error(Figure::Concurrency).is_some(),
+        error(LogFigure::CacheBlocks).is_some() && error(LogFigure::Concurrency).is_some(),
         "{compared:?}"
     );
 }
@@ -113,45 +114,45 @@ fn lines_of_trainings_are_read() {
     let megatron = log("megatron-per-layer");
     assert_eq!((megatron.program, megatron.trains), ("megatron-lm", true));
     assert!(
-        near(mib(&megatron, Figure::Allocated), 5670.39)
-            && near(mib(&megatron, Figure::Reserved), 6406.0)
+        near(mib(&megatron, LogFigure::Allocated), 5670.39)
+            && near(mib(&megatron, LogFigure::Reserved), 6406.0)
     );
-    assert!(near(megatron.largest(Figure::StepSeconds), 0.744));
-    assert!(near(mib(&log("megatron-2020-v100"), Figure::Reserved), 17482.0));
+    assert!(near(megatron.largest(LogFigure::StepSeconds), 0.744));
+    assert!(near(mib(&log("megatron-2020-v100"), LogFigure::Reserved), 17482.0));
     let formula = log("megatron-theoretical");
     assert!(
-        near(mib(&formula, Figure::States), 46983.28)
-            && near(mib(&formula, Figure::Activations), 8989.01)
+        near(mib(&formula, LogFigure::States), 46983.28)
+            && near(mib(&formula, LogFigure::Activations), 8989.01)
     );
     let titan = log("torchtitan-h100");
     assert!(
-        near(titan.largest(Figure::Reserved).map(gib), 49.66)
-            && near(titan.smallest(Figure::TokensPerSecond), 5593.0)
+        near(titan.largest(LogFigure::Reserved).map(gib), 49.66)
+            && near(titan.smallest(LogFigure::TokensPerSecond), 5593.0)
     );
     assert_eq!(titan.printed[0].device, "rank0");
-    assert_eq!(log("torchtitan-moe").of(Figure::Reserved).count(), 2);
-    assert!(near(log("torchtune-full").largest(Figure::Allocated).map(gib), 54.9696));
-    assert!(near(log("axolotl-2025").largest(Figure::Reserved).map(gib), 12.3242));
-    assert!(near(mib(&log("axolotl-2023"), Figure::InUse), 21573.0));
+    assert_eq!(log("torchtitan-moe").of(LogFigure::Reserved).count(), 2);
+    assert!(near(log("torchtune-full").largest(LogFigure::Allocated).map(gib), 54.9696));
+    assert!(near(log("axolotl-2025").largest(LogFigure::Reserved).map(gib), 12.3242));
+    assert!(near(mib(&log("axolotl-2023"), LogFigure::InUse), 21573.0));
     let stage3 = log("deepspeed-zero3");
     assert!(
-        near(stage3.largest(Figure::Allocated).map(gib), 0.41)
-            && near(stage3.largest(Figure::Reserved).map(gib), 13.1)
+        near(stage3.largest(LogFigure::Allocated).map(gib), 0.41)
+            && near(stage3.largest(LogFigure::Reserved).map(gib), 13.1)
     );
     let trainer = log("trainer-zero3");
     assert_eq!(trainer.printed.len(), 1, "parts of the peak are one figure");
-    assert!(near(mib(&trainer, Figure::Allocated), 312.0 - 153.0 + 2012.0));
+    assert!(near(mib(&trainer, LogFigure::Allocated), 312.0 - 153.0 + 2012.0));
     let file = read_log(
         "\"train_mem_gpu_alloc_delta\": 3330195456,\n\"train_mem_gpu_peaked_delta\": 8287144960,",
     )
     .expect("parts");
-    assert!(near(file.largest(Figure::Allocated), 11_617_340_416.0));
+    assert!(near(file.largest(LogFigure::Allocated), 11_617_340_416.0));
     let later =
         read_log("GPU memory usage while training: 25.701GB (+0.079GB cache, +1.045GB misc)")
             .expect("memory");
     assert!(
-        near(later.largest(Figure::Reserved).map(gib), 25.78)
-            && near(later.largest(Figure::InUse).map(gib), 26.825)
+        near(later.largest(LogFigure::Reserved).map(gib), 25.78)
+            && near(later.largest(LogFigure::InUse).map(gib), 26.825)
     );
 }
 
@@ -161,10 +162,12 @@ fn a_training_stands_beside_its_estimate() {
     let job = scenario.resolve().expect("a job");
     let (log, answer) = (log("torchtitan-h100"), estimate(&job));
     let compared = beside(&log, &job, &answer);
-    let figures: Vec<Figure> = compared.iter().map(|row| row.figure).collect();
-    assert_eq!(figures, [Figure::Reserved, Figure::TokensPerSecond], "{compared:?}");
-    let middle =
-        compared.iter().find(|row| row.figure == Figure::TokensPerSecond).map(|row| row.measured);
+    let figures: Vec<LogFigure> = compared.iter().map(|row| row.figure).collect();
+    assert_eq!(figures, [LogFigure::Reserved, LogFigure::TokensPerSecond], "{compared:?}");
+    let middle = compared
+        .iter()
+        .find(|row| row.figure == LogFigure::TokensPerSecond)
+        .map(|row| row.measured);
     assert!(near(middle, 5856.0), "of paces the middle one counts");
     let served = decode("v2&do=serve&m=llama3-8b").scenario.resolve().expect("a job");
     assert_eq!(beside(&log, &served, &estimate(&served)), []);

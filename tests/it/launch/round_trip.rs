@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use headroom::launch::{Effect, Format, Pasted, Role, defaults, read, write};
+use headroom::launch::{Effect, Format, FormatRole, Pasted, defaults, read, write};
 use headroom::scenario::{FieldId, FieldKind, Mode, Scenario, Value, field};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -120,7 +120,7 @@ fn what_is_written_is_read_back() {
                     }
                 }
             }
-            if format.role == Role::Whole || format.further.contains(&FieldId::Gpus) {
+            if format.role == FormatRole::Whole || format.further.contains(&FieldId::Gpus) {
                 scenario.set(
                     FieldId::Gpus,
                     Value::Integer(degrees(&scenario) * (1 + below(&mut runner, 4))),

@@ -1,7 +1,7 @@
 //! Own stories on the page: they are recorded, written, kept and never become markup.
 
 use super::{asked, hostile, noise, readable, teach};
-use headroom::lessons::story::{Step, Story};
+use headroom::lessons::story::{LessonStep, Story};
 use headroom::worker::wire::{MARK, What};
 use proptest::test_runner::{Config, TestRunner};
 
@@ -37,7 +37,8 @@ fn unsaved_text_of_a_story_is_kept() {
 
 #[test]
 fn long_broken_and_newer_stories_are_told() {
-    let steps = (0..9).map(|seed| Step { text: noise(seed), ..Step::of("v1") }).collect();
+    let steps =
+        (0..9).map(|seed| LessonStep { text: noise(seed), ..LessonStep::of("v1") }).collect();
     let long =
         Story { id: "own-1".to_owned(), title: "Long".to_owned(), audience: String::new(), steps }
             .write();

@@ -4,7 +4,7 @@ use super::{teach, told, unescaped};
 use headroom::lessons::answer::check;
 use headroom::lessons::figure::Amount;
 use headroom::lessons::story::shipped;
-use headroom::lessons::worksheet::{Code, Kept, KeptError, Outcome, Worksheet, word};
+use headroom::lessons::worksheet::{Code, KeptError, KeptResults, Outcome, Worksheet, word};
 use headroom::scenario::codec::encode;
 
 #[test]
@@ -129,7 +129,7 @@ fn progress_on_a_worksheet_is_kept_class_by_class_and_student_by_student() {
 
 #[test]
 fn kept_progress_is_read_again() {
-    let mut kept = Kept::default();
+    let mut kept = KeptResults::default();
     for number in 0..300_u32 {
         let tries = u8::try_from(number % 10).expect("small");
         let outcomes = vec![Outcome { right: number % 2 == 1 && tries > 0, tries }; 6];
@@ -139,11 +139,11 @@ fn kept_progress_is_read_again() {
             outcomes,
         });
     }
-    assert_eq!(Kept::read("algebra", &kept.write()), Ok(kept.clone()));
+    assert_eq!(KeptResults::read("algebra", &kept.write()), Ok(kept.clone()));
     assert_eq!(kept.outcomes("Student 299").first(), Some(&Outcome { right: true, tries: 9 }));
     assert!(kept.outcomes("student-0").is_empty(), "the earliest ones go");
-    assert_eq!(Kept::read("logic", &kept.write()), Err(KeptError::Malformed));
-    assert_eq!(Kept::read("algebra", r#"{"v":9}"#), Err(KeptError::UnknownVersion(9)));
+    assert_eq!(KeptResults::read("logic", &kept.write()), Err(KeptError::Malformed));
+    assert_eq!(KeptResults::read("algebra", r#"{"v":9}"#), Err(KeptError::UnknownVersion(9)));
     let (right, wrong) = (Outcome { right: true, tries: 2 }, Outcome { right: false, tries: 5 });
     assert_eq!(
         [right.or(wrong), wrong.or(right), wrong.or(Outcome::default())],
@@ -157,7 +157,7 @@ pub(super) const FROZEN: &str = include_str!("../../lessons/worksheets.txt");
 
 pub(super) fn drawn(class: &str, student: &str) -> String {
     let sheet = Worksheet::of(class, student);
-    let line = |(index, task): (usize, &headroom::lessons::worksheet::Task)| {
+    let line = |(index, task): (usize, &headroom::lessons::worksheet::WorksheetTask)| {
         format!("{class}.{student} {} {} {}\n", index + 1, task.figure.id, encode(&task.scenario))
     };
     sheet.tasks.iter().enumerate().map(line).collect()

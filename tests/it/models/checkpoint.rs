@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use headroom::checkpoint::{CheckpointError, Found, Part, read, understood};
+use headroom::checkpoint::{CheckpointError, FileStart, ModelFiles, read, understood};
 use headroom::config::WeightFormat;
 use headroom::ops::parameters_of;
 
@@ -30,8 +30,8 @@ fn files(name: &str) -> Vec<(String, Vec<u8>)> {
     paths.iter().map(|path| (named(path), fs::read(path).expect("a file"))).collect()
 }
 
-fn found(files: &[(String, Vec<u8>)]) -> Result<Found, CheckpointError> {
-    read(&files.iter().map(|(name, start)| Part { name, start }).collect::<Vec<_>>())
+fn found(files: &[(String, Vec<u8>)]) -> Result<ModelFiles, CheckpointError> {
+    read(&files.iter().map(|(name, start)| FileStart { name, start }).collect::<Vec<_>>())
 }
 
 /// The header of a GGUF file with these keys, whose values are given as bytes, and these tensors.
@@ -70,7 +70,7 @@ fn word(text: &str) -> Vec<u8> {
 
 /// The refusal of one file.
 fn refused(name: &str, start: &[u8]) -> String {
-    read(&[Part { name, start }]).map(|found| found.from).expect_err("refused").to_string()
+    read(&[FileStart { name, start }]).map(|found| found.from).expect_err("refused").to_string()
 }
 
 /// The rows of `checkpoints/counts.jsonl`, written by `tools/checkpoints.py`, hold headers as
@@ -125,7 +125,8 @@ fn mistrals_own_file_is_its_row_of_the_catalog() {
     let text = r#"{"dim": 4096, "n_layers": 32, "head_dim": 128, "hidden_dim": 14336, "n_heads": 32, "n_kv_heads": 8,
         "norm_eps": 1e-05, "vocab_size": 32000, "sliding_window": 4096}"#;
     let of = |text: &str| {
-        read(&[Part { name: "params.json", start: text.as_bytes() }]).map(|found| found.imported)
+        read(&[FileStart { name: "params.json", start: text.as_bytes() }])
+            .map(|found| found.imported)
     };
     let window = of(text).expect("read");
     assert_eq!(window.config.sliding_window, Some(4096));
@@ -186,7 +187,7 @@ fn the_mix_of_a_file_is_its_format() {
         ("rope_freqs.weight", &[32], 0),
     ];
     let file = gguf(&keys(15), &all);
-    let found = read(&[Part { name: "a.gguf", start: &file }]).expect("a model");
+    let found = read(&[FileStart { name: "a.gguf", start: &file }]).expect("a model");
     assert_eq!(found.imported.quantization.map(|stored| stored.format), Some(WeightFormat::Q4KM));
     let said = found.compared().join("\n");
     assert!(
@@ -197,8 +198,8 @@ fn the_mix_of_a_file_is_its_format() {
     assert!(said.contains("As GGUF Q4_K_M, Headroom counts as many bytes: 731.2 kB."), "{said}");
     let without_head: Vec<_> =
         all.iter().filter(|(name, ..)| *name != "output.weight").copied().collect();
-    let tied =
-        read(&[Part { name: "a.gguf", start: &gguf(&keys(15), &without_head) }]).expect("a model");
+    let tied = read(&[FileStart { name: "a.gguf", start: &gguf(&keys(15), &without_head) }])
+        .expect("a model");
     assert!(tied.imported.config.tie_word_embeddings && !found.imported.config.tie_word_embeddings);
 }
 
@@ -207,7 +208,7 @@ fn broken_files_are_refused_in_a_sentence() {
     let whole = fs::read(folder().join("llama.gguf")).expect("a file");
     // A file that ends early, at any place, is refused.
     for end in (0..whole.len()).step_by(7) {
-        assert!(read(&[Part { name: "cut.gguf", start: &whole[..end] }]).is_err(), "{end}");
+        assert!(read(&[FileStart { name: "cut.gguf", start: &whole[..end] }]).is_err(), "{end}");
     }
     let said = [
         (refused("a.gguf", &whole[..100]), "its header is longer than what was read of it"),

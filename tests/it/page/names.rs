@@ -17,8 +17,8 @@ use headroom::units::MemoryUnit;
 use headroom::view::answers::{Answers, Other};
 use headroom::view::basis::catalog_rows;
 use headroom::view::compared::lines;
-use headroom::view::export::{Form, Luggage, file};
-use headroom::view::history::Snapshot;
+use headroom::view::export::{ExportFormat, Luggage, file};
+use headroom::view::history::UndoStep;
 use headroom::view::panels::verdict::{spoken, verdict};
 use headroom::view::panels::{compare, printed};
 use headroom::view::report::{Report, json};
@@ -60,7 +60,7 @@ fn at_any_rate(text: &str) -> Option<Scenario> {
 }
 
 fn answers(scenario: &Scenario) -> Answers {
-    Answers::of(&Snapshot { scenario: scenario.clone(), compare: Vec::new() }, None).0
+    Answers::of(&UndoStep { scenario: scenario.clone(), compare: Vec::new() }, None).0
 }
 
 /// The words of some HTML.
@@ -164,10 +164,10 @@ fn everywhere(name: &str, scenario: &Scenario, remarks: &[String]) {
         spoken(&answers, answers.standing, &FromWorkers::default()),
         report.text(&[]),
         json(&report, scenario, &[]),
-        of(Form::Answer).replace('\\', ""),
-        of(Form::Curves),
-        of(Form::Ledger),
-        of(Form::Scenario),
+        of(ExportFormat::Answer).replace('\\', ""),
+        of(ExportFormat::Curves),
+        of(ExportFormat::Ledger),
+        of(ExportFormat::Scenario),
     ];
     for place in &places {
         assert!(place.contains(&model), "{name}: {place:.400}");
@@ -309,7 +309,7 @@ fn another_model_of_the_list_drops_what_the_file_said() {
 fn scenarios_beside_each_other_are_told_apart() {
     let said = |first: &str, second: &str| {
         let [first, second] = [first, second].map(|link| decode(link).scenario);
-        let snapshot = Snapshot { scenario: first, compare: vec![second] };
+        let snapshot = UndoStep { scenario: first, compare: vec![second] };
         let answers = Answers::of(&snapshot, None).0;
         let table: Vec<(String, String, String)> = lines(&snapshot.scenario, &answers)
             .into_iter()

@@ -23,12 +23,12 @@ use headroom::view::answers::{Answers, Plots, Stairs};
 use headroom::view::curve_view::Lines;
 use headroom::view::explaining;
 use headroom::view::fields::picker::Picker;
-use headroom::view::history::Snapshot;
+use headroom::view::history::UndoStep;
 use headroom::view::markup::Html;
-use headroom::view::panels::dialogs::paste::{Found, Pasted};
+use headroom::view::panels::dialogs::paste::{PasteState, PastedModel};
 use headroom::view::panels::{ledger, printed, teach, unanswered};
 use headroom::view::parts;
-use headroom::view::seen::{Around, Now, Seen};
+use headroom::view::seen::{Around, Now, SeenPage};
 use headroom::view::slot;
 use headroom::view::ui::{
     ChartsLook, Dialog, Dialogs, Notice, Opened, Saved, Toast, Ui, Unread, View,
@@ -68,7 +68,7 @@ fn first(answers: &Answers) -> Ui {
 }
 
 /// One of the other states.
-fn state(name: &str, said: &Snapshot, answers: &Answers) -> Ui {
+fn state(name: &str, said: &UndoStep, answers: &Answers) -> Ui {
     let ui = first(answers);
     match name {
         "opened" => opened(ui),
@@ -94,8 +94,8 @@ fn state(name: &str, said: &Snapshot, answers: &Answers) -> Ui {
             Ui { dialogs: Dialogs { dialog: Some(Dialog::Save), ..Dialogs::default() }, ..ui }
         }
         "paste" => {
-            let found = Some(Found { before: "v1".to_owned(), link: "v1&m=gpt2".to_owned() });
-            let pasted = Pasted { outcome: slot::fetching(), found, as_generic: false };
+            let found = Some(PastedModel { before: "v1".to_owned(), link: "v1&m=gpt2".to_owned() });
+            let pasted = PasteState { outcome: slot::fetching(), found, as_generic: false };
             Ui { dialogs: Dialogs { dialog: Some(Dialog::Paste), pasted, copied: None }, ..ui }
         }
         other => panic!("{other}"),
@@ -135,7 +135,7 @@ fn opened(mut ui: Ui) -> Ui {
 }
 
 /// A state with unreadable texts in fields, an open list, messages, and saved scenarios.
-fn typed(mut ui: Ui, said: &Snapshot) -> Ui {
+fn typed(mut ui: Ui, said: &UndoStep) -> Ui {
     let unread = |field| Unread {
         field,
         text: "4 <k>".to_owned(),
@@ -165,7 +165,7 @@ fn typed(mut ui: Ui, said: &Snapshot) -> Ui {
 }
 
 /// A state in which the worker has sent the best layouts and the allocator's answers.
-fn told(mut ui: Ui, said: &Snapshot) -> Ui {
+fn told(mut ui: Ui, said: &UndoStep) -> Ui {
     let link = encode(&said.scenario);
     let clock = clock();
     let mut stairway = Stairway::of(&request(What::Stairs, &link, ""));
@@ -205,7 +205,7 @@ const EXPLAINED: &str = "explained";
 /// The page's parts for a link, and the worker's panels beside them.
 fn of_link(net: &mut Net, link: &str, states: &[String]) {
     let decoded = decode(link);
-    let said = Snapshot { scenario: decoded.scenario, compare: decoded.compare };
+    let said = UndoStep { scenario: decoded.scenario, compare: decoded.compare };
     let answers = Answers::of(&said, None).0;
     let explained = of_parts(net, link, "first", &said, &answers, &first(&answers));
     let line = format!("printed-link {link}");
@@ -236,12 +236,12 @@ fn of_parts(
     net: &mut Net,
     link: &str,
     name: &str,
-    said: &Snapshot,
+    said: &UndoStep,
     answers: &Answers,
     ui: &Ui,
 ) -> String {
     let plots = Plots::of(answers, ui.look.of_curves(), &ui.found, None).0;
-    let seen = Seen { now: Now::of(said, answers, ui), reads: &|_| (), around: &AROUND };
+    let seen = SeenPage { now: Now::of(said, answers, ui), reads: &|_| (), around: &AROUND };
     let mut paths = BTreeSet::new();
     for part in parts::all() {
         let html = part.html(&seen, || &plots);

@@ -11,7 +11,7 @@ use headroom::lessons::figure::{Facts, Figure};
 use headroom::scenario::codec::decode;
 use headroom::units::{Bytes, MemoryUnit, Scale};
 use headroom::view::answers::Answers;
-use headroom::view::history::Snapshot;
+use headroom::view::history::UndoStep;
 use headroom::view::panels::{bar, ledger};
 use headroom::view::report::Report;
 use headroom::view::ui::{ChartsLook, Opened};
@@ -189,7 +189,7 @@ proptest! {
     /// print the same amounts.
     #[test]
     fn every_place_prints_the_same(link in link()) {
-        let said = Snapshot { scenario: decode(&link).scenario, compare: Vec::new() };
+        let said = UndoStep { scenario: decode(&link).scenario, compare: Vec::new() };
         let answers = Answers::of(&said, None).0;
         let printed = Printed::of(&answers.estimate, answers.unit);
         let (ledger, stack) =

@@ -12,7 +12,7 @@ use headroom::config::{
 };
 use headroom::estimator::time::{StepTime, block_times, spread};
 use headroom::estimator::{MemoryKind, blockers, memory_by_kind, stages};
-use headroom::planner::search::{Answer, Axis, Degree, Edit, Reason, Search, Space};
+use headroom::planner::search::{Answer, Degree, Edit, Reason, Search, SearchAxis, Space};
 use headroom::units::{Bytes, MemoryUnit};
 use proptest::prelude::*;
 use support::{cluster, gpt};
@@ -93,7 +93,7 @@ fn every_layout(job: &Job, space: &Space) -> Vec<Choice> {
     all
 }
 
-fn edited(axis: &Axis, job: &Job, choice: Choice) -> Vec<Choice> {
+fn edited(axis: &SearchAxis, job: &Job, choice: Choice) -> Vec<Choice> {
     let with = |edit: &Edit| {
         let mut choice = choice;
         edit.apply(job, &mut choice).then_some(choice)
@@ -161,9 +161,9 @@ proptest! {
         let job = job(model, kernels, batch, Bytes(mebibytes << 20));
         let space = Space::at(&job, &[gpus]);
         let space = match more {
-            1 => space.with(Axis::schedules()),
-            2 => space.with(Axis::offloads()),
-            3 => space.with(Axis::replicas()),
+            1 => space.with(SearchAxis::schedules()),
+            2 => space.with(SearchAxis::offloads()),
+            3 => space.with(SearchAxis::replicas()),
             _ => space,
         };
         let found = BruteForce::of(&job, &space);

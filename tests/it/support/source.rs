@@ -1,6 +1,6 @@
 //! Parameters of encoders beside decoders, computed from the config's fields without the engine.
 
-use headroom::config::{MlpKind, ModelConfig, PositionEmbedding, Source};
+use headroom::config::{MlpKind, ModelConfig, PositionEmbedding, SourceEncoder};
 
 /// A linear layer.
 fn linear(from: u64, to: u64, bias: bool) -> u64 {
@@ -51,7 +51,7 @@ fn feed(config: &ModelConfig, inner: u64) -> u64 {
 }
 
 /// Parameters that only one kind of model has, such as tables of relative positions.
-fn own_parameters(config: &ModelConfig, source: Source, kind: &str, norm: u64) -> u64 {
+fn own_parameters(config: &ModelConfig, source: SourceEncoder, kind: &str, norm: u64) -> u64 {
     let h = config.hidden_size;
     match kind {
         "t5" | "mt5" | "longt5" => {

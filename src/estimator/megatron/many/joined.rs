@@ -9,7 +9,7 @@ use super::super::weight::Alike;
 use super::super::{At, Kind, SLOTS, on_device, slot};
 use super::frame::{Frame, Line, Tops};
 use super::{Kinds, States};
-use crate::config::{Job, TrainingRun, Work};
+use crate::config::{Job, PassType, TrainingRun};
 use crate::estimator::law::{Highest, Memo, Top, bytes};
 use crate::estimator::ledger::{MemoryKind, first_over};
 use crate::units::Bytes;
@@ -103,11 +103,12 @@ pub(super) fn staged(job: &Job, run: &TrainingRun, sorts: &mut Memo<Sort, ()>) -
         });
         let mut least = [None; SLOTS];
         let work = if job.pipeline().schedule.facts().splits_backward {
-            Work::BackwardInput
+            PassType::BackwardInput
         } else {
-            Work::Backward
+            PassType::Backward
         };
-        let alone = [Work::Forward, work].map(|work| schedule::Pass { chunk: 0, work, times: 1 });
+        let alone =
+            [PassType::Forward, work].map(|work| schedule::Pass { chunk: 0, work, times: 1 });
         schedule::play(&stage, &alone, |held, at| {
             if let Some(least) = least.get_mut(slot(at)) {
                 least.get_or_insert(on_device(job, held));

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::super::schedule::{self, Covered, Pass};
 use super::{Batch, Block, Forward, Gradient, Head, Order, Taken};
-use crate::config::Work;
+use crate::config::PassType;
 
 /// Tensors that one micro-batch keeps between its forward and its backward.
 struct Flight {
@@ -32,13 +32,13 @@ impl Order<'_> {
     pub(super) fn step(&mut self, passes: &[Pass], is_first: bool) {
         let mut flights: VecDeque<Flight> = VecDeque::new();
         let each = passes.iter().flat_map(|pass| (0..pass.times).map(|_| pass.work));
-        let works: Vec<Work> = each.collect();
+        let works: Vec<PassType> = each.collect();
         // The loop's variables hold the last gradients that were sent and received until they are
         // set anew.
         let (mut received, mut sent) = (Taken::NOTHING, Taken::NOTHING);
         for (place, work) in works.iter().enumerate() {
             match work {
-                Work::Forward => {
+                PassType::Forward => {
                     let before = self.received;
                     if place == 0 {
                         self.received = Taken::NOTHING;
@@ -48,7 +48,7 @@ impl Order<'_> {
                         self.player.free(before);
                     }
                     let next_is_back =
-                        works.get(place + 1).is_some_and(|next| *next != Work::Forward);
+                        works.get(place + 1).is_some_and(|next| *next != PassType::Forward);
                     if self.stage.ends() {
                         flights.push_back(flight);
                         continue;
@@ -59,7 +59,7 @@ impl Order<'_> {
                     }
                     flights.push_back(flight);
                 }
-                Work::Backward | Work::BackwardInput | Work::BackwardWeight => {
+                PassType::Backward | PassType::BackwardInput | PassType::BackwardWeight => {
                     let Some(flight) = flights.pop_front() else { continue };
                     let mut gradient = Gradient::NONE;
                     if !self.stage.ends() {

@@ -3,7 +3,7 @@
 
 use super::super::schedule::Kind;
 use super::{Order, Taken};
-use crate::ops::megatron::{RankModel, Step, is_of_adapter};
+use crate::ops::megatron::{RankModel, RankOp, is_of_adapter};
 use crate::ops::{Role, Tensor};
 use crate::optimizers::{StateFormat, StepAct, StepTemporaries, UpdatedParameter};
 use crate::units::Elements;
@@ -65,7 +65,7 @@ pub(super) struct Weights {
 impl Weights {
     pub fn of(model: &RankModel) -> Self {
         let block = if model.dense.is_empty() { &model.experts } else { &model.dense };
-        let find = |steps: &[Step], name: &str| {
+        let find = |steps: &[RankOp], name: &str| {
             let tensors = steps.iter().flat_map(|step| step.op.tensors.iter());
             let bytes = |tensor: &Tensor| tensor.bytes().0;
             tensors
@@ -370,7 +370,7 @@ impl Order<'_> {
     }
 }
 
-fn collect<'a>(steps: impl Iterator<Item = &'a Step>, all: &mut Vec<Parameter>) {
+fn collect<'a>(steps: impl Iterator<Item = &'a RankOp>, all: &mut Vec<Parameter>) {
     let tensors = steps.flat_map(|step| step.op.tensors.iter());
     tensors.filter(|tensor| tensor.role == Role::Parameter).for_each(|tensor| push(tensor, all));
 }

@@ -37,7 +37,7 @@ pub struct ServingTime {
     /// Tokens per second of one instance while all its sequences answer.
     pub tokens_per_second: f64,
     /// Messages of a chunk of a prompt, and of a step of decoding.
-    pub messages: [Messages; 2],
+    pub messages: [MessageTimes; 2],
     /// The step that checks proposed tokens; `None` where none are proposed.
     pub speculation: Option<SpeculativeStep>,
     /// The part that holds such a step up.
@@ -64,7 +64,7 @@ pub struct SpeculativeStep {
 
 /// Seconds of a step's messages, which nothing hides.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Messages {
+pub struct MessageTimes {
     /// Sums over tensor ranks: two in each layer.
     pub sums: Seconds,
     /// Tokens on their way to the ranks of their experts and back.
@@ -73,7 +73,7 @@ pub struct Messages {
     pub stages: Seconds,
 }
 
-impl Messages {
+impl MessageTimes {
     /// Returns the seconds of all messages.
     pub const fn total(&self) -> f64 {
         self.sums.0 + self.experts.0 + self.stages.0

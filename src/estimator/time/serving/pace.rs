@@ -8,7 +8,7 @@ use super::super::timing::other_lengths;
 use super::draft::DraftPace;
 use super::host::Host;
 use super::work::StepWork;
-use super::{Bound, Messages, ServingTime, SpeculativeStep, gpu_hours_per_million};
+use super::{Bound, MessageTimes, ServingTime, SpeculativeStep, gpu_hours_per_million};
 use crate::config::{Job, ModelConfig, Run, ServingRun};
 use crate::engines::Steps;
 use crate::estimator::drafting::Drafted;
@@ -304,9 +304,9 @@ impl Pace {
     /// the tokens. From there a copy for every expert of a token goes to that expert's rank and
     /// comes back, in the format of activations; then all ranks get all tokens again. Assumes that
     /// every expert is asked as often as any other.
-    pub(super) fn messages(&self, tokens: f64) -> Messages {
+    pub(super) fn messages(&self, tokens: f64) -> MessageTimes {
         let (job, model) = (&self.job, self.job.model());
-        let Run::Serving(run) = job.run() else { return Messages::default() };
+        let Run::Serving(run) = job.run() else { return MessageTimes::default() };
         let bytes = tokens * to_f64(model.hidden_size) * to_f64(run.activation_dtype.bits()) / 8.0;
         let (t, hops) = (to_f64(job.layout().t()), to_f64(job.layout().p()) - 1.0);
         let ring = self.links.ring(t, 1.0);
@@ -324,7 +324,7 @@ impl Pace {
         let apart = ring.seconds(Collective::ReduceScatter, bytes)
             + ring.seconds(Collective::AllGather, bytes);
         let copies = moe.map_or(0.0, |moe| to_f64(moe.num_experts_per_tok)) * bytes / t;
-        Messages {
+        MessageTimes {
             sums: Seconds((all - layers) * sum + layers * apart),
             experts: Seconds(layers * 2.0 * ring.seconds(Collective::AllToAll, copies)),
             stages: Seconds(if hops > 0.0 { hops * self.links.message(bytes, t) } else { 0.0 }),
@@ -439,12 +439,12 @@ impl Pace {
 
     /// Messages for one further token of so many sequences: of a step that gives several, their
     /// share.
-    fn messages_of_one(&self, sequences: u64) -> Messages {
+    fn messages_of_one(&self, sequences: u64) -> MessageTimes {
         let (given, run) = self.tokens_of_a_step();
-        let Messages { sums, experts, stages } = self.messages(to_f64(sequences) * run);
+        let MessageTimes { sums, experts, stages } = self.messages(to_f64(sequences) * run);
         let [sums, experts, stages] =
             [sums, experts, stages].map(|Seconds(all)| Seconds(all / given));
-        Messages { sums, experts, stages }
+        MessageTimes { sums, experts, stages }
     }
 
     /// The parts of a step of decoding that checks proposed tokens.

@@ -81,7 +81,7 @@ fn assert_sound(allocator: &Allocator, conf: &str) {
 
 /// The free lists hold the free blocks, once each, in order.
 fn assert_free_lists(allocator: &Allocator) {
-    let listed: usize = [super::super::Kind::Small, super::super::Kind::Large]
+    let listed: usize = [super::super::PoolKind::Small, super::super::PoolKind::Large]
         .into_iter()
         .flat_map(|kind| allocator.lanes.by_stream(kind))
         .map(|lane| {

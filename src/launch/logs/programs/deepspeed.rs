@@ -1,7 +1,7 @@
 //! DeepSpeed's `see_memory_usage` (`deepspeed/runtime/utils.py`): MA and CA are what tensors take
 //! and what PyTorch keeps, in units of 2³⁰ bytes. `Max_CA` is rounded to whole units and left out.
 
-use crate::launch::logs::{Figure, LineSpec, LogSpec};
+use crate::launch::logs::{LogFigure, LineSpec, LogSpec};
 
 pub(super) const LOG: LogSpec = LogSpec {
     program: "deepspeed",
@@ -9,7 +9,7 @@ pub(super) const LOG: LogSpec = LogSpec {
     trains: true,
     place: 5,
     lines: &[
-        LineSpec::gib("Max_CA ", "Max_MA ", Figure::Allocated),
-        LineSpec::gib("Max_CA ", "GB CA ", Figure::Reserved),
+        LineSpec::gib("Max_CA ", "Max_MA ", LogFigure::Allocated),
+        LineSpec::gib("Max_CA ", "GB CA ", LogFigure::Reserved),
     ],
 };

@@ -2,7 +2,7 @@
 //! today. Only buffers on GPUs are read: those of the host are called CPU and CUDA_Host, which the
 //! entries do not match.
 
-use crate::launch::logs::{Figure, LineSpec, LogSpec};
+use crate::launch::logs::{LogFigure, LineSpec, LogSpec};
 
 pub(super) const LOG: LogSpec = LogSpec {
     program: "llama-cpp",
@@ -10,10 +10,10 @@ pub(super) const LOG: LogSpec = LogSpec {
     trains: false,
     place: 2,
     lines: &[
-        LineSpec::mib("load_tensors: ", "@ model buffer size = ", Figure::Weights),
-        LineSpec::mib("load_tensors: ", "@ buffer size = ", Figure::Weights),
-        LineSpec::mib("kv_cache", "@ KV buffer size = ", Figure::Cache),
-        LineSpec::mib("", "@ compute buffer size = ", Figure::Working),
-        LineSpec::count("", "n_ctx = ", Figure::Context),
+        LineSpec::mib("load_tensors: ", "@ model buffer size = ", LogFigure::Weights),
+        LineSpec::mib("load_tensors: ", "@ buffer size = ", LogFigure::Weights),
+        LineSpec::mib("kv_cache", "@ KV buffer size = ", LogFigure::Cache),
+        LineSpec::mib("", "@ compute buffer size = ", LogFigure::Working),
+        LineSpec::count("", "n_ctx = ", LogFigure::Context),
     ],
 };

@@ -2,7 +2,7 @@
 //! every model-parallel group prints once, `report_theoretical_memory`, and the time of an
 //! iteration. What it calls MB is 2²⁰ bytes.
 
-use crate::launch::logs::{Figure, LineSpec, LogSpec};
+use crate::launch::logs::{LogFigure, LineSpec, LogSpec};
 
 pub(super) const LOG: LogSpec = LogSpec {
     program: "megatron-lm",
@@ -10,10 +10,10 @@ pub(super) const LOG: LogSpec = LogSpec {
     trains: true,
     place: 3,
     lines: &[
-        LineSpec::mib("memory (MB)", "max allocated: ", Figure::Allocated),
-        LineSpec::mib("memory (MB)", "max reserved: ", Figure::Reserved),
-        LineSpec::mib("Theoretical memory footprints", "weight and optimizer=", Figure::States),
-        LineSpec::mib("Theoretical memory footprints", "activation=", Figure::Activations),
-        LineSpec::milliseconds("", "elapsed time per iteration (ms): ", Figure::StepSeconds),
+        LineSpec::mib("memory (MB)", "max allocated: ", LogFigure::Allocated),
+        LineSpec::mib("memory (MB)", "max reserved: ", LogFigure::Reserved),
+        LineSpec::mib("Theoretical memory footprints", "weight and optimizer=", LogFigure::States),
+        LineSpec::mib("Theoretical memory footprints", "activation=", LogFigure::Activations),
+        LineSpec::milliseconds("", "elapsed time per iteration (ms): ", LogFigure::StepSeconds),
     ],
 };

@@ -2,7 +2,7 @@
 //! most, in units of 2³⁰ bytes, and `tps` counts the tokens of one GPU that is no copy along
 //! tensor, pipeline or context parallelism.
 
-use crate::launch::logs::{Figure, LineSpec, LogSpec};
+use crate::launch::logs::{LogFigure, LineSpec, LogSpec};
 
 pub(super) const LOG: LogSpec = LogSpec {
     program: "torchtitan",
@@ -10,8 +10,8 @@ pub(super) const LOG: LogSpec = LogSpec {
     trains: true,
     place: 4,
     lines: &[
-        LineSpec::gib("tps: ", "memory: ", Figure::Reserved),
-        LineSpec::count("memory: ", "tps: ", Figure::TokensPerSecond),
-        LineSpec::gib("capacity: ", " with ", Figure::Capacity),
+        LineSpec::gib("tps: ", "memory: ", LogFigure::Reserved),
+        LineSpec::count("memory: ", "tps: ", LogFigure::TokensPerSecond),
+        LineSpec::gib("capacity: ", " with ", LogFigure::Capacity),
     ],
 };

@@ -1,6 +1,6 @@
 //! torchtune's lines (`torchtune/training/memory.py`), in units of 2³⁰ bytes.
 
-use crate::launch::logs::{Figure, LineSpec, LogSpec};
+use crate::launch::logs::{LogFigure, LineSpec, LogSpec};
 
 pub(super) const LOG: LogSpec = LogSpec {
     program: "torchtune",
@@ -8,8 +8,8 @@ pub(super) const LOG: LogSpec = LogSpec {
     trains: true,
     place: 6,
     lines: &[
-        LineSpec::gib("", "peak_memory_alloc:", Figure::Allocated),
-        LineSpec::gib("", "peak_memory_reserved:", Figure::Reserved),
-        LineSpec::count("", "tokens_per_second_per_gpu:", Figure::TokensPerSecond),
+        LineSpec::gib("", "peak_memory_alloc:", LogFigure::Allocated),
+        LineSpec::gib("", "peak_memory_reserved:", LogFigure::Reserved),
+        LineSpec::count("", "tokens_per_second_per_gpu:", LogFigure::TokensPerSecond),
     ],
 };

@@ -3,7 +3,7 @@
 //! (`TrainerMemoryTracker`): together these are the peak. `metrics_format` prints units of 2²⁰
 //! bytes, the files hold bytes.
 
-use crate::launch::logs::{Figure, LineSpec, LogSpec};
+use crate::launch::logs::{LogFigure, LineSpec, LogSpec};
 
 pub(super) const LOG: LogSpec = LogSpec {
     program: "trainer",
@@ -11,16 +11,16 @@ pub(super) const LOG: LogSpec = LogSpec {
     trains: true,
     place: 8,
     lines: &[
-        LineSpec::mib("MB", "before_init_mem_gpu = ", Figure::Allocated).part(),
-        LineSpec::mib("MB", "init_mem_gpu_alloc_delta = ", Figure::Allocated).part(),
-        LineSpec::mib("MB", "train_mem_gpu_alloc_delta = ", Figure::Allocated).part(),
-        LineSpec::mib("MB", "train_mem_gpu_peaked_delta = ", Figure::Allocated).part(),
-        LineSpec::bytes("", "before_init_mem_gpu\": ", Figure::Allocated).part(),
-        LineSpec::bytes("", "init_mem_gpu_alloc_delta\": ", Figure::Allocated).part(),
-        LineSpec::bytes("", "train_mem_gpu_alloc_delta\": ", Figure::Allocated).part(),
-        LineSpec::bytes("", "train_mem_gpu_peaked_delta\": ", Figure::Allocated).part(),
-        LineSpec::count("", "train_samples_per_second = ", Figure::SequencesPerSecond),
-        LineSpec::count("", "'train_samples_per_second': ", Figure::SequencesPerSecond),
-        LineSpec::count("", "\"train_samples_per_second\": ", Figure::SequencesPerSecond),
+        LineSpec::mib("MB", "before_init_mem_gpu = ", LogFigure::Allocated).part(),
+        LineSpec::mib("MB", "init_mem_gpu_alloc_delta = ", LogFigure::Allocated).part(),
+        LineSpec::mib("MB", "train_mem_gpu_alloc_delta = ", LogFigure::Allocated).part(),
+        LineSpec::mib("MB", "train_mem_gpu_peaked_delta = ", LogFigure::Allocated).part(),
+        LineSpec::bytes("", "before_init_mem_gpu\": ", LogFigure::Allocated).part(),
+        LineSpec::bytes("", "init_mem_gpu_alloc_delta\": ", LogFigure::Allocated).part(),
+        LineSpec::bytes("", "train_mem_gpu_alloc_delta\": ", LogFigure::Allocated).part(),
+        LineSpec::bytes("", "train_mem_gpu_peaked_delta\": ", LogFigure::Allocated).part(),
+        LineSpec::count("", "train_samples_per_second = ", LogFigure::SequencesPerSecond),
+        LineSpec::count("", "'train_samples_per_second': ", LogFigure::SequencesPerSecond),
+        LineSpec::count("", "\"train_samples_per_second\": ", LogFigure::SequencesPerSecond),
     ],
 };

@@ -1,6 +1,6 @@
 //! A word in the making: text and the lists that it expands to.
 
-use super::Word;
+use super::ShellWord;
 use crate::launch::notation::Place;
 
 /// A word that is being read; variables may split it into several.
@@ -39,14 +39,14 @@ impl Made {
         }
     }
 
-    pub(super) fn into_words(self, place: Place) -> Vec<Word> {
+    pub(super) fn into_words(self, place: Place) -> Vec<ShellWord> {
         let keeps_last = !self.text.is_empty() || self.is_quoted;
         let last = keeps_last.then_some(self.text);
         self.finished
             .into_iter()
             .filter(|text| !text.is_empty())
             .chain(last)
-            .map(|text| Word { text, place })
+            .map(|text| ShellWord { text, place })
             .collect()
     }
 }

@@ -2,7 +2,7 @@
 //! and `models/llava_onevision`).
 
 use super::Laid;
-use crate::config::{Seen, Spread, Tower, TowerSize};
+use crate::config::{Seen, TiledImage, Tower, TowerSize};
 use crate::ops::modules::Build;
 use crate::ops::tape::{Form, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -11,7 +11,7 @@ use crate::units::DType;
 /// The shapes that an image goes through.
 #[derive(Debug)]
 pub(super) struct SpreadOut {
-    spread: Spread,
+    spread: TiledImage,
     /// How many images there are.
     images: u64,
     /// All tiles of one image; the whole image, which is the first of them, and the others.
@@ -35,7 +35,7 @@ impl SpreadOut {
         build: &Build<'_>,
         tower: &Tower,
         (tiles, seen): (u64, Seen),
-        spread: Spread,
+        spread: TiledImage,
     ) -> Self {
         let tape = build.tape;
         let text = Dim("text hidden_size", tower.sizes.get(TowerSize::Text));

@@ -2,7 +2,7 @@
 //! links.
 
 use super::entry::{Entry, Explained};
-use super::{Choice, Field, FieldDefault, FieldKind, Group, Value};
+use super::{Field, FieldDefault, FieldKind, FieldOption, Group, Value};
 
 /// Largest size or batch that an input takes.
 const SIZE: u64 = 10_000_000;
@@ -12,7 +12,7 @@ const LENGTH: u64 = 100_000_000;
 /// One option of a choice: its word in links, its label in the form, and one sentence about its
 /// effect on memory.
 const fn option(value: &'static str, label: &'static str, help: &'static str) -> Explained {
-    Explained { choice: Choice { value, label }, help }
+    Explained { choice: FieldOption { value, label }, help }
 }
 
 /// The members of a list as options, in the order of the list.
@@ -104,8 +104,8 @@ const OPTION_COUNT: usize = {
 };
 
 /// The options of all choices without their sentences, in the order of the inputs.
-const CHOICES: &[Choice] = &{
-    let mut choices = [Choice { value: "", label: "" }; OPTION_COUNT];
+const CHOICES: &[FieldOption] = &{
+    let mut choices = [FieldOption { value: "", label: "" }; OPTION_COUNT];
     let (mut count, mut at) = (0, 0);
     while at < COUNT {
         let options = ENTRIES[at].options;

@@ -15,18 +15,18 @@ pub const NAME: &str = "paste-name";
 
 /// The outcome of the text so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Pasted {
+pub struct PasteState {
     /// The report, or why there is none.
     pub outcome: Html,
     /// The scenario with the model in the text.
-    pub found: Option<Found>,
+    pub found: Option<PastedModel>,
     /// True if a kind that is not known is to be counted as a generic decoder.
     pub as_generic: bool,
 }
 
 /// A scenario with a model that was read from a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct PastedModel {
     /// The link of the scenario before.
     pub before: String,
     /// The link of the scenario with the model.
@@ -35,11 +35,11 @@ pub struct Found {
 
 /// A text area, what was understood of it, and the button that takes it over; nothing while the
 /// dialog is closed.
-pub fn paste(pasted: Option<&Pasted>) -> Html {
+pub fn paste(pasted: Option<&PasteState>) -> Html {
     html! { div data-own="in-paste" { @if let Some(pasted) = pasted { (form(pasted)) } } }
 }
 
-fn form(pasted: &Pasted) -> Html {
+fn form(pasted: &PasteState) -> Html {
     html! {
         div class="dialog__body" {
             p class="quiet" id="paste-about" {
@@ -77,14 +77,17 @@ fn form(pasted: &Pasted) -> Html {
 
 #[cfg(test)]
 mod tests {
-    use super::{Found, Pasted, paste};
+    use super::{PasteState, PastedModel, paste};
     use crate::view::panels::tests::count;
 
     #[test]
     fn a_model_can_be_used_once_one_is_found() {
-        assert_eq!(count(&paste(Some(&Pasted::default())), " disabled"), 1);
-        let found = Some(Found::default());
-        assert_eq!(count(&paste(Some(&Pasted { found, ..Pasted::default() })), " disabled"), 0);
+        assert_eq!(count(&paste(Some(&PasteState::default())), " disabled"), 1);
+        let found = Some(PastedModel::default());
+        assert_eq!(
+            count(&paste(Some(&PasteState { found, ..PasteState::default() })), " disabled"),
+            0
+        );
         assert_eq!(count(&paste(None), "textarea"), 0);
     }
 }

@@ -42,11 +42,11 @@ fn content(link: &str, copied: Option<bool>) -> Html {
         }
     };
     let code = match code(link) {
-        Code::Drawn(code) => code,
-        Code::TooLong => html! {
+        LinkCode::Drawn(code) => code,
+        LinkCode::TooLong => html! {
             p class="quiet" { "This link is too long for a QR code that a projector shows well." }
         },
-        Code::NotYet => html! { p class="quiet" { (NOT_YET) } },
+        LinkCode::NotYet => html! { p class="quiet" { (NOT_YET) } },
     };
     html! {
         div class="dialog__body share" {
@@ -76,7 +76,7 @@ fn content(link: &str, copied: Option<bool>) -> Html {
 pub const NOT_YET: &str = "The QR code is being fetched; the link does not need it.";
 
 /// The picture of a link for phones.
-pub enum Code {
+pub enum LinkCode {
     /// It can be shown.
     Drawn(Html),
     /// The link holds more than a code that can be read.
@@ -85,7 +85,7 @@ pub enum Code {
     NotYet,
 }
 
-impl Code {
+impl LinkCode {
     /// The picture, if there is one.
     pub fn drawn(self) -> Html {
         if let Self::Drawn(code) = self { code } else { Html::new() }
@@ -93,12 +93,12 @@ impl Code {
 }
 
 /// The QR code of a link.
-pub fn code(link: &str) -> Code {
+pub fn code(link: &str) -> LinkCode {
     asked(&format!("{PLAIN} {link}"))
 }
 
 /// The QR code of a link that holds a whole story, drawn as large as the window allows.
-pub fn large_code(link: &str) -> Code {
+pub fn large_code(link: &str) -> LinkCode {
     asked(&format!("{LARGE} {link}"))
 }
 
@@ -113,9 +113,10 @@ pub fn code_at_once(link: &str) -> Html {
 const PLAIN: &str = "plain";
 const LARGE: &str = "large";
 
-fn asked(asked: &str) -> Code {
-    let Some(told) = later::code_of(asked) else { return Code::NotYet };
-    told.split_once(' ').map_or(Code::TooLong, |(size, path)| Code::Drawn(drawn(size, path)))
+fn asked(asked: &str) -> LinkCode {
+    let Some(told) = later::code_of(asked) else { return LinkCode::NotYet };
+    told.split_once(' ')
+        .map_or(LinkCode::TooLong, |(size, path)| LinkCode::Drawn(drawn(size, path)))
 }
 
 /// The code's size in modules with its margin and a path of its dark modules; nothing for a link

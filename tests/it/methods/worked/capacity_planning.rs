@@ -1,7 +1,7 @@
 //! Rows of the capacity-planning lesson.
 
 use headroom::methods::capacity_planning::{self as method, Budget, KvShape};
-use headroom::methods::{ModelStates, Shape, instance_shape, solenya};
+use headroom::methods::{ActivationShape, ModelStates, instance_shape, solenya};
 use headroom::units::{Bytes, DType, FlopsPerSecond, to_f64};
 
 use super::{Computed, Row, Rows};
@@ -65,7 +65,8 @@ fn models(row: &Row) -> Option<Computed> {
     Some(match row.id() {
         "cp-gpt2-params" | "cp-gpt3-params" | "cp-bert-large-params" => {
             let positions = row.shape_with(1, row.u("max_position_embeddings"));
-            let shape = Shape { intermediate_size: 4 * positions.hidden_size, ..positions };
+            let shape =
+                ActivationShape { intermediate_size: 4 * positions.hidden_size, ..positions };
             solenya::num_parameters(&shape, row.u("vocab_size")).into()
         }
         "cp-llama70-params" => method::llama_parameters(

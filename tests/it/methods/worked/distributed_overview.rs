@@ -150,8 +150,8 @@ fn activations(row: &Row) -> Option<Computed> {
 }
 
 /// All sizes 1, so that activations are the coefficient.
-fn row_of_ones() -> headroom::methods::Shape {
-    headroom::methods::Shape {
+fn row_of_ones() -> headroom::methods::ActivationShape {
+    headroom::methods::ActivationShape {
         hidden_size: 1,
         num_hidden_layers: 1,
         num_attention_heads: 1,

@@ -1,7 +1,7 @@
 //! Rows of `EleutherAI`'s document.
 
 use headroom::config::Recompute;
-use headroom::methods::{ModelStates, Shape, eleuther as method};
+use headroom::methods::{ActivationShape, ModelStates, eleuther as method};
 use headroom::units::{Bytes, DType, to_f64};
 
 use super::{Computed, Row, Rows, optimizer};
@@ -111,7 +111,7 @@ fn mixed_adam(num_parameters: u64) -> ModelStates {
 }
 
 /// All sizes 1: activations are then the coefficients themselves, 5 more with the attention term.
-const UNIT: Shape = Shape {
+const UNIT: ActivationShape = ActivationShape {
     hidden_size: 1,
     num_hidden_layers: 1,
     num_attention_heads: 1,
@@ -125,7 +125,7 @@ fn activations(row: &Row) -> Option<Computed> {
     Some(match row.id() {
         "el-act-none-t1" => {
             let t = row.u("tensor_model_parallel_size");
-            let without_scores = Shape { num_attention_heads: 0, ..UNIT };
+            let without_scores = ActivationShape { num_attention_heads: 0, ..UNIT };
             method::activations(&without_scores, t, Recompute::None).into()
         }
         "el-act-attention-coefficient" => {

@@ -1,7 +1,7 @@
 //! Rows of Li Ju's document.
 
 use headroom::methods::ju_2026 as method;
-use headroom::methods::{ModelStates, Setup, Shape};
+use headroom::methods::{ActivationShape, ModelStates, Setup};
 use headroom::units::{Bytes, to_f64};
 
 use super::{Computed, Row, Rows, optimizer};
@@ -80,7 +80,7 @@ fn states(row: &Row) -> Option<Computed> {
     })
 }
 
-fn shape(row: &Row) -> Shape {
+fn shape(row: &Row) -> ActivationShape {
     row.shape("global_batch_size")
 }
 

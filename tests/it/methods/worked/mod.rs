@@ -8,7 +8,7 @@ pub mod solenya;
 mod vectors;
 
 use headroom::config::Optimizer;
-use headroom::methods::Shape;
+use headroom::methods::ActivationShape;
 use headroom::units::{Bytes, DType, to_f64};
 use serde_json::Value;
 
@@ -155,15 +155,15 @@ impl Row {
     }
 
     /// The sizes with the batch of that key.
-    pub fn shape(&self, batch: &str) -> Shape {
+    pub fn shape(&self, batch: &str) -> ActivationShape {
         self.shape_with(self.u(batch), self.u("seq_length"))
     }
 
     /// The sizes with that batch and sequence length; sizes the row does not give are 0 and must
     /// not matter.
-    pub fn shape_with(&self, batch_size: u64, seq_length: u64) -> Shape {
+    pub fn shape_with(&self, batch_size: u64, seq_length: u64) -> ActivationShape {
         let optional = |key: &str| self.0["inputs"][key].as_u64().unwrap_or(0);
-        Shape {
+        ActivationShape {
             hidden_size: self.u("hidden_size"),
             num_hidden_layers: self.u("num_hidden_layers"),
             num_attention_heads: optional("num_attention_heads"),

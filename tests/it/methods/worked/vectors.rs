@@ -2,12 +2,12 @@
 
 use headroom::config::Recompute;
 use headroom::methods::capacity_planning::{self, KvShape};
-use headroom::methods::{Shape, distributed_overview, eleuther, ju_2026, solenya};
+use headroom::methods::{ActivationShape, distributed_overview, eleuther, ju_2026, solenya};
 use headroom::units::{Bytes, DType};
 
-const JU_7B: Shape = Shape { batch_size: 1, ..ju_2026::EXAMPLE };
+const JU_7B: ActivationShape = ActivationShape { batch_size: 1, ..ju_2026::EXAMPLE };
 
-const LLAMA_2_70B: Shape = Shape {
+const LLAMA_2_70B: ActivationShape = ActivationShape {
     hidden_size: 8192,
     num_hidden_layers: 80,
     num_attention_heads: 64,
@@ -17,7 +17,7 @@ const LLAMA_2_70B: Shape = Shape {
 };
 
 /// The columns of the table in its order.
-fn columns(shape: &Shape) -> [u64; 8] {
+fn columns(shape: &ActivationShape) -> [u64; 8] {
     let eleuther = |t, recompute| eleuther::activations(shape, t, recompute).0;
     let code = |checkpointing| {
         capacity_planning::activations_as_coded(shape, checkpointing, DType::Bf16).0
@@ -73,7 +73,7 @@ fn activations_meet_the_table() {
 
 #[test]
 fn parameters_meet_the_table() {
-    let counts = |shape: &Shape, vocab_size| {
+    let counts = |shape: &ActivationShape, vocab_size| {
         [
             ju_2026::num_parameters(shape, vocab_size),
             distributed_overview::num_parameters(
@@ -89,7 +89,7 @@ fn parameters_meet_the_table() {
     let kv = KvShape { num_hidden_layers: 80, num_key_value_heads: 8, head_dim: 128 };
     assert_eq!(capacity_planning::llama_parameters(8192, 28_672, 32_000, kv), 68_976_648_192);
     let gpt2 = |hidden_size, num_hidden_layers| {
-        let shape = Shape {
+        let shape = ActivationShape {
             hidden_size,
             num_hidden_layers,
             intermediate_size: 4 * hidden_size,
@@ -106,8 +106,9 @@ fn cache_and_temporary_memory_meet_the_table() {
     let kv = KvShape { num_hidden_layers: 80, num_key_value_heads: 8, head_dim: 128 };
     let cache = |tokens| capacity_planning::kv_cache(kv, tokens, DType::Bf16).0;
     assert_eq!([cache(1), cache(4096), cache(131_072)], [327_680, 1_342_177_280, 42_949_672_960]);
-    let block =
-        |shape: &Shape| ju_2026::temporary(ju_2026::block(shape), ju_2026::checkpoint(shape));
+    let block = |shape: &ActivationShape| {
+        ju_2026::temporary(ju_2026::block(shape), ju_2026::checkpoint(shape))
+    };
     assert_eq!(block(&JU_7B), Bytes(2_684_354_560));
     assert_eq!(ju_2026::temporary_with_flash_attention(&JU_7B), Bytes(536_870_912));
     assert_eq!(block(&ju_2026::EXAMPLE), Bytes(2_684_354_560) * 128);
