@@ -490,6 +490,7 @@ test('paper: one light page with inputs, verdict, table, both curves, link, vers
   for (const [fragment, chosen] of [[undefined, false], [SHORT, true], ['v1&do=serve&m=llama3-70b', false], [PAIR, false]]) {
     const page = await open(fragment, { colorScheme: 'dark' });
     if (chosen) await page.evaluate(() => document.documentElement.setAttribute('data-theme', 'dark'));
+    await allFetched(page); // the sheet for paper comes with the rest
     await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
     const shown = (selector) => page.locator(selector).first().isVisible();
     for (const selector of ['.printed', '[data-testid=verdict] h1', fragment === PAIR ? 'table.compare' : '[data-testid=ledger]', '#stack svg', '[data-testid=curve-seq] svg', '[data-testid=curve-gpus] svg']) {

@@ -25,7 +25,7 @@ for (const [name, viewport] of [['a desktop', { width: 1280, height: 800 }], ['a
     await says(page, 'gpu-runnable', /^16 GPUs$/);
     await says(page, 'gpu-reason', /On 8 GPUs the tensors would fit/);
     await says(page, 'device-warning', /runs out of memory/);
-    await says(page, 'fixes', /Room to grow:sequences of \d/);
+    await says(page, 'fixes', /It would fit with:sequences of \d/);
     assert.ok((await page.locator('#warning button').count()) > 0);
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
     await screenshot(page, `allocator-${viewport.width}`, { fullPage: false });

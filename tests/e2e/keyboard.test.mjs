@@ -188,27 +188,31 @@ test('a phone with an external keyboard: the same in 360 pixels', async () => {
 
 test('by keyboard: a value typed key by key is one step of undo, and so is the next one', async () => {
   const page = await openByKeys('v1&n=64&m=llama3-8b');
-  const shown = () => input(page, 'n').inputValue();
+  /** The input's text once it is that one, or as it stays. */
+  const shown = async (text) => {
+    await until(async () => (await input(page, 'n').inputValue()) === text);
+    return input(page, 'n').inputValue();
+  };
   await go(page, input(page, 'n'));
   // Typing slowly continues the number in the same field, as one step of undo.
   for (const [at, key] of [...'128'].entries()) {
     if (at > 0) await page.waitForTimeout(1000);
     await page.keyboard.press(key);
   }
-  assert.equal(await shown(), '128');
+  assert.equal(await shown('128'), '128');
   await page.keyboard.press('Control+z');
-  assert.equal(await shown(), '64');
+  assert.equal(await shown('64'), '64');
   await page.keyboard.press('Control+Shift+z');
-  assert.equal(await shown(), '128');
+  assert.equal(await shown('128'), '128');
   // Leaving the field and entering it again begins a new step of undo.
   await page.keyboard.press('Tab');
   await page.keyboard.press('Shift+Tab');
   await page.keyboard.press('End');
   await page.keyboard.press('0');
-  assert.equal(await shown(), '1280');
+  assert.equal(await shown('1280'), '1280');
   await page.keyboard.press('Control+z');
-  assert.equal(await shown(), '128');
+  assert.equal(await shown('128'), '128');
   await page.keyboard.press('Control+z');
-  assert.equal(await shown(), '64');
+  assert.equal(await shown('64'), '64');
   await done(page);
 });

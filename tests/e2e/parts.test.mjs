@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { noConsoleErrors, single } from './harness.mjs';
 import { answer, open, part, pick, sameAsCommand, until } from './steps.mjs';
 
-const PART = /headroom-part-[0-9a-f]+\.wasm$/;
+const PART = /headroom-part-rare-[0-9a-f]+\.wasm$/;
 const HEADLINE = /(takes|needs) [\d.,]+ (of [\d.]+ )?GiB/;
 
 /** Opens the page and records the addresses of the parts that it requests; while `network.there`

@@ -65,11 +65,29 @@ test('a server says what it prints: tokens, blocks and concurrency', async () =>
   });
   assert.ok(Math.abs(of8k / of16k - 2) < 0.1, `${of8k} and ${of16k}`);
   await choose(page, 'srv', 'none');
-  assert.ok(await until(async () => /with no rule of a server/.test(await words())), await words());
+  assert.ok(await until(async () => /by no engine's rule/.test(await words())), await words());
   noConsoleErrors(page);
 });
 
-test('a model whose layers keep a state is pasted, refused for training, and served by one click', async () => {
+test('an encoder is pasted while a model is served: refused in a sentence, and trained by one click', async () => {
+  const page = await open('v1&do=serve&n=1');
+  await part(page, 'paste').click();
+  await part(page, 'paste-text').fill(JSON.stringify({ model_type: 'bert' }));
+  await part(page, 'paste-report').waitFor();
+  await part(page, 'paste-use').click();
+  const problem = part(page, 'error-do');
+  await problem.waitFor();
+  assert.match(await textOf(problem), /Serving it is not modelled here; training it is\./);
+  assert.equal(await part(page, 'stale').isVisible(), true);
+  await axe(page);
+  await problem.getByRole('button', { name: 'Train it' }).click();
+  await problem.waitFor({ state: 'detached' });
+  assert.equal(await part(page, 'mode-train').getAttribute('aria-pressed'), 'true');
+  await sameAsCommand(page);
+  noConsoleErrors(page);
+});
+
+test('a model whose layers keep a state is pasted and served: its cache does not grow with the text', async () => {
   const page = await open('v1&n=4&tp=4');
   const first = await link(page);
   await part(page, 'paste').click();
@@ -78,13 +96,9 @@ test('a model whose layers keep a state is pasted, refused for training, and ser
   await part(page, 'paste-report').waitFor();
   assert.match(await textOf(part(page, 'paste-report')), /mixer_layers.*18 of 26.*attention_layers.*8 of 26/);
   await part(page, 'paste-use').click();
-  const problem = part(page, 'error-do');
-  await problem.waitFor();
-  assert.match(await textOf(problem), /What it takes to train them is not modelled here; serving is\./);
-  assert.equal(await part(page, 'stale').isVisible(), true);
-  await axe(page);
-  await problem.getByRole('button', { name: 'Serve it' }).click();
-  await problem.waitFor({ state: 'detached' });
+  assert.ok(await until(async () => /RecurrentGemma/.test((await answer(page)).headline)), 'the model is not used');
+  await part(page, 'mode-serve').click();
+  assert.ok(await until(async () => /[Ss]erving RecurrentGemma/.test((await answer(page)).headline)), 'the model is not served');
   assert.equal(await part(page, 'mode-serve').getAttribute('aria-pressed'), 'true');
   await sameAsCommand(page);
   // The cache stays equal, because neither a state nor a window grows with the text.

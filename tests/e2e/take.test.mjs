@@ -166,7 +166,7 @@ test('walkthrough 14: one sheet of paper with everything on it', async () => {
     ['four', FOUR],
   ]) {
     const page = await open(fragment, { colorScheme: 'dark' });
-    await part(page, 'curve-gpus').locator('svg').waitFor({ state: 'attached' });
+    await part(page, 'curve-gpus').locator('svg.chart-curve').waitFor({ state: 'attached' });
     const pdf = (await page.pdf({ preferCSSPageSize: true })).toString('latin1');
     const sheets = [...pdf.matchAll(/\/Type\s*\/Page\b/g)].length;
     assert.equal(sheets, 1, `${name} takes ${sheets} sheets`);

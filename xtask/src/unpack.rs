@@ -45,14 +45,8 @@ pub fn tightly_packed(program: &[u8]) -> Outcome<Vec<u8>> {
 /// Bytes in LZMA, with contexts of two bits of the byte before. Three bits take 700 bytes more: sorted streams are short, and each context learns from fewer bytes.
 fn lzma(bytes: &[u8]) -> Outcome<Vec<u8>> {
     let failed = |error: std::io::Error| format!("the program cannot be packed: {error}.");
-    let mut options = LzmaOptions::new_preset(9 | liblzma::stream::PRESET_EXTREME)
-        .map_err(|error| failed(error.into()))?;
-    options
-        .dict_size(DICTIONARY)
-        .literal_context_bits(2)
-        .literal_position_bits(0)
-        .position_bits(1)
-        .nice_len(273);
+    let mut options = LzmaOptions::new_preset(9 | liblzma::stream::PRESET_EXTREME).map_err(|error| failed(error.into()))?;
+    options.dict_size(DICTIONARY).literal_context_bits(2).literal_position_bits(0).position_bits(1).nice_len(273);
     let stream = Stream::new_lzma_encoder(&options).map_err(|error| failed(error.into()))?;
     let mut packer = XzEncoder::new_stream(Vec::new(), stream);
     packer.write_all(bytes).map_err(failed)?;

@@ -182,12 +182,16 @@ pub fn on_link_change(open: impl Fn(String) + 'static) {
 
 // ---- keys, focus, print ----
 
-/// Undo and redo by keyboard: Ctrl or Cmd with Z, Shift+Z or Y. In a text that is none of the scenario's inputs, such as a story's, the
-/// keys are the browser's own.
+/// Texts whose steps of undo are the browser's own.
+const OWN_TEXT: &str = "textarea:not(.field__input--paste:placeholder-shown), input:not([data-field])";
+
+/// Undo and redo by keyboard: Ctrl or Cmd with Z, Shift+Z or Y. In a text that is none of the
+/// scenario's inputs, such as a story's, the keys are the browser's own; not so in the field for
+/// pasting while it is empty, which keeps the focus after its text has changed the scenario.
 pub fn on_undo_keys(undo: impl Fn() + 'static, redo: impl Fn() + 'static) {
     let options = EventListenerOptions::enable_prevent_default();
     let listener = EventListener::new_with_options(&document(), "keydown", options, move |event| {
-        let own_text = || around(event, "textarea, input:not([data-field])").is_some();
+        let own_text = || around(event, OWN_TEXT).is_some();
         let Some(event) = event.dyn_ref::<KeyboardEvent>() else { return };
         if !(event.ctrl_key() || event.meta_key()) || event.alt_key() || own_text() {
             return;

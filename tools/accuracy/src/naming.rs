@@ -51,19 +51,8 @@ fn words(row: Fields<'_>) -> String {
         }
         Ok("megatron_bridge") => return of_bridge(row, &model()),
         Ok("llm_foundry") => return format!("llm-foundry: {}, {}", model(), on_gpus(row)),
-        Ok("sc21") => {
-            return format!(
-                "Narayanan et al. 2021: GPT of {} billion, {}",
-                number(row, "/params_b"),
-                on_gpus(row)
-            );
-        }
-        Ok("korthikanti") => {
-            return format!(
-                "Korthikanti et al. 2022: {}",
-                joined(&[&model(), text("/experiment")])
-            );
-        }
+        Ok("sc21") => return format!("Narayanan et al. 2021: GPT of {} billion, {}", number(row, "/params_b"), on_gpus(row)),
+        Ok("korthikanti") => return format!("Korthikanti et al. 2022: {}", joined(&[&model(), text("/experiment")])),
         _ => {}
     }
     if !row.is_absent("/measured_peak_allocated_gib") {
