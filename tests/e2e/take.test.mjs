@@ -10,7 +10,7 @@ import path from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { axe, noConsoleErrors, openPage, pageUrl, requestsOf, screenshot, serve, single } from './harness.mjs';
-import { address, answer, choose, command, downloaded, fetched, link, open, part, plain, ready, sameAsCommand, textOf, type } from './steps.mjs';
+import { allFetched, address, answer, choose, command, downloaded, fetched, link, open, part, plain, ready, sameAsCommand, textOf, type } from './steps.mjs';
 
 const FOUR = 'v1&m=llama3-70b&n=64&z=2&b.z=3&c.new=1&c.m=llama2-7b&c.n=4&d.rc=none';
 
@@ -166,6 +166,7 @@ test('walkthrough 14: one sheet of paper with everything on it', async () => {
     ['four', FOUR],
   ]) {
     const page = await open(fragment, { colorScheme: 'dark' });
+    await allFetched(page); // the sheet for paper comes with the rest
     await part(page, 'curve-gpus').locator('svg.chart-curve').waitFor({ state: 'attached' });
     const pdf = (await page.pdf({ preferCSSPageSize: true })).toString('latin1');
     const sheets = [...pdf.matchAll(/\/Type\s*\/Page\b/g)].length;
