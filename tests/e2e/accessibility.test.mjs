@@ -18,8 +18,6 @@ const openAll = async (page) => {
   for (const summary of await page.locator('details:not([open]) > summary').all()) if (await summary.isVisible()) await summary.click();
   for (const name of ['Weights', 'Optimizer states', 'Activations']) await unroll(page, name);
   for (const button of await page.locator('tr.ledger__item .ledger__toggle').all()) await button.click();
-  // From the top: a row that the sticky bar cuts has a small target only where the reader stopped.
-  await page.evaluate(() => globalThis.scrollTo(0, 0));
 };
 
 /** States to check: name, link, options for opening the page (`dark`: both colour schemes are
