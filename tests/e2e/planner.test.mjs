@@ -91,8 +91,8 @@ test('closed it asks for nothing; open it says what it does', async () => {
   assert.equal(await part(page, 'plan').locator('form').count(), 0);
   assert.equal(worker(), 0);
   await unfoldPlanner(page);
-  assert.match(await textOf(part(page, 'plan')), /Goes through every legal layout/);
-  assert.match(await textOf(part(page, 'plan-present')), /sequences of up to [\d\s]+ tokens or a micro-batch of up to \d+ would fit/);
+  assert.match(await textOf(part(page, 'plan')), /Works out memory and step time of every valid combination/);
+  assert.match(await textOf(part(page, 'plan-present')), /Room with this layout: sequences of up to [\d\s]+ tokens, or a micro-batch of up to \d+\./);
   await axe(page);
   noConsoleErrors(page);
 });

@@ -170,6 +170,7 @@ test('serving begins with one GPU, follows what it needs, and keeps what was set
   await type(page, 'n', '8');
   assert.deepEqual(await until(async () => (await layout())[0] === '8' && layout()), ['8', '4']);
   await part(page, 'mode-train').click();
+  assert.deepEqual(await until(async () => (await layout())[1] === '1' && layout()), ['8', '1']);
   await part(page, 'mode-serve').click();
   assert.deepEqual(await until(async () => (await layout())[1] === '4' && layout()), ['8', '4']);
   for (let step = 0; step < 3; step += 1) await page.keyboard.press('Control+z');

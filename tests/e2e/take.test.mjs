@@ -10,7 +10,7 @@ import path from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { axe, noConsoleErrors, openPage, pageUrl, requestsOf, screenshot, serve, single } from './harness.mjs';
-import { address, answer, choose, command, downloaded, fetched, link, open, part, plain, ready, sameAsCommand, textOf, type } from './steps.mjs';
+import { allFetched, address, answer, choose, command, downloaded, fetched, link, open, part, plain, ready, sameAsCommand, textOf, type } from './steps.mjs';
 
 const FOUR = 'v1&m=llama3-70b&n=64&z=2&b.z=3&c.new=1&c.m=llama2-7b&c.n=4&d.rc=none';
 

@@ -283,7 +283,7 @@ test('walkthrough 14: the answer on paper', async () => {
   for (const line of [...shown.kinds, shown.total]) assert.ok(line.split(' ').slice(-2).every((word) => table.includes(word)), `${line} is not in the printed table`);
   // Both curves are there with their axes.
   for (const name of ['curve-seq', 'curve-gpus']) {
-    const box = await part(page, name).locator('svg').boundingBox();
+    const box = await part(page, name).locator('svg.chart-curve').boundingBox();
     assert.ok(box.width > 150 && box.height > 80, `${name}: ${JSON.stringify(box)}`);
     assert.equal(await part(page, name).getByRole('button', { includeHidden: false }).count(), 0, `${name} prints a button`);
   }

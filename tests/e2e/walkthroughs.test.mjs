@@ -190,7 +190,7 @@ test('walkthrough 4: an engineer fine-tunes Llama 3 70B', async () => {
   assert.equal(json.verdict, 'does_not_fit');
   assert.equal(json.gpus.runnable, 32);
   assert.ok(json.gpus.arithmetic > 16);
-  assert.match((await answer(page)).reason, /With 16: [\d.]+ GiB short per GPU; the largest part is optimizer states/);
+  assert.match((await answer(page)).reason, /16 GPUs fail: [\d.]+ GiB short per GPU; the largest part is optimizer states/);
   await type(page, 'n', '32');
   assert.match((await answer(page)).headline, /^Fits/);
   await sameAsCommand(page);
@@ -332,7 +332,7 @@ test('walkthrough 8: a link of last year', async () => {
   assert.equal(await input(page, 'n').inputValue().then(plain), '1024');
   await part(page, 'refused').getByRole('button', { name: 'Use H100 SXM5' }).click();
   // The values that the link carries apply.
-  assert.match((await answer(page)).headline, /of 12\.0 GiB/);
+  assert.match((await answer(page)).headline, /each has 12\.0 GiB/);
   // Saves a copy.
   await part(page, 'save').click();
   await page.locator('#save-name').fill('From last year');
@@ -392,7 +392,7 @@ test('walkthrough 12: compare ZeRO-2 with ZeRO-3, and A100 with H100', async () 
   const gib = (bytes) => `${(bytes / GIB).toFixed(1)} GiB`;
   const more = ((Number(gib(two.total_bytes).split(' ')[0]) - Number(gib(three.total_bytes).split(' ')[0]))).toFixed(1);
   assert.deepEqual(memory.slice(1), [gib(three.total_bytes), `${gib(two.total_bytes)} +${more}`]);
-  const runs = rows.find(([name]) => name.startsWith('Smallest number of GPUs'));
+  const runs = rows.find(([name]) => name === 'First number of GPUs that works');
   assert.deepEqual(runs.slice(1).map(Number), [three.gpus.runnable, two.gpus.runnable]);
 
   // Both scenarios are on both curves and on the bar.
