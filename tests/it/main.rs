@@ -54,6 +54,7 @@ mod estimator {
     mod frameworks;
     mod images;
     mod layouts;
+    mod loading;
     mod losses;
     mod megatron;
     mod optimizers;
