@@ -57,6 +57,7 @@ mod estimator {
     mod host_memory;
     mod images;
     mod layouts;
+    mod loading;
     mod losses;
     mod megatron;
     mod optimizers;
