@@ -457,6 +457,8 @@ fn files_fit_in_the_head() {
     for (file, code) in sources().into_iter().chain(sources_in("tools")) {
         let table =
             file.contains("/table") || file.contains("sources/mod.rs") || file.contains("methods/");
+        // Tests at a file's end are read apart from its code.
+        let code = code.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
         let lines = code.lines().count();
         assert!(table || lines <= 450, "{file} has {lines} lines of code; split it");
     }
@@ -472,6 +474,27 @@ fn tools_see_the_library_from_outside() {
             "{file} includes a file by its path: use the library's public items"
         );
     }
+}
+
+/// A name that two public types have makes readers ask which one is meant, and imports need another
+/// word beside it.
+#[test]
+fn no_two_public_types_share_a_name() {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (file, code) in sources() {
+        let code = code.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        for line in code.lines() {
+            let Some(rest) = line.trim_start().strip_prefix("pub ") else { continue };
+            let mut words = rest.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+            let kind = words.next().unwrap_or_default();
+            if matches!(kind, "struct" | "enum" | "trait" | "type" | "union") {
+                let name = words.next().unwrap_or_default().to_owned();
+                places.entry(name).or_default().push(file.clone());
+            }
+        }
+    }
+    places.retain(|_, files| files.len() > 1);
+    assert!(places.is_empty(), "names that several public types have: {places:#?}");
 }
 
 /// Clippy refuses functions of more than 60 lines and the compiler refuses undocumented items; no
