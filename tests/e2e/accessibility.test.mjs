@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { axe, noConsoleErrors, screenshot } from './harness.mjs';
 import { describing, focused } from './keys.mjs';
-import { address, allFetched, answer, choose, errorOf, input, link, mode, open, painted, part, plain, textOf, type, unfold, unroll, until } from './steps.mjs';
+import { address, allFetched, answer, choose, errorOf, input, link, mode, open, painted, part, pasteText, plain, textOf, type, unfold, unroll, until } from './steps.mjs';
 
 const SHORT = 'v1&m=llama3-70b&n=16';
 const PAIR = 'v1&m=llama2-13b&gpu=a100-40&n=16&z=2&b.gpu=h100-80&b.n=8&b.z=3';
@@ -40,13 +40,11 @@ const STATES = [
   ['the dialog to share', undefined, { dark: true }, (page) => part(page, 'share').click()],
   ['the dialog to save', undefined, {}, (page) => part(page, 'save').click()],
   ['the dialog to paste, with a model', undefined, { dark: true }, async (page) => {
-    await part(page, 'paste').click();
-    await part(page, 'paste-text').fill(CONFIG);
+    await pasteText(page, CONFIG);
     await part(page, 'paste-report').waitFor();
   }],
   ['the dialog to paste, with rubbish', undefined, {}, async (page) => {
-    await part(page, 'paste').click();
-    await part(page, 'paste-text').fill('<html>401</html>');
+    await pasteText(page, '<html>401</html>');
     await part(page, 'paste-error').waitFor();
   }],
   ['a saved scenario and its message', undefined, {}, async (page) => {

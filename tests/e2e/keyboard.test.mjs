@@ -188,10 +188,11 @@ test('a phone with an external keyboard: the same in 360 pixels', async () => {
 
 test('by keyboard: a value typed key by key is one step of undo, and so is the next one', async () => {
   const page = await openByKeys('v1&n=64&m=llama3-8b');
-  /** The input's text once it is that one, or as it stays. */
-  const shown = async (text) => {
-    await until(async () => (await input(page, 'n').inputValue()) === text);
-    return input(page, 'n').inputValue();
+  /** Waits for the input's text to be that one. */
+  const shows = async (text) => {
+    const now = () => input(page, 'n').inputValue();
+    await until(async () => (await now()) === text);
+    assert.equal(await now(), text);
   };
   await go(page, input(page, 'n'));
   // Typing slowly continues the number in the same field, as one step of undo.
@@ -199,20 +200,20 @@ test('by keyboard: a value typed key by key is one step of undo, and so is the n
     if (at > 0) await page.waitForTimeout(1000);
     await page.keyboard.press(key);
   }
-  assert.equal(await shown('128'), '128');
+  await shows('128');
   await page.keyboard.press('Control+z');
-  assert.equal(await shown('64'), '64');
+  await shows('64');
   await page.keyboard.press('Control+Shift+z');
-  assert.equal(await shown('128'), '128');
+  await shows('128');
   // Leaving the field and entering it again begins a new step of undo.
   await page.keyboard.press('Tab');
   await page.keyboard.press('Shift+Tab');
   await page.keyboard.press('End');
   await page.keyboard.press('0');
-  assert.equal(await shown('1280'), '1280');
+  await shows('1280');
   await page.keyboard.press('Control+z');
-  assert.equal(await shown('128'), '128');
+  await shows('128');
   await page.keyboard.press('Control+z');
-  assert.equal(await shown('64'), '64');
+  await shows('64');
   await done(page);
 });

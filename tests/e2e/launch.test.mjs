@@ -4,15 +4,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { axe, noConsoleErrors, screenshot } from './harness.mjs';
-import { answer, link, open, part, plain, sameAsCommand, textOf, until } from './steps.mjs';
+import { answer, link, open, part, pasteText, plain, sameAsCommand, textOf, until } from './steps.mjs';
 
 const COMMAND = 'vllm serve Qwen/Qwen2.5-72B-Instruct \\\n  --tensor-parallel-size 4 --max-model-len 32768 --frobnicate 3\n';
 
 test('a pasted command is read with every setting, used with one click, and undone with one', async () => {
   const { page } = { page: await open('v2&gpu=h200') };
   const before = (await answer(page)).headline;
-  await part(page, 'paste').click();
-  await part(page, 'paste-text').fill(COMMAND);
+  await pasteText(page, COMMAND);
   await part(page, 'paste-report').waitFor();
   assert.match(await textOf(part(page, 'paste-understood')), /Serving Qwen2\.5 72B on 4 × H200.*vLLM/s);
   assert.match(plain(await part(page, 'paste-report').locator('tbody tr').first().textContent()), /frobnicate.*not understood/);
@@ -41,8 +40,7 @@ test('a command that is pasted into the field at the top of the form opens the d
 
 test('a value that is none is named with its line and column', async () => {
   const page = await open();
-  await part(page, 'paste').click();
-  await part(page, 'paste-text').fill('vllm serve a/b \\\n  -tp two');
+  await pasteText(page, 'vllm serve a/b \\\n  -tp two');
   assert.match(await textOf(part(page, 'paste-error')), /^Line 2, column 3: `tp` takes a whole number/);
   assert.equal(await part(page, 'paste-use').isDisabled(), true);
   noConsoleErrors(page);

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { axe, noConsoleErrors, noForeignRequests, requestsOf } from './harness.mjs';
-import { FAR_RESTS_MS, address, answer, fetched, input, link, open, part, plain, reach, textOf, type } from './steps.mjs';
+import { FAR_RESTS_MS, address, answer, fetched, input, link, open, part, pasteText, plain, reach, textOf, type } from './steps.mjs';
 
 const CONFIG = '{ /* as in the wild */ "model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 16, "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 8192, "vocab_size": 128256, "rope_theta": Infinity, }';
 
@@ -88,8 +88,7 @@ test('offline the answer follows every change, and what was never fetched says s
   await type(page, 'n', '32');
   await type(page, 's', '16k');
   assert.notDeepEqual(await answer(page), before);
-  await part(page, 'paste').click();
-  await part(page, 'paste-text').fill(CONFIG);
+  await pasteText(page, CONFIG);
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('button', { name: 'Try again' }).waitFor();
   assert.match(plain(await dialog.textContent()), /could not be fetched/);
@@ -109,8 +108,7 @@ test('offline the answer follows every change, and what was never fetched says s
 test('a pasted config.json becomes the model, as one step of undo, and the rest of the scenario stays', async () => {
   const page = await open('v1&m=llama2-13b&gpu=a100-40&n=16&z=2&name=Mine&b.gpu=h100-80&b.n=8');
   const before = await link(page);
-  await part(page, 'paste').click();
-  await part(page, 'paste-text').fill('{"model_type": "llama"}');
+  await pasteText(page, '{"model_type": "llama"}');
   await part(page, 'paste-error').waitFor();
   assert.ok(await part(page, 'paste-use').isDisabled());
   await part(page, 'paste-text').fill(CONFIG);
@@ -129,8 +127,7 @@ test('a pasted config.json becomes the model, as one step of undo, and the rest 
 
 test('a text of 5 MB, and one that takes long to read, leave the page alive', async () => {
   const page = await open('v1&n=16');
-  await part(page, 'paste').click();
-  await part(page, 'paste-text').fill(CONFIG);
+  await pasteText(page, CONFIG);
   await part(page, 'paste-report').waitFor();
   const huge = ['{"a": "', 'x'.repeat(5e6), '"}'].join('');
   const deep = `{${'a:[[[[1,],],],],'.repeat(6e4)}`;

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { inflateSync } from 'node:zlib';
 import { axe, noConsoleErrors, screenshot } from './harness.mjs';
-import { answer, command, input, link, open, part, plain, textOf, until } from './steps.mjs';
+import { answer, command, input, link, open, part, pasteText, plain, textOf, until } from './steps.mjs';
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const CONFIGS = path.resolve(HERE, '../data/configs');
@@ -156,8 +156,7 @@ test('a message of a run that ran out of memory is set beside the scenario, in t
   const run = 'v1&m=llama3-8b&l=4&n=1&gb=4&b=4&s=2048&rc=full&att=standard&prec=bf16-pure&oi=for-loop&ker=eager&mem=26.5&fc=0&fr=0';
   const page = await open(run);
   const stored = readFileSync(path.resolve(HERE, '../data/oom/truth_cuda_43.txt'), 'utf8');
-  await part(page, 'paste').click();
-  await part(page, 'paste-text').fill(stored.split('\n---\n')[1]);
+  await pasteText(page, stored.split('\n---\n')[1]);
   await part(page, 'oom-heading').waitFor();
   assert.match(await textOf(part(page, 'oom-heading')), /^PyTorch on CUDA device 0: tried to allocate 3\.91 GiB\.$/);
   assert.match(await textOf(part(page, 'oom-cause')), /^Fragmentation: .*The estimate says so, too: .*17\.15 GiB allocated/);

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { axe, noConsoleErrors, screenshot } from './harness.mjs';
-import { answer, bytesOf, choose, fetched, link, noBrokenNumbers, open, part, pick, plain, reach, sameAsCommand, textOf, type, until } from './steps.mjs';
+import { answer, bytesOf, choose, fetched, link, noBrokenNumbers, open, part, pasteText, pick, plain, reach, sameAsCommand, textOf, type, until } from './steps.mjs';
 
 const serving = 'v1&do=serve&m=llama3-8b&n=1&srv=vllm';
 
@@ -90,9 +90,8 @@ test('an encoder is pasted while a model is served: refused in a sentence, and t
 test('a model whose layers keep a state is pasted and served: its cache does not grow with the text', async () => {
   const page = await open('v1&n=4&tp=4');
   const first = await link(page);
-  await part(page, 'paste').click();
   const config = { model_type: 'recurrent_gemma', num_hidden_layers: 26 };
-  await part(page, 'paste-text').fill(JSON.stringify(config));
+  await pasteText(page, JSON.stringify(config));
   await part(page, 'paste-report').waitFor();
   assert.match(await textOf(part(page, 'paste-report')), /mixer_layers.*18 of 26.*attention_layers.*8 of 26/);
   await part(page, 'paste-use').click();

@@ -173,6 +173,12 @@ export async function paste(page, fragment) {
   );
 }
 
+/** Opens the dialog for pasting and puts a text into it. */
+export async function pasteText(page, text) {
+  await part(page, 'paste').click();
+  await part(page, 'paste-text').fill(text);
+}
+
 /** All texts of the answer, with plain spaces. */
 export async function answer(page) {
   const figure = await textOf(page.locator('.verdict__figure'));

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { noConsoleErrors } from './harness.mjs';
 import {
-  address, answer, bytesOf, choose, command, downloaded, errorOf, input, link, methodColumn, mode, noBrokenNumbers, open, part, paste,
+  address, answer, bytesOf, choose, command, downloaded, errorOf, input, link, methodColumn, mode, noBrokenNumbers, open, part, paste, pasteText,
   pick, plain, reach, sameAsCommand, textOf, type, unfold, unroll, until,
 } from './steps.mjs';
 
@@ -225,10 +225,6 @@ test('walkthrough 5: serving Llama 3 70B with 128k tokens', async () => {
 test('walkthrough 6: a config.json that nobody has seen', async () => {
   const page = await open();
   const before = await answer(page);
-  const paste = async (text) => {
-    await part(page, 'paste').click();
-    await part(page, 'paste-text').fill(text);
-  };
   // A text that is not a config, or not a language model's, gets one sentence, and nothing changes.
   const config = (name) => readFileSync(new URL(`../data/configs/${name}.json`, import.meta.url), 'utf8');
   const unknown = '{"model_type": "zamba9", "hidden_size": 2304, "num_hidden_layers": 21, "state_size": 16, "time_step_limit": [0.0, Infinity]}';
@@ -239,25 +235,25 @@ test('walkthrough 6: a config.json that nobody has seen', async () => {
     [unknown, /state.space|zamba9/i],
     [hybrid.replace('M-M*', 'M-M'), /lists 3 layers one by one, but has 4/],
   ]) {
-    await paste(text);
+    await pasteText(page, text);
     assert.match(await textOf(part(page, 'paste-error')), says);
     assert.ok(await part(page, 'paste-use').isDisabled());
     await page.keyboard.press('Escape');
     assert.deepEqual(await answer(page), before);
   }
   // Reads GPT-2's own names of keys, and a text model inside another config.
-  await paste(config('gpt2'));
+  await pasteText(page, config('gpt2'));
   await part(page, 'paste-report').waitFor();
   assert.match(await textOf(part(page, 'paste-report')), /n_embd.*read/);
   await part(page, 'paste-use').click();
   assert.equal((await sameAsCommand(page)).parameters, 124_439_808);
-  await paste(`{"model_type": "llava", "text_config": ${config('llama3-8b')}, "vision_config": {"hidden_size": 1024}}`);
+  await pasteText(page, `{"model_type": "llava", "text_config": ${config('llama3-8b')}, "vision_config": {"hidden_size": 1024}}`);
   await part(page, 'paste-report').waitFor();
   await part(page, 'paste-use').click();
   assert.equal((await sameAsCommand(page)).parameters, 8_180_419_584);
   // Latent attention is not read as attention with as many keys as queries: the cache takes 70 272
   // bytes a token, 8.6 GiB at 128k.
-  await paste(config('deepseek-v3'));
+  await pasteText(page, config('deepseek-v3'));
   await part(page, 'paste-report').waitFor();
   await part(page, 'paste-use').click();
   await mode(page, 'serve');
@@ -267,7 +263,7 @@ test('walkthrough 6: a config.json that nobody has seen', async () => {
   assert.equal(bytesOf(await sameAsCommand(page), 'KV cache'), 70_272 * 131_072);
   // Of four layers, one keeps keys and values, and two keep a state of 128 heads by 64 by 128 in
   // fp32 and three tokens of 10 240 columns.
-  await paste(hybrid);
+  await pasteText(page, hybrid);
   await part(page, 'paste-report').waitFor();
   await part(page, 'paste-use').click();
   assert.equal(bytesOf(await sameAsCommand(page), 'KV cache'), 131_072 * 2 * 8 * 128 * 2 + 2 * (128 * 64 * 128 * 4 + 3 * 10_240 * 2));
