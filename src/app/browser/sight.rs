@@ -138,7 +138,8 @@ pub fn land_on(id: &str) {
         }
     }
     section.scroll_into_view();
-    stay(section, number, LOOKS, place_of_window());
+    let place = Place::of(&section);
+    stay(section, number, LOOKS, place);
 }
 
 /// Ends a landing that is under way, and gives the number of the next one.
@@ -150,21 +151,40 @@ fn end_landing() -> u32 {
     })
 }
 
-/// How far the window was moved down the page, and how high the page is.
-fn place_of_window() -> (f64, i32) {
-    let height = document().document_element().map_or(0, |page| page.scroll_height());
-    (window().scroll_y().unwrap_or(0.0), height)
+/// Where the window and a section stand on the page, and how high the page is, in CSS pixels.
+#[derive(Clone, Copy)]
+struct Place {
+    window: f64,
+    section: f64,
+    height: i32,
 }
 
-/// Brings the section back to the top whenever the page above it has grown. Where the window was moved over a page that is as high as
-/// before, a reader has scrolled with what tells of nothing else, such as the scroll bar.
-fn stay(section: Element, number: u32, looks: u32, (was, high): (f64, i32)) {
+impl Place {
+    fn of(section: &Element) -> Self {
+        let window = self::window().scroll_y().unwrap_or(0.0);
+        Self {
+            window,
+            section: window + section.get_bounding_client_rect().top(),
+            height: document().document_element().map_or(0, |page| page.scroll_height()),
+        }
+    }
+
+    /// True if a reader has moved the window since then, by what tells of nothing else, such as the scroll bar: the window moved over a
+    /// page on which nothing did. Where a panel above grows while one below shrinks, the browser itself moves the window.
+    fn was_left_by_reader(self, now: Self) -> bool {
+        let is_same = |was: f64, is: f64| (is - was).abs() <= 1.0;
+        !is_same(self.window, now.window) && is_same(self.section, now.section) && self.height == now.height
+    }
+}
+
+/// Brings the section back to the top whenever the page above it has grown, until the reader moves the window.
+fn stay(section: Element, number: u32, looks: u32, was: Place) {
     after(LOOK_MS, move || {
-        let (now, height) = place_of_window();
-        let scrolled = (now - was).abs() > 1.0 && height == high;
-        if looks > 0 && with(|sight| sight.landing.get()) == number && !scrolled {
+        let is_left = was.was_left_by_reader(Place::of(&section));
+        if looks > 0 && with(|sight| sight.landing.get()) == number && !is_left {
             section.scroll_into_view();
-            stay(section, number, looks - 1, place_of_window());
+            let place = Place::of(&section);
+            stay(section, number, looks - 1, place);
         }
     });
 }
