@@ -162,7 +162,8 @@ pub fn land_on(id: &str) {
         }
     }
     section.scroll_into_view();
-    stay(section, number, LOOKS, place_of_window());
+    let place = Place::of(&section);
+    stay(section, number, LOOKS, place);
 }
 
 /// Moves the page so far up that the place is in sight, where it opens below the window: on a phone a
@@ -187,10 +188,12 @@ fn end_landing() -> u32 {
     })
 }
 
-/// How far the window was moved down the page, and how high the page is.
-fn place_of_window() -> (f64, i32) {
-    let height = document().document_element().map_or(0, |page| page.scroll_height());
-    (window().scroll_y().unwrap_or(0.0), height)
+/// Where the window and a section stand on the page, and how high the page is, in CSS pixels.
+#[derive(Clone, Copy)]
+struct Place {
+    window: f64,
+    section: f64,
+    height: i32,
 }
 
 /// Brings the section back to the top whenever the page above it has grown. Where the window was
@@ -198,11 +201,11 @@ fn place_of_window() -> (f64, i32) {
 /// else, such as the scroll bar.
 fn stay(section: Element, number: u32, looks: u32, (was, high): (f64, i32)) {
     after(LOOK_MS, move || {
-        let (now, height) = place_of_window();
-        let scrolled = (now - was).abs() > 1.0 && height == high;
-        if looks > 0 && with(|sight| sight.landing.get()) == number && !scrolled {
+        let is_left = was.was_left_by_reader(Place::of(&section));
+        if looks > 0 && with(|sight| sight.landing.get()) == number && !is_left {
             section.scroll_into_view();
-            stay(section, number, looks - 1, place_of_window());
+            let place = Place::of(&section);
+            stay(section, number, looks - 1, place);
         }
     });
 }
