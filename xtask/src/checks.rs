@@ -106,10 +106,12 @@ fn files_of_lists() -> Result<Vec<PathBuf>, String> {
     for folder in [
         "engines",
         "launch/formats",
+        "launch/logs/programs",
         "models/families",
         "models/projectors",
         "models/towers",
         "optimizers",
+        "scenario/fields/table",
         "sharding",
         "stacks",
     ] {

@@ -264,7 +264,7 @@ pub(in crate::estimator) fn play(
             (stage.embedding == Some(pass.chunk), stage.head == Some(pass.chunk));
         match pass.work {
             PassType::Forward => {
-                forward(places, (with_embedding, with_head), pass.times, &mut held)
+                forward(places, (with_embedding, with_head), pass.times, &mut held);
             }
             PassType::Backward | PassType::BackwardInput => {
                 if !shown {

@@ -149,7 +149,7 @@ pub fn read_sglang(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
         drafts::model(reading, &path, method);
     }
     if let Some(steps) = &steps {
-        drafts::tokens(reading, steps).map_err(|why| steps.wrong(why))?
+        drafts::tokens(reading, steps).map_err(|why| steps.wrong(why))?;
     } else {
         let why = "SGLang chooses by the model: 3 where it has a layer of its own, else 5.";
         let tokens = Value::Integer(if method == MTP { 3 } else { 5 });

@@ -6,8 +6,9 @@ use headroom::estimator::{TensorEvent, sequence};
 use headroom::scenario::codec::decode;
 
 fn build(link: &str) -> Vec<TensorEvent> {
-    let job = decode(link).scenario.resolve().expect("a job");
-    sequence(&job).expect("an order").build
+    let job = decode(link).scenario.resolve();
+    let job = job.unwrap_or_else(|problems| panic!("{link}: {problems:?}"));
+    sequence(&job).unwrap_or_else(|| panic!("{link}: no order")).build
 }
 
 /// Names of tensors that pass while the model is made, with how many of each there are.
@@ -19,8 +20,9 @@ fn passing(events: &[TensorEvent]) -> BTreeMap<&'static str, u64> {
                 assert_eq!(alive.insert(tensor, name), None, "{name}: the number is taken");
             }
             TensorEvent::Freed { tensor } => {
-                let name = alive.remove(&tensor).expect("a tensor that is there");
-                *passed.entry(name).or_default() += 1;
+                let name = alive.remove(&tensor);
+                assert!(name.is_some(), "tensor {tensor:?} is freed, and nobody took it");
+                *passed.entry(name.unwrap_or_default()).or_default() += 1;
             }
             TensorEvent::CacheEmptied => {}
         }

@@ -2,7 +2,7 @@
 //! a step, which first is what tensors take, then with what PyTorch keeps, then with the rest of
 //! what the driver counts. Until 2023 the last stood alone, in MB.
 
-use crate::launch::logs::{LogFigure, LineSpec, LogSpec};
+use crate::launch::logs::{LineSpec, LogFigure, LogSpec};
 
 pub(super) const LOG: LogSpec = LogSpec {
     program: "axolotl",

@@ -1,7 +1,7 @@
 //! DeepSpeed's `see_memory_usage` (`deepspeed/runtime/utils.py`): MA and CA are what tensors take
 //! and what PyTorch keeps, in units of 2³⁰ bytes. `Max_CA` is rounded to whole units and left out.
 
-use crate::launch::logs::{LogFigure, LineSpec, LogSpec};
+use crate::launch::logs::{LineSpec, LogFigure, LogSpec};
 
 pub(super) const LOG: LogSpec = LogSpec {
     program: "deepspeed",

@@ -2,7 +2,7 @@
 //! today. Only buffers on GPUs are read: those of the host are called CPU and CUDA_Host, which the
 //! entries do not match.
 
-use crate::launch::logs::{LogFigure, LineSpec, LogSpec};
+use crate::launch::logs::{LineSpec, LogFigure, LogSpec};
 
 pub(super) const LOG: LogSpec = LogSpec {
     program: "llama-cpp",

@@ -2,7 +2,7 @@
 //! every model-parallel group prints once, `report_theoretical_memory`, and the time of an
 //! iteration. What it calls MB is 2²⁰ bytes.
 
-use crate::launch::logs::{LogFigure, LineSpec, LogSpec};
+use crate::launch::logs::{LineSpec, LogFigure, LogSpec};
 
 pub(super) const LOG: LogSpec = LogSpec {
     program: "megatron-lm",

@@ -1,7 +1,7 @@
 //! SGLang's lines from 0.4 on. Its GB are 2³⁰ bytes (`get_available_gpu_memory` of `srt/utils`,
 //! `GB` of `srt/mem_cache/memory_pool.py`).
 
-use crate::launch::logs::{LogFigure, LineSpec, LogSpec};
+use crate::launch::logs::{LineSpec, LogFigure, LogSpec};
 
 pub(super) const LOG: LogSpec = LogSpec {
     program: "sglang",

@@ -2,7 +2,7 @@
 //! most, in units of 2³⁰ bytes, and `tps` counts the tokens of one GPU that is no copy along
 //! tensor, pipeline or context parallelism.
 
-use crate::launch::logs::{LogFigure, LineSpec, LogSpec};
+use crate::launch::logs::{LineSpec, LogFigure, LogSpec};
 
 pub(super) const LOG: LogSpec = LogSpec {
     program: "torchtitan",

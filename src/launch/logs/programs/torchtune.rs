@@ -1,6 +1,6 @@
 //! torchtune's lines (`torchtune/training/memory.py`), in units of 2³⁰ bytes.
 
-use crate::launch::logs::{LogFigure, LineSpec, LogSpec};
+use crate::launch::logs::{LineSpec, LogFigure, LogSpec};
 
 pub(super) const LOG: LogSpec = LogSpec {
     program: "torchtune",

@@ -3,7 +3,7 @@
 //! (`TrainerMemoryTracker`): together these are the peak. `metrics_format` prints units of 2²⁰
 //! bytes, the files hold bytes.
 
-use crate::launch::logs::{LogFigure, LineSpec, LogSpec};
+use crate::launch::logs::{LineSpec, LogFigure, LogSpec};
 
 pub(super) const LOG: LogSpec = LogSpec {
     program: "trainer",

@@ -1,7 +1,7 @@
 //! The model's architecture, with the keys of a Hugging Face `config.json`. The model's own value
 //! is the default.
 
-use super::{Value, LENGTH, SIZE, option};
+use super::{LENGTH, SIZE, Value, option};
 
 fields! { $
     /// Width of the stream between blocks; parameters grow with its square, activations in

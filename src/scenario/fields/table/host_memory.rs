@@ -1,7 +1,7 @@
 //! Parts of a served model in the host's memory, and how fast that memory is.
 
-use crate::catalog::host_link;
 use super::{FieldDefault, Group, Value};
+use crate::catalog::host_link;
 
 fields! { $
     /// Layers that the GPUs hold and compute, counted from the last, the head as one more

@@ -1,8 +1,8 @@
 //! Serving: requests, the server's rule for memory, and what only serving asks about formats and
 //! layout.
 
-use crate::engines::Engine;
 use super::{FieldDefault, Group, LENGTH, option};
+use crate::engines::Engine;
 
 fields! { $
     /// Tokens of prompt and answer kept for each sequence; the key/value cache grows in proportion.
