@@ -166,19 +166,6 @@ pub fn land_on(id: &str) {
     stay(section, number, LOOKS, place);
 }
 
-/// Moves the page so far up that the place is in sight, where it opens below the window: on a phone a
-/// tap on the bar would seem to do nothing.
-pub fn bring_up(place: String) {
-    after(0, move || {
-        let opened = document().query_selector(&place).ok().flatten();
-        let top = opened.map_or(0.0, |place| place.get_bounding_client_rect().top());
-        let height = window().inner_height().ok().and_then(|height| height.as_f64());
-        if let Some(height) = height.filter(|height| top > 0.9 * height) {
-            window().scroll_by_with_x_and_y(0.0, top - 0.6 * height);
-        }
-    });
-}
-
 /// Ends a landing that is under way, and gives the number of the next one.
 fn end_landing() -> u32 {
     with(|sight| {
@@ -196,10 +183,30 @@ struct Place {
     height: i32,
 }
 
-/// Brings the section back to the top whenever the page above it has grown. Where the window was
-/// moved over a page that is as high as before, a reader has scrolled with what tells of nothing
-/// else, such as the scroll bar.
-fn stay(section: Element, number: u32, looks: u32, (was, high): (f64, i32)) {
+impl Place {
+    fn of(section: &Element) -> Self {
+        let window = self::window().scroll_y().unwrap_or(0.0);
+        Self {
+            window,
+            section: window + section.get_bounding_client_rect().top(),
+            height: document().document_element().map_or(0, |page| page.scroll_height()),
+        }
+    }
+
+    /// True if a reader has moved the window since then, by what tells of nothing else, such as the
+    /// scroll bar: the window moved over a page on which nothing did. Where a panel above grows
+    /// while one below shrinks, the browser itself moves the window.
+    fn was_left_by_reader(self, now: Self) -> bool {
+        let is_same = |was: f64, is: f64| (is - was).abs() <= 1.0;
+        !is_same(self.window, now.window)
+            && is_same(self.section, now.section)
+            && self.height == now.height
+    }
+}
+
+/// Brings the section back to the top whenever the page above it has grown, until the reader moves
+/// the window.
+fn stay(section: Element, number: u32, looks: u32, was: Place) {
     after(LOOK_MS, move || {
         let is_left = was.was_left_by_reader(Place::of(&section));
         if looks > 0 && with(|sight| sight.landing.get()) == number && !is_left {
