@@ -15,7 +15,7 @@ mod storage;
 
 use std::cell::RefCell;
 
-use gloo_events::{EventListener, EventListenerOptions, EventListenerPhase};
+use gloo_events::{EventListener, EventListenerOptions};
 use gloo_timers::callback::Timeout;
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};

@@ -166,6 +166,19 @@ pub fn land_on(id: &str) {
     stay(section, number, LOOKS, place);
 }
 
+/// Moves the page so far up that the place is in sight, where it opens below the window: on a phone a
+/// tap on the bar would seem to do nothing.
+pub fn bring_up(place: String) {
+    after(0, move || {
+        let opened = document().query_selector(&place).ok().flatten();
+        let top = opened.map_or(0.0, |place| place.get_bounding_client_rect().top());
+        let height = window().inner_height().ok().and_then(|height| height.as_f64());
+        if let Some(height) = height.filter(|height| top > 0.9 * height) {
+            window().scroll_by_with_x_and_y(0.0, top - 0.6 * height);
+        }
+    });
+}
+
 /// Ends a landing that is under way, and gives the number of the next one.
 fn end_landing() -> u32 {
     with(|sight| {
