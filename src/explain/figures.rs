@@ -4,7 +4,7 @@
 use crate::config::{Job, Run, TrainingRun};
 use crate::estimator::time::Timing;
 use crate::estimator::{Certainty, Compute, MemoryKind};
-use crate::planner::{Division, division, tried};
+use crate::planner::{MemoryDivision, division, tried};
 use crate::sources::{self, Source};
 use crate::units::{Bytes, MemoryUnit, Scale};
 
@@ -35,7 +35,7 @@ pub(super) fn arithmetic_count(job: &Job) -> Option<u64> {
 /// The division.
 pub(super) fn arithmetic(scene: &Scene, unit: MemoryUnit) -> Explanation {
     let found = division(&divided(&scene.job));
-    let Division { ranks, shared, replicated, fixed, capacity, model_parallel } = found;
+    let MemoryDivision { ranks, shared, replicated, fixed, capacity, model_parallel } = found;
     let own = [("held by every GPU in full", replicated), ("fixed beside the model", fixed)];
     let own: Vec<Expr> = own
         .into_iter()

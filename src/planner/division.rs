@@ -14,7 +14,7 @@ const TWO: NonZeroU64 = NonZeroU64::MIN.saturating_add(1);
 /// The division of the memory that accelerators share by the memory that is left on each. Reserves
 /// are counted with the amounts that they are a share of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Division {
+pub struct MemoryDivision {
     /// Data-parallel ranks, or accelerators when serving, for which the amounts hold.
     pub ranks: u64,
     /// Memory of one rank that becomes smaller with more ranks.
@@ -30,7 +30,7 @@ pub struct Division {
     pub model_parallel: u64,
 }
 
-impl Division {
+impl MemoryDivision {
     /// Returns the bytes that are left on each rank for the shared part: `capacity − fixed −
     /// replicated`, at least 0.
     pub fn left(&self) -> Bytes {
@@ -52,7 +52,7 @@ impl Division {
 /// Reserves are counted with the amounts that they are a share of. A training has two data-parallel
 /// ranks at least, so that weights gathered under full sharding are counted; a serving instance
 /// shares everything but the framework's context, captured graphs and the part that a server leaves
-/// free. [`Division::count`] has the formula.
+/// free. [`MemoryDivision::count`] has the formula.
 ///
 /// ```
 /// use headroom::planner::{division, gpu_count};
@@ -65,7 +65,7 @@ impl Division {
 /// assert_eq!(amounts.count(), gpu_count(&job, MemoryUnit::Gib).arithmetic);
 /// # Ok::<(), usize>(())
 /// ```
-pub fn division(job: &Job) -> Division {
+pub fn division(job: &Job) -> MemoryDivision {
     let job = &*job.must_hold();
     // With two ranks or more, so that the weights gathered under full sharding are among the lines.
     let base = match job.run() {
@@ -89,7 +89,7 @@ pub fn division(job: &Job) -> Division {
     let model_parallel =
         if job.training().is_some() { layout.t().saturating_mul(layout.p()) } else { 1 };
     let capacity = base.cluster().accelerator.memory;
-    Division { ranks: base.layout().d(), shared, replicated, fixed, capacity, model_parallel }
+    MemoryDivision { ranks: base.layout().d(), shared, replicated, fixed, capacity, model_parallel }
 }
 
 /// The count of [`division`].

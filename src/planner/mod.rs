@@ -24,7 +24,7 @@ pub use count::{GpuCount, Runnable, StatedLayout, Tried, gpu_count, smallest_rep
 pub use curves::{
     Axis, Curve, CurvePoint, NamedStair, curve_gpus, curve_gpus_after, curve_seq, curve_seq_after,
 };
-pub use division::{Division, division};
+pub use division::{MemoryDivision, division};
 pub use fixes::{Change, Fix, fixes};
 pub use growth::{Growth, Known, growth};
 pub use inverse::{Inverse, admitted, inverse};

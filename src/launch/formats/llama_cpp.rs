@@ -3,7 +3,7 @@
 use super::{FormatRole, FormatSpec};
 use crate::launch::shared::tables::llama_cpp::{NOT_MODELLED, QUIET};
 use crate::launch::shared::weights::GgufName;
-use crate::launch::shared::{drafts_of_servers, serving, whole};
+use crate::launch::shared::{drafts_of_servers, llama_cpp_host, serving, whole};
 use crate::launch::{
     Effect, Flag, Given, LaunchError, Reading, Stated, Takes, Text, Writing, model_names,
 };
@@ -167,8 +167,8 @@ fn attention(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
 fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     devices(reading)?;
     layers(reading)?;
-    experts(reading);
-    cache_on_host(reading);
+    llama_cpp_host::experts(reading);
+    llama_cpp_host::cache_on_host(reading);
     cache(reading);
     drafts_of_servers::read_llama_cpp(reading)?;
     if reading.launcher(&[BENCH]).is_some() { tests(reading) } else { context(reading) }
@@ -307,53 +307,6 @@ fn layers(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
         reading.tell(&given, crate::launch::Way::NoEffect, "Every layer is on the GPU.".to_owned());
     }
     Ok(())
-}
-
-/// `--cpu-moe`, and patterns that mean the same, leave the experts of every layer in the host's
-/// memory.
-fn experts(reading: &mut Reading<'_>) {
-    let all = Value::Integer(whole(&reading.scenario, FieldId::NumHiddenLayers));
-    let stated =
-        |names: &[&str]| reading.stated(names).filter(|given| !given.is_unknown()).cloned();
-    let [every, pattern] = [stated(&["cpu-moe", "cmoe"]), stated(&["ot", "override-tensor"])];
-    if let Some(given) = every {
-        let why = "The experts of every layer.";
-        reading.derive(&given, FieldId::ExpertLayersOnHost, all.clone(), why);
-    }
-    if let Some(given) = pattern {
-        if OF_ALL_EXPERTS.contains(&given.text().as_str()) {
-            let why = "The pattern takes the experts of every layer.";
-            reading.derive(&given, FieldId::ExpertLayersOnHost, all, why);
-        } else {
-            reading.not_modelled(
-                &given,
-                "Tensors that fit the pattern stay elsewhere, mostly in the host's memory.",
-            );
-        }
-    }
-}
-
-/// Patterns for the experts of every layer, as documents of models write them.
-const OF_ALL_EXPERTS: &[&str] = &[
-    "exps=CPU",
-    ".ffn_.*_exps.=CPU",
-    "\\.ffn_.*_exps\\.=CPU",
-    "ffn_.*_exps=CPU",
-    "\\.ffn_(up|down|gate)_exps\\.=CPU",
-    ".*ffn_.*_exps.*=CPU",
-    "ffn_.*_exps.weight=CPU",
-    "\\.ffn_(up|down|gate)_(ch|)exps=CPU",
-];
-
-/// The cache is in the host's memory with `--no-kv-offload`, which llama-bench gives a number.
-fn cache_on_host(reading: &mut Reading<'_>) {
-    let names = ["no-kv-offload", "nkvo", "kv-offload", "kvo"];
-    let Some(given) = reading.stated(&names).filter(|given| !given.is_unknown()).cloned() else {
-        return;
-    };
-    let is_away =
-        matches!(given.key.as_str(), "no-kv-offload" | "nkvo") == given.is_on().unwrap_or(true);
-    reading.read(&given, FieldId::CacheOnHost, Value::Flag(is_away));
 }
 
 /// The named devices share layers, or split tensors.

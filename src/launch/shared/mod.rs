@@ -13,6 +13,7 @@ pub mod drafts;
 pub mod drafts_of_servers;
 pub mod fsdp;
 pub mod layers;
+pub mod llama_cpp_host;
 pub mod megatron;
 pub mod megatron_flags;
 pub mod megatron_model;
