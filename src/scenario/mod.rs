@@ -153,7 +153,8 @@ impl Scenario {
             (FieldKind::Text { max_len }, Value::Text(text)) => {
                 // A draft model is a row of the catalog, whose names have plain letters.
                 let is_name = |letter: &char| id != FieldId::DraftModel || letter.is_ascii();
-                let short: String = clean(&text).chars().filter(is_name).take(max_len).collect();
+                let plain: String = text.chars().filter(is_name).collect();
+                let short: String = clean(&plain).chars().take(max_len).collect();
                 self.put(id, Value::Text(short.trim_end().to_owned()));
             }
             (FieldKind::Words { max_len }, Value::Text(text)) if text.len() <= max_len => {

@@ -29,7 +29,7 @@ use super::{FieldId, FieldKind, Scenario, Value, field, fields, keys, layers, te
 
 /// The longest link that is written or read, in characters: what every browser, chat and mail
 /// program carries.
-pub const LONGEST: usize = 3200;
+pub const LONGEST: usize = 3400;
 
 /// The most scenarios of a comparison, the first aside.
 pub const MOST_COMPARED: usize = OTHERS.len();

@@ -200,11 +200,11 @@ fn links_that_cannot_be_used_say_why() {
     let beside = decode("v3&m=llama3-70b").notices_beside();
     assert_eq!(beside.len(), 1);
     assert!(beside[0].ends_with("newest form. The page stays as it was."), "{beside:?}");
-    let long = decode(&format!("v1&{}", "x".repeat(3200)));
+    let long = decode(&format!("v1&{}", "x".repeat(3400)));
     assert!(long.failed);
     assert!(
         long.notices[0].starts_with(
-            "This link has 3203 characters, more than the 3200 that links of this page have."
+            "This link has 3403 characters, more than the 3400 that links of this page have."
         ),
         "{long:?}"
     );
