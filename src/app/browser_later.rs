@@ -1,24 +1,28 @@
-//! Keys of models, help, rows by what is typed and QR codes are a part of the program that comes
-//! later: the page begins without it.
+//! Keys of models, help, rows by what is typed, QR codes, and whatever a click or a form sets going
+//! (dialogs, saved scenarios, planner, stories) are a part of the program that comes later: the page
+//! begins without it. What happens before it has come is kept and happens again then.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::OnceLock;
 
-use gloo_events::EventListener;
-use leptos::prelude::*;
-use web_sys::Event;
-
-use super::state::{State, StateChange};
-use super::{browser, browser_modules, page, presenting};
+use super::browser::{Element, Event};
+use super::state::{Dialog, State, StateChange};
+use super::{actions, browser, browser_modules, page, planning, presenting, stairs, teaching};
 use crate::scenario::Scenario;
 use crate::scenario::codec::{Decoded, decode};
+use crate::scenario::later::{Answerer, answered_by};
 use crate::view::history::UndoStep;
+use gloo_events::EventListener;
+use leptos::prelude::*;
 
 /// The event that tells the page that the part has come.
 const CAME: &str = "HeadroomLaterCame";
 /// The event on which the part is fetched, unless it was. The start script tells it, too, at the
 /// first sign of somebody.
 const WANTED: &str = "HeadroomLaterWanted";
+/// The event that tells the page that the part could not be fetched.
+const FAILED: &str = "HeadroomLaterFailed";
 /// How long a page that opens with changed keys waits for the part, milliseconds; then it says that
 /// it waits.
 const PATIENCE_MS: u32 = 3000;
@@ -26,12 +30,54 @@ const PATIENCE_MS: u32 = 3000;
 /// is refused as one that is not listed.
 const PATIENCE_FOR_NAMES_MS: u32 = 8000;
 
+/// What the part can do.
+pub struct LaterPart {
+    /// Answers questions.
+    answer: Answerer,
+    /// Listens to clicks, forms, files and the presenter's keys.
+    listen: fn(State),
+    /// Opens a dialog, or closes the one that is open.
+    pub open_dialog: fn(State, Option<Dialog>),
+    /// Opens what a link says besides the scenario: a story at a step, or a worksheet.
+    pub follow: fn(State, &str),
+    /// Writes the code of the step that is presented.
+    write_code: fn(State),
+}
+
+static LATER: LaterPart = LaterPart {
+    answer: crate::view::later::answer,
+    listen: listen_to_all,
+    open_dialog: actions::open_dialog,
+    follow: teaching::follow,
+    write_code: presenting::write_code,
+};
+
+static PART: OnceLock<&'static LaterPart> = OnceLock::new();
+
+/// The part, once it has come.
+fn part() -> Option<&'static LaterPart> {
+    PART.get().copied()
+}
+
+/// The part has come.
+fn arrive(part: &'static LaterPart) {
+    answered_by(part.answer);
+    let _ = PART.set(part);
+}
+
+fn listen_to_all(state: State) {
+    actions::listen(state);
+    presenting::listen(state);
+    planning::keep(state);
+    stairs::keep(state);
+}
+
 /// The part in a program that has it inside.
 #[cfg(not(feature = "apart"))]
 mod access {
     /// Has the part at once.
     pub fn listen() {
-        crate::scenario::later::answered_by(crate::view::later::answer);
+        super::arrive(&super::LATER);
     }
 }
 
@@ -45,16 +91,15 @@ mod access {
     use leptos::prelude::window;
     use wasm_bindgen_futures::spawn_local;
 
-    use super::{CAME, WANTED, tell};
-    use crate::scenario::later::{Answerer, answered_by};
+    use super::{CAME, FAILED, LATER, LaterPart, WANTED, arrive, tell};
 
     #[allow(
         clippy::unnecessary_wraps,
         reason = "the macro adds the failure of a fetch to the function that it marks"
     )]
     #[wasm_split_helpers::wasm_split(later, fallible)]
-    fn answerer() -> Result<Answerer, wasm_split_helpers::SplitLoaderError> {
-        Ok(crate::view::later::answer)
+    fn later() -> Result<&'static LaterPart, wasm_split_helpers::SplitLoaderError> {
+        Ok(&LATER)
     }
 
     /// Fetches the part when somebody wants it. Where it does not come, the next one who wants it
@@ -67,12 +112,12 @@ mod access {
             }
             let asked = Rc::clone(&asked);
             spawn_local(async move {
-                match answerer().await {
-                    Ok(answer) => {
-                        answered_by(answer);
-                        tell(CAME);
-                    }
-                    Err(_) => asked.set(false),
+                if let Ok(part) = later().await {
+                    arrive(part);
+                    tell(CAME);
+                } else {
+                    asked.set(false);
+                    tell(FAILED);
                 }
             });
         };
@@ -81,6 +126,87 @@ mod access {
 }
 
 pub use access::listen;
+
+/// Does something with the part: at once, or once it has come.
+pub fn with_part(act: impl FnOnce(&'static LaterPart) + 'static) {
+    match part() {
+        Some(part) => act(part),
+        None => once_there(PATIENCE_FOR_NAMES_MS, move || {
+            if let Some(part) = part() {
+                act(part);
+            }
+        }),
+    }
+}
+
+/// True if the part has come.
+pub fn is_there() -> bool {
+    part().is_some()
+}
+
+/// The kinds of events that the part carries out.
+const KINDS: [&str; 5] = ["click", "change", "input", "submit", "toggle"];
+/// Elements whose click is carried out.
+const CLICKED: &str = "[data-do],[data-again]";
+/// Elements that are carried out when something else happens to them.
+const SETTLED: &str =
+    "[data-change],[data-submit],[data-teach],[data-plan],[data-toggle],[data-testid^=paste]";
+
+/// Carries out clicks and forms from now on. Before the part is there, they are kept, it is fetched,
+/// and they happen again.
+pub fn carry_out(state: State) {
+    if let Some(part) = part() {
+        return (part.listen)(state);
+    }
+    let kept: Rc<RefCell<Vec<(&str, Element)>>> = Rc::default();
+    for kind in KINDS {
+        let kept = Rc::clone(&kept);
+        browser::on(kind, move |event| {
+            if let Some(element) = concerned(event, kind).filter(|_| !is_there()) {
+                kept.borrow_mut().push((kind, element));
+                tell(WANTED);
+            }
+        });
+    }
+    EventListener::new(&window(), FAILED, {
+        let kept = Rc::clone(&kept);
+        move |_| {
+            if !kept.take().is_empty() {
+                let problem =
+                    "A part of this page could not be fetched. Try again when the network is back.";
+                state.tell(problem.to_owned(), true);
+            }
+        }
+    })
+    .forget();
+    EventListener::once(&window(), CAME, move |_| {
+        let Some(part) = part() else { return };
+        match &state.owner {
+            Some(owner) => owner.with(|| (part.listen)(state)),
+            None => (part.listen)(state),
+        }
+        for (kind, element) in kept.take() {
+            browser::happen_again(kind, &element);
+        }
+    })
+    .forget();
+}
+
+/// The element with which an event of that kind is carried out. The browser goes nowhere.
+fn concerned(event: &Event, kind: &str) -> Option<Element> {
+    if kind == "submit" {
+        event.prevent_default();
+    }
+    if kind != "click" {
+        return browser::around(event, SETTLED)
+            .filter(|element| event.target().as_ref() == Some(element));
+    }
+    let element = browser::around(event, CLICKED)?;
+    if element.has_attribute("href") {
+        event.prevent_default();
+    }
+    Some(element)
+}
 
 /// Reads a link and hands on what it says: at once, or where the link needs the part, once that is
 /// there.
@@ -125,7 +251,9 @@ pub fn keep(state: State) {
     // typed finds its rows.
     let come = move |_: &Event| {
         state.said.update(|_| {});
-        presenting::write_code(state);
+        if let Some(part) = part() {
+            (part.write_code)(state);
+        }
         page::write_printed_code(state);
         let scenario = state.scenario_now();
         state.drafts.change(|drafts| {

@@ -10,8 +10,7 @@ use leptos::prelude::*;
 use super::browser_more::keep_panel;
 use super::shelf::Shelf;
 use super::state::{State, StateChange};
-use super::{actions, browser, limits, planning, presenting, reading, stairs, teaching, typing};
-use super::{browser_later, browser_modules, browser_why};
+use super::{browser, browser_later, browser_modules, browser_why, limits, reading, typing};
 use crate::scenario::codec::{Decoded, is_of_lesson};
 use crate::view::history::History;
 use crate::view::markup::Html;
@@ -75,10 +74,9 @@ fn listen(state: State) {
     browser_modules::keep(state);
     browser::on_link_change(move |link| follow(state, &link));
     browser::on_undo_keys(move || state.undo(), move || state.redo());
-    actions::listen(state);
+    browser_later::carry_out(state);
     reading::listen(state);
     typing::listen(state);
-    presenting::listen(state);
     let spoken = move || {
         let standing = state.answers.with(|answers| answers.standing_with(state.unread.get()));
         state
@@ -298,8 +296,6 @@ fn rest(state: State) {
     limits::keep(state, !browser::fragment().is_empty());
     keep_panel(state, What::Accuracy, "accuracy");
     browser_later::keep(state);
-    planning::keep(state);
-    stairs::keep(state);
     write_printed_link(state, "");
     browser_why::keep(state);
     browser::around_print(move || write_printed(state), move || resize(state));
@@ -309,7 +305,7 @@ fn rest(state: State) {
 fn dialogs(state: State) {
     show_all(state, &parts::DIALOGS);
     if browser::fragment().split('&').any(is_of_lesson) {
-        teaching::follow(state, &browser::fragment());
+        follow_lesson(state, browser::fragment());
     }
     browser::keep_dialogs(Box::new(move || {
         state.dialogs.with(|open| open.dialog.map(dialogs::id_of).unwrap_or_default())
@@ -373,7 +369,14 @@ fn follow(state: State, link: &str) {
         }
         if !decoded.failed {
             state.open(decoded.scenario, decoded.compare);
-            teaching::follow(state, &followed);
+            if browser_later::is_there() || followed.split('&').any(is_of_lesson) {
+                follow_lesson(state, followed);
+            }
         }
     });
+}
+
+/// Opens what a link says besides the scenario.
+fn follow_lesson(state: State, link: String) {
+    browser_later::with_part(move |part| (part.follow)(state, &link));
 }

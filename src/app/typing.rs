@@ -1,8 +1,8 @@
 //! Typing and choosing in the inputs of the form. Each names its field in `data-field`.
 
-use super::actions;
 use super::browser::{self, Event};
 use super::state::{State, StateChange};
+use super::{actions, browser_later};
 use crate::scenario::{Field, FieldId, Value, field, field_of_key, parse};
 use crate::view::fields::picker::{Picker, WayOn, option_id};
 use crate::view::fields::{Control, control, stepped};
@@ -131,7 +131,9 @@ fn show(state: State, field: &'static Field, picker: Picker) {
 fn choose(state: State, field: &'static Field, word: &str) {
     state.drafts.change(|drafts| drafts.picker = None);
     match WayOn::of(word) {
-        Some(WayOn::Paste) => actions::open_dialog(state, Some(Dialog::Paste)),
+        Some(WayOn::Paste) => {
+            browser_later::with_part(move |part| (part.open_dialog)(state, Some(Dialog::Paste)));
+        }
         Some(WayOn::Sizes) => actions::go_to_field(state, FieldId::HiddenSize),
         Some(WayOn::Memory) => actions::go_to_field(state, FieldId::AcceleratorMemory),
         None => state.edit(None, |scenario| scenario.set(field.id, Value::Text(word.to_owned()))),

@@ -18,9 +18,18 @@ pub fn within(event: &Event, attribute: &str) -> Option<Element> {
 }
 
 /// The element of that kind that an event is about, or the one around it.
-pub(super) fn around(event: &Event, selector: &str) -> Option<Element> {
+pub fn around(event: &Event, selector: &str) -> Option<Element> {
     let target: Element = event.target()?.dyn_into().ok()?;
     target.closest(selector).ok().flatten()
+}
+
+/// An event of that kind happens to an element again; the browser itself does nothing then.
+pub fn happen_again(kind: &str, element: &Element) {
+    let init = web_sys::EventInit::new();
+    init.set_bubbles(true);
+    if let Ok(event) = Event::new_with_event_init_dict(kind, &init) {
+        let _ = element.dispatch_event(&event);
+    }
 }
 
 /// That attribute of the element that an event is about, or of the one around it.

@@ -22,10 +22,9 @@ use wasm_bindgen::{JsCast, JsValue};
 pub use web_sys::{Element, Event};
 use web_sys::{HtmlElement, KeyboardEvent};
 
-use self::events::around;
 pub use self::events::{
-    capture_pointer, is_captured, is_checked, is_unfolded, key_of, named, of_target, on,
-    pointer_share, select_all, value_of, within,
+    around, capture_pointer, happen_again, is_captured, is_checked, is_unfolded, key_of, named,
+    of_target, on, pointer_share, select_all, value_of, within,
 };
 pub use self::files::{are_of_a_model, read_beginnings};
 use self::handing::settled;
