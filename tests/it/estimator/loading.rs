@@ -1,5 +1,7 @@
 //! Memory that passes while a model is loaded.
 
+#![allow(clippy::panic)]
+
 use std::collections::BTreeMap;
 
 use headroom::estimator::{TensorEvent, sequence};
