@@ -4,14 +4,13 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::sync::OnceLock;
 
 use super::browser::{Element, Event};
 use super::state::{Dialog, State, StateChange};
 use super::{actions, browser, browser_modules, page, planning, presenting, stairs, teaching};
 use crate::scenario::Scenario;
 use crate::scenario::codec::{Decoded, decode};
-use crate::scenario::later::{Answerer, answered_by};
+use crate::scenario::later::Answerer;
 use crate::view::history::UndoStep;
 use gloo_events::EventListener;
 use leptos::prelude::*;
@@ -52,19 +51,6 @@ static LATER: LaterPart = LaterPart {
     write_code: presenting::write_code,
 };
 
-static PART: OnceLock<&'static LaterPart> = OnceLock::new();
-
-/// The part, once it has come.
-fn part() -> Option<&'static LaterPart> {
-    PART.get().copied()
-}
-
-/// The part has come.
-fn arrive(part: &'static LaterPart) {
-    answered_by(part.answer);
-    let _ = PART.set(part);
-}
-
 fn listen_to_all(state: State) {
     actions::listen(state);
     presenting::listen(state);
@@ -75,9 +61,16 @@ fn listen_to_all(state: State) {
 /// The part in a program that has it inside.
 #[cfg(not(feature = "apart"))]
 mod access {
-    /// Has the part at once.
+    use super::{LATER, LaterPart};
+
+    /// The part answers from now on.
     pub fn listen() {
-        super::arrive(&super::LATER);
+        crate::scenario::later::answered_by(LATER.answer);
+    }
+
+    #[allow(clippy::unnecessary_wraps, reason = "a program that fetches it may lack it")]
+    pub const fn part() -> Option<&'static LaterPart> {
+        Some(&LATER)
     }
 }
 
@@ -86,12 +79,21 @@ mod access {
 mod access {
     use std::cell::Cell;
     use std::rc::Rc;
+    use std::sync::OnceLock;
 
     use gloo_events::EventListener;
     use leptos::prelude::window;
     use wasm_bindgen_futures::spawn_local;
 
-    use super::{CAME, FAILED, LATER, LaterPart, WANTED, arrive, tell};
+    use super::{CAME, FAILED, LATER, LaterPart, WANTED, tell};
+    use crate::scenario::later::answered_by;
+
+    static PART: OnceLock<&'static LaterPart> = OnceLock::new();
+
+    /// The part, once it has come.
+    pub fn part() -> Option<&'static LaterPart> {
+        PART.get().copied()
+    }
 
     #[allow(
         clippy::unnecessary_wraps,
@@ -113,7 +115,8 @@ mod access {
             let asked = Rc::clone(&asked);
             spawn_local(async move {
                 if let Ok(part) = later().await {
-                    arrive(part);
+                    answered_by(part.answer);
+                    let _ = PART.set(part);
                     tell(CAME);
                 } else {
                     asked.set(false);
@@ -126,6 +129,7 @@ mod access {
 }
 
 pub use access::listen;
+use access::part;
 
 /// Does something with the part: at once, or once it has come.
 pub fn with_part(act: impl FnOnce(&'static LaterPart) + 'static) {

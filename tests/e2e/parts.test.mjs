@@ -79,3 +79,39 @@ test('without a network the page says what is missing, keeps its answer, and tri
   assert.ok(await until(async () => /GPT-2 large/.test((await answer(page)).headline)), 'it is not tried again');
   assert.ok(asked.length >= 2);
 });
+
+/** The part that carries out clicks and forms. */
+const LATER = /headroom-part-later-[0-9a-f]+\.wasm$/;
+
+test('what is clicked before the later part has come happens once it is there', { skip }, async () => {
+  let come;
+  const comes = new Promise((done) => (come = done));
+  const page = await open(undefined, {
+    prepare: (page) =>
+      page.route(LATER, async (route) => {
+        await comes;
+        return route.continue();
+      }),
+  });
+  await part(page, 'mode-serve').click();
+  await part(page, 'share').click();
+  await page.waitForTimeout(300);
+  assert.equal(await page.locator('#dialog-share').isVisible(), false);
+  assert.doesNotMatch((await answer(page)).headline, /serving/i);
+  come();
+  await page.locator('#dialog-share').waitFor({ state: 'visible' });
+  assert.ok(await until(async () => /serving/i.test((await answer(page)).headline)), 'the first click is lost');
+  noConsoleErrors(page);
+});
+
+test('a click that needs a part out of reach says so, and the next one fetches it', { skip }, async () => {
+  let there = false;
+  const page = await open(undefined, {
+    prepare: (page) => page.route(LATER, (route) => (there ? route.continue() : route.abort())),
+  });
+  await part(page, 'mode-serve').click();
+  assert.ok(await until(async () => /could not be fetched/.test(await page.locator('[data-own=notices]').innerText())), 'no notice says what is missing');
+  there = true;
+  await part(page, 'mode-serve').click();
+  assert.ok(await until(async () => /serving/i.test((await answer(page)).headline)), 'it is not tried again');
+});
