@@ -71,8 +71,7 @@ test('a server says what it prints: tokens, blocks and concurrency', async () =>
 
 test('an encoder is pasted while a model is served: refused in a sentence, and trained by one click', async () => {
   const page = await open('v1&do=serve&n=1');
-  await part(page, 'paste').click();
-  await part(page, 'paste-text').fill(JSON.stringify({ model_type: 'bert' }));
+  await pasteText(page, JSON.stringify({ model_type: 'bert', num_hidden_layers: 12 }));
   await part(page, 'paste-report').waitFor();
   await part(page, 'paste-use').click();
   const problem = part(page, 'error-do');

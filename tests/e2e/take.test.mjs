@@ -168,6 +168,7 @@ test('walkthrough 14: one sheet of paper with everything on it', async () => {
     ['four', FOUR],
   ]) {
     const page = await open(fragment, { colorScheme: 'dark' });
+    await allFetched(page); // the sheet for paper comes with the rest
     await part(page, 'curve-gpus').locator('svg.chart-curve').waitFor({ state: 'attached' });
     const pdf = (await page.pdf({ preferCSSPageSize: true })).toString('latin1');
     const sheets = [...pdf.matchAll(/\/Type\s*\/Page\b/g)].length;
