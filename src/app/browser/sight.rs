@@ -139,7 +139,7 @@ pub fn land_on(id: &str) {
     }
     section.scroll_into_view();
     let place = Place::of(&section);
-    stay(section, number, LOOKS, place);
+    stay(section, number, LOOKS, (place, false));
 }
 
 /// Ends a landing that is under way, and gives the number of the next one.
@@ -169,22 +169,23 @@ impl Place {
         }
     }
 
-    /// True if a reader has moved the window since then, by what tells of nothing else, such as the scroll bar: the window moved over a
-    /// page on which nothing did. Where a panel above grows while one below shrinks, the browser itself moves the window.
-    fn was_left_by_reader(self, now: Self) -> bool {
+    /// True if the window was moved since then over a page on which nothing else did.
+    fn was_scrolled(self, now: Self) -> bool {
         let is_same = |was: f64, is: f64| (is - was).abs() <= 1.0;
         !is_same(self.window, now.window) && is_same(self.section, now.section) && self.height == now.height
     }
 }
 
-/// Brings the section back to the top whenever the page above it has grown, until the reader moves the window.
-fn stay(section: Element, number: u32, looks: u32, was: Place) {
+/// Brings the section back to the top whenever the page above it has grown. A reader who drags the scroll bar, which tells of nothing else,
+/// moves the window at two looks in a row; a browser moves it once, where the page is short for a moment.
+fn stay(section: Element, number: u32, looks: u32, (was, had_scrolled): (Place, bool)) {
     after(LOOK_MS, move || {
-        let is_left = was.was_left_by_reader(Place::of(&section));
+        let has_scrolled = was.was_scrolled(Place::of(&section));
+        let is_left = has_scrolled && had_scrolled;
         if looks > 0 && with(|sight| sight.landing.get()) == number && !is_left {
             section.scroll_into_view();
             let place = Place::of(&section);
-            stay(section, number, looks - 1, place);
+            stay(section, number, looks - 1, (place, has_scrolled));
         }
     });
 }
