@@ -5,6 +5,9 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use gloo_events::EventListener;
+use leptos::prelude::*;
+
 use super::browser::{Element, Event};
 use super::state::{Dialog, State, StateChange};
 use super::{actions, browser, browser_modules, page, planning, presenting, stairs, teaching};
@@ -12,8 +15,6 @@ use crate::scenario::Scenario;
 use crate::scenario::codec::{Decoded, decode};
 use crate::scenario::later::Answerer;
 use crate::view::history::UndoStep;
-use gloo_events::EventListener;
-use leptos::prelude::*;
 
 /// The event that tells the page that the part has come.
 const CAME: &str = "HeadroomLaterCame";
@@ -29,7 +30,7 @@ const PATIENCE_MS: u32 = 3000;
 /// is refused as one that is not listed.
 const PATIENCE_FOR_NAMES_MS: u32 = 8000;
 
-/// What the part can do.
+/// The functions of the part that the page calls.
 pub struct LaterPart {
     /// Answers questions.
     answer: Answerer,
@@ -166,7 +167,11 @@ pub fn carry_out(state: State) {
     for kind in KINDS {
         let kept = Rc::clone(&kept);
         browser::on(kind, move |event| {
-            if let Some(element) = concerned(event, kind).filter(|_| !is_there()) {
+            // From then on the part listens itself.
+            if is_there() {
+                return;
+            }
+            if let Some(element) = concerned(event, kind) {
                 kept.borrow_mut().push((kind, element));
                 tell(WANTED);
             }
@@ -185,10 +190,7 @@ pub fn carry_out(state: State) {
     .forget();
     EventListener::once(&window(), CAME, move |_| {
         let Some(part) = part() else { return };
-        match &state.owner {
-            Some(owner) => owner.with(|| (part.listen)(state)),
-            None => (part.listen)(state),
-        }
+        state.as_owner(|| (part.listen)(state));
         for (kind, element) in kept.take() {
             browser::happen_again(kind, &element);
         }

@@ -107,10 +107,7 @@ fn build(state: State, step: usize) {
 
 /// Runs something in a task of its own, for as long as the page.
 fn later(state: State, action: impl FnOnce() + 'static) {
-    browser::after(0, move || match &state.owner {
-        Some(owner) => owner.with(action),
-        None => action(),
-    });
+    browser::after(0, move || state.as_owner(action));
 }
 
 /// Questions of parts to this browser.

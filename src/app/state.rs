@@ -347,6 +347,14 @@ impl State {
         }
     }
 
+    /// Runs something whose effects live as long as the page.
+    pub fn as_owner<T>(self, action: impl FnOnce() -> T) -> T {
+        match &self.owner {
+            Some(owner) => owner.with(action),
+            None => action(),
+        }
+    }
+
     /// Opens a dialog, or closes all.
     pub fn show_dialog(self, dialog: Option<Dialog>) {
         self.dialogs.change(|dialogs| dialogs.dialog = dialog);

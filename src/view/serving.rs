@@ -145,7 +145,7 @@ pub fn load_assumed(
 /// some are stated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// What the division says: how many at least, or that no number is enough.
+    /// The division in words: how many at least, or that no number is enough.
     pub by_memory: &'static str,
     /// The count by the division; empty where no number is enough.
     pub arithmetic: String,

@@ -1,4 +1,4 @@
-//! What leaves the page: copies in the clipboard and files to download.
+//! Ways out of the page: copies in the clipboard and files to download.
 
 use super::after;
 use leptos::prelude::*;

@@ -1,4 +1,4 @@
-//! What a job's layouts have in common when their step is timed: the machine, and the bytes that
+//! Everything that a job's layouts share when their step is timed: the machine, and the bytes that
 //! gradients, gathers and the optimizer move for a parameter.
 
 use super::machine::Machine;

@@ -41,7 +41,7 @@ fn a_draft_model_has_its_own_weights_and_cache() {
     let each = 2 * (draft.num_key_value_heads / 4) * draft.head_dim * 2 * draft.num_hidden_layers;
     assert_eq!(line(&answer, DRAFT_CACHE), 8 * 4096 * each);
     assert_eq!(line(&answer, DRAFT_LOGITS), 5 * line(&answer, "Logits"));
-    // What the model takes by itself stays.
+    // The model itself takes as much as without a draft.
     let alone = estimate(&job(LLAMA));
     for label in ["Weights", "KV cache", "Logits", "Prefill working set"] {
         assert_eq!(line(&answer, label), line(&alone, label), "{label}");

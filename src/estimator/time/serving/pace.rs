@@ -26,7 +26,7 @@ pub struct Pace {
     /// The layers that it is about: all of the model, or those of what proposes tokens.
     layers: Range<u64>,
     sight: Sight,
-    /// What proposes tokens ahead of the model.
+    /// The draft that proposes tokens ahead of the model.
     draft: Option<Box<DraftPace>>,
     /// The host, where parts of the model lie in its memory.
     host: Option<Host>,
