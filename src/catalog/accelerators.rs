@@ -54,7 +54,7 @@ pub struct AcceleratorRow {
     pub vendor: &'static str,
     /// Rows that are listed together, such as `GeForce RTX 30`.
     pub series: &'static str,
-    /// Memory, rates and node size. The price is 0, because prices change too often to be listed.
+    /// Memory, rates and node size. The price is 0 here: `list_price` has it where one is known.
     pub accelerator: Accelerator,
     /// The memory it is sold with, in the vendor's "GB".
     pub marketed_gb: u64,

@@ -10,6 +10,7 @@
 mod accelerators;
 mod host_links;
 mod models;
+mod prices;
 mod provenance;
 mod search;
 mod speeds;
@@ -19,6 +20,7 @@ pub use accelerators::{AcceleratorRow, MemoryBasis, accelerator, accelerators};
 pub use host_links::host_link;
 pub use models::{ModelRow, model, models};
 pub(crate) use models::{keys_of, model_of_id};
+pub use prices::ListPrice;
 pub use provenance::Provenance;
 pub use search::Finder;
 pub use speeds::speed;

@@ -48,7 +48,7 @@ pub struct Accelerator {
     pub peak: PeakRates,
     /// Accelerators in one node.
     pub accelerators_per_node: u64,
-    /// Price of one accelerator for one hour, in the user's currency.
+    /// Price of one accelerator for one hour, in US dollars.
     pub price_per_hour: f64,
 }
 

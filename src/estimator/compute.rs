@@ -37,7 +37,7 @@ pub struct Compute {
     pub seconds: Option<Seconds>,
     /// Accelerator-hours of the whole training.
     pub gpu_hours: Option<f64>,
-    /// Price of the whole training in the user's currency.
+    /// Price of the whole training in US dollars.
     pub cost: Option<f64>,
 }
 

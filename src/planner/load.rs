@@ -44,7 +44,7 @@ pub struct LoadPace {
     pub per_user: f64,
     /// Tokens per second for all users together.
     pub in_all: f64,
-    /// Price of a million tokens in the user's currency, all accelerators paid for.
+    /// Price of a million tokens in US dollars, all accelerators paid for.
     pub price_per_million: f64,
 }
 

@@ -207,10 +207,43 @@ impl Scenario {
     }
 
     /// Starts from another accelerator of the catalog, by id or other name, and drops all changes
-    /// to it.
+    /// to it. A price that nobody typed becomes the listed one of the new accelerator: a price that
+    /// is the default or the old accelerator's listed one.
     ///
     /// Returns true if it is known; an unknown one changes nothing.
+    ///
+    /// ```
+    /// use headroom::scenario::{FieldId, Scenario, Value};
+    ///
+    /// let mut scenario = Scenario::default();
+    /// scenario.set_accelerator("b200");
+    /// assert_eq!(scenario.get(FieldId::PricePerHour), Value::Decimal(5.0));
+    /// scenario.set(FieldId::PricePerHour, Value::Decimal(3.5));
+    /// scenario.set_accelerator("h200");
+    /// assert_eq!(scenario.get(FieldId::PricePerHour), Value::Decimal(3.5));
+    /// ```
     pub fn set_accelerator(&mut self, id: &str) -> bool {
+        let price = self.set.get(&FieldId::PricePerHour);
+        let price_follows = price.is_none() || price == self.list_price().as_ref();
+        let changes = self.accelerator().is_none_or(|row| row.id != id);
+        let known = self.take_accelerator(id);
+        if known && changes && price_follows {
+            match self.list_price() {
+                Some(price) => self.put(FieldId::PricePerHour, price),
+                None => _ = self.set.remove(&FieldId::PricePerHour),
+            }
+        }
+        known
+    }
+
+    /// Returns the listed price of the accelerator; `None` where no list that was read has it.
+    pub fn list_price(&self) -> Option<Value> {
+        Some(Value::Decimal(self.accelerator()?.list_price()?.us_dollars))
+    }
+
+    /// Starts from another accelerator without a look at its price: what a link does not state is
+    /// the field's default.
+    fn take_accelerator(&mut self, id: &str) -> bool {
         let Some(row) = catalog::accelerator_of_id(id) else { return false };
         let carried = self.take_changes(FieldId::Accelerator);
         self.put(FieldId::Accelerator, Value::Text(row.id.to_owned()));
@@ -223,7 +256,7 @@ impl Scenario {
     /// [`resolve`](Self::resolve) refuses it: no other row stands in for it.
     fn start_from(&mut self, id: FieldId, word: &str) {
         let listed =
-            if id == FieldId::Model { self.set_model(word) } else { self.set_accelerator(word) };
+            if id == FieldId::Model { self.set_model(word) } else { self.take_accelerator(word) };
         if !listed {
             self.take_changes(id);
             self.set.insert(id, Value::Text(word.to_owned()));

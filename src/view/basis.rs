@@ -6,7 +6,7 @@ use crate::catalog::{AcceleratorRow, ModelRow, Provenance};
 use crate::config::{Job, Speed};
 use crate::estimator::time::{IDLE_SHARE, Timing};
 use crate::estimator::{Certainty, Estimate, Printed};
-use crate::scenario::{FieldId, Remark, Scenario, field, show};
+use crate::scenario::{FieldId, Remark, Scenario, Value, field, show};
 use crate::sources::{self, Source, SourceKind};
 use crate::units::MemoryUnit;
 
@@ -176,8 +176,7 @@ pub fn assumed_figures(scenario: &Scenario, job: &Job, timing: &Timing) -> Vec<G
         tag: if scenario.is_set(id) { "your value" } else { "assumed" },
         sentences: vec![sentence.to_owned()],
     };
-    let mut grounds =
-        vec![ground(FieldId::PricePerHour, "Assumed, in US dollars: enter your price.")];
+    let mut grounds = vec![price(scenario)];
     if cluster.speed.matmul_16bit.is_none() {
         let name = format!("Rate of matrix products, {} of the peak", per_cent(Speed::UNMEASURED));
         let sentence = "On this accelerator nothing was measured: the share is that of A100 and \
@@ -207,6 +206,31 @@ pub fn assumed_figures(scenario: &Scenario, job: &Job, timing: &Timing) -> Vec<G
         ));
     }
     grounds
+}
+
+/// The price of a GPU-hour: somebody's list, the user's, or an assumption.
+fn price(scenario: &Scenario) -> Ground {
+    let id = FieldId::PricePerHour;
+    let value = scenario.get(id);
+    let row = scenario.accelerator().and_then(|row| row.list_price());
+    let listed = row.filter(|listed| value == Value::Decimal(listed.us_dollars));
+    let (tag, sentence) = match listed {
+        Some(listed) => (
+            "assumed",
+            format!(
+                "{} listed this GPU at this price, in US dollars, on {}. Others ask for more or \
+                 less: enter your price.",
+                listed.seller, listed.read
+            ),
+        ),
+        None if scenario.is_set(id) => ("your value", "In US dollars.".to_owned()),
+        None => ("assumed", "Assumed, in US dollars: enter your price.".to_owned()),
+    };
+    Ground {
+        name: format!("{}, {} {}", field(id).label, show(id, &value), field(id).unit),
+        tag,
+        sentences: vec![sentence],
+    }
 }
 
 /// The entries of the bibliography that the answer uses, in its order; assumptions stand among

@@ -96,7 +96,7 @@ fn bind(path: &OsStr, folder: &Path, bin: &str, files: &[PathBuf]) -> Outcome<Pa
 }
 
 /// wasm-bindgen's script and the one that links as one script, so that no visit asks for a second.
-/// What the first hands to the program under the second's name goes under its own.
+/// The program then gets the linking script's functions among wasm-bindgen's own imports.
 fn joined(bindings: &str, link: &str) -> Outcome<String> {
     let (loaders, linking) = without_modules(&with_exports(link)?);
     let imports = "const import0 = {\n        __proto__: null,";

@@ -13,7 +13,7 @@ pub struct Cost {
     pub seconds: Seconds,
     /// Accelerator-hours.
     pub gpu_hours: f64,
-    /// Price in the user's currency.
+    /// Price in US dollars.
     pub price: f64,
     /// Energy of the accelerators, kWh; `None` where their power is unknown.
     pub energy_kwh: Option<f64>,

@@ -31,7 +31,7 @@ pub enum Unit {
     Times,
     /// Operations.
     Flops,
-    /// Money in the user's currency.
+    /// Money in US dollars.
     Money,
 }
 

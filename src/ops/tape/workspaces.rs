@@ -68,7 +68,7 @@ impl State {
     }
 
     /// Takes the workspaces of the thread that runs, which are never freed, unless it has them.
-    /// What backward runs again is its thread's. A product that adds a bias asks for cuBLAS's
+    /// Backward's own thread runs recomputed layers. A product that adds a bias asks for cuBLAS's
     /// handle first (`getCUDABlasLtWorkspace` of PyTorch 2.11), and so for its workspace.
     fn keep_workspace(&mut self, adds_bias: bool) {
         let backward = self.segments.last().is_some_and(|segment| segment.when == When::Backward);

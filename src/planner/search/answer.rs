@@ -17,7 +17,7 @@ pub struct Found {
     pub seconds: Option<f64>,
     /// Days of the whole training, if known.
     pub days: Option<f64>,
-    /// Price of the whole training in the user's currency, if known.
+    /// Price of the whole training in US dollars, if known.
     pub cost: Option<f64>,
 }
 

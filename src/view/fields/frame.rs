@@ -96,6 +96,7 @@ pub fn frame(
             @if let Some(says) = says(field, scenario) { (says) }
             (help(field, open, scenario))
             @if let Some(changed) = changed(field, scenario) { (changed) }
+            @if let Some(listed) = listed_price(field, scenario) { (listed) }
             @if let Some(following) = following(field, open, scenario) { (following) }
             @if let Some(problem) = problem { (error(field, &problem)) }
         }
@@ -190,6 +191,26 @@ fn changed(field: &Field, scenario: &Scenario) -> Option<Html> {
                 "Edited. "
                 button type="button" class="link" data-do=(Action::Clear(field.id)) {
                     "Reset to the listed value"
+                }
+            }
+        }
+    })
+}
+
+/// The published price of the accelerator, beside the price that counts, and the way to it.
+fn listed_price(field: &Field, scenario: &Scenario) -> Option<Html> {
+    if field.id != FieldId::PricePerHour {
+        return None;
+    }
+    let listed = scenario.accelerator()?.list_price()?;
+    let price = Value::Decimal(listed.us_dollars);
+    Some(html! {
+        p class="field__changed" {
+            (listed.seller) " lists this GPU at $" (show(field.id, &price)) " (" (listed.read) "). "
+            @if scenario.get(field.id) != price {
+                button type="button" class="link"
+                    data-do=(Action::Set(field.id, listed.us_dollars.to_string())) {
+                    "Use it"
                 }
             }
         }

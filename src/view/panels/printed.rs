@@ -17,10 +17,10 @@ pub fn printed(scenario: &Scenario) -> Html {
         div data-own="printed" {
             p { b { (title) } }
             div class="printed__inputs" {
-                @for (name, value, _) in &inputs(scenario) {
+                @for (name, value, unit) in &inputs(scenario) {
                     div class="printed__input" {
                         span { (name) }
-                        span { (value) }
+                        span { (value) @if !unit.is_empty() { " " (unit) } }
                     }
                 }
             }
@@ -118,7 +118,7 @@ pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, String, &'static str)> 
 mod tests {
     use super::{inputs, printed};
     use crate::scenario::codec::decode;
-    use crate::view::panels::tests::count;
+    use crate::view::panels::tests::{count, text};
 
     #[test]
     fn every_input_that_says_something_is_printed() {
@@ -126,5 +126,6 @@ mod tests {
         let printed = printed(&scenario);
         assert_eq!(count(&printed, "printed__input\""), inputs(&scenario).len());
         assert!(inputs(&scenario).iter().any(|(name, value, _)| *name == "GPUs" && value == "8"));
+        assert!(text(&printed).contains("8192 tokens"), "{}", text(&printed));
     }
 }

@@ -85,12 +85,24 @@ pub fn sections(view: View) -> Html {
 
 /// A first visitor's examples: a name, and the link that it opens.
 pub const EXAMPLES: [(&str, &str); 6] = [
-    ("QLoRA on an RTX 4090", "v2&do=tune&m=llama3.1-8b&gpu=rtx4090&n=1&ft=qlora&s=4096&gb=16&b=1"),
-    ("Fine-tune Qwen3 8B", "v2&do=tune&m=qwen3-8b&gpu=a100-80&n=4&ft=full&s=4096&gb=64&b=1"),
-    ("Pretrain Llama 3 70B", "v2&m=llama3-70b&n=1024&tp=8&pp=4&z=1&ker=megatron&gb=1024&b=1"),
-    ("Serve 200 users", "v2&do=serve&m=llama3.3-70b&gpu=h200&w=fp8-column&n=6&tp=2&usr=200"),
-    ("gpt-oss 120B", "v2&do=serve&m=gpt-oss-120b&n=1&w=mxfp4"),
-    ("Run on an RTX 3060", "v2&do=serve&m=llama3.1-8b&gpu=rtx3060&n=1&w=awq&seqs=1"),
+    (
+        "QLoRA on an RTX 4090",
+        "v2&do=tune&m=llama3.1-8b&gpu=rtx4090&n=1&ft=qlora&s=4096&gb=16&b=1&price=0.39",
+    ),
+    (
+        "Fine-tune Qwen3 8B",
+        "v2&do=tune&m=qwen3-8b&gpu=a100-80&n=4&ft=full&s=4096&gb=64&b=1&price=1.71",
+    ),
+    (
+        "Pretrain Llama 3 70B",
+        "v2&m=llama3-70b&n=1024&tp=8&pp=4&z=1&ker=megatron&gb=1024&b=1&price=2.71",
+    ),
+    (
+        "Serve 200 users",
+        "v2&do=serve&m=llama3.3-70b&gpu=h200&w=fp8-column&n=6&tp=2&usr=200&price=4.45",
+    ),
+    ("gpt-oss 120B", "v2&do=serve&m=gpt-oss-120b&n=1&w=mxfp4&price=2.71"),
+    ("Run on an RTX 3060", "v2&do=serve&m=llama3.1-8b&gpu=rtx3060&n=1&w=awq&seqs=1&price=0.14"),
 ];
 
 /// The page in one line, with examples, for a visit without a link.
@@ -142,6 +154,7 @@ pub fn about() -> Html {
 #[cfg(test)]
 mod tests {
     use super::{EXAMPLES, Section, sections, welcome};
+    use crate::scenario::FieldId;
     use crate::scenario::codec::decode;
     use crate::view::panels::frame::{below, first_screen};
     use crate::view::panels::tests::{answers, count, text};
@@ -176,6 +189,8 @@ mod tests {
             assert!(decoded.notices.is_empty() && !decoded.failed, "{name}: {:?}", decoded.notices);
             let answers = answers(link);
             assert!(answers.problems.is_empty(), "{name}: {:?}", answers.problems);
+            let listed = decoded.scenario.list_price();
+            assert_eq!(listed, Some(decoded.scenario.get(FieldId::PricePerHour)), "{name}");
             assert!(answers.estimate.runs(), "{name}: {:?}", answers.headline());
         }
         assert_eq!(count(&welcome(), "class=\"chip\""), EXAMPLES.len());

@@ -348,11 +348,15 @@ fn compared(found: &[(&Leg, Answer)], plan: &Plan, now: &Scenario, unit: MemoryU
         SearchQuestion::UpTo(_) => "Cheapest with each",
         _ => "Fastest with each",
     };
-    let price = show(FieldId::PricePerHour, &now.get(FieldId::PricePerHour));
+    let price = |leg: &Leg| {
+        let price = leg.scenario.get(FieldId::PricePerHour);
+        format!("{} ${}", leg.name, show(FieldId::PricePerHour, &price))
+    };
+    let prices: Vec<String> = found.iter().map(|(leg, _)| price(leg)).collect();
     html! {
         h3 class="plan__heading" { (about) }
         (table("GPU", "plan-compared", unit, &rows))
-        p class="quiet" { "A GPU-hour costs $" (price) " where no other price was typed." }
+        p class="quiet" { "Prices of a GPU-hour: " (prices.join(", ")) "." }
     }
 }
 

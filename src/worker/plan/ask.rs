@@ -108,11 +108,13 @@ fn check(name: &str, label: &str, form: &FormInputs) -> Html {
 
 /// The catalog's accelerators, each with a price of its own.
 fn accelerators(scenario: &Scenario, form: &FormInputs) -> Html {
-    let price = show(FieldId::PricePerHour, &scenario.get(FieldId::PricePerHour));
     let rows: Html = catalog::accelerators()
         .iter()
         .map(|row| {
             let name = format!("price-{}", row.id);
+            let mut on_it = scenario.clone();
+            on_it.set_accelerator(row.id);
+            let price = show(FieldId::PricePerHour, &on_it.get(FieldId::PricePerHour));
             html! {
                 div class="plan__gpu" {
                     (check(&format!("acc-{}", row.id), row.name, form))
@@ -138,7 +140,9 @@ fn accelerators(scenario: &Scenario, form: &FormInputs) -> Html {
             div class="plan__body" {
                 p class="quiet" {
                     "Each that is ticked is searched, one after the other; with none, the \
-                     scenario's own. The price is for one GPU-hour; empty, it is the scenario's."
+                     scenario's own. The price is for one GPU-hour; empty, it is the one that \
+                     stands there faintly: yours, a seller's list, or 2 dollars where no list is \
+                     known."
                 }
                 div class="plan__gpus" { (rows) }
             }

@@ -9,7 +9,7 @@ use headroom::config::{
     PositionEmbedding, Recompute, Run, Stack, TrainingPrecision, WeightFormat,
 };
 use headroom::scenario::{
-    Applies, FieldDefault, FieldId, FieldKind, Group, Mode, Scenario, Value, Word, field,
+    Applies, FieldDefault, FieldId, FieldKind, Group, Mode, Scenario, Value, Word, codec, field,
     field_of_key, fields, help, option_help, parse, range_text, reference, show,
 };
 use headroom::units::{Bytes, DType, MemoryUnit};
@@ -501,6 +501,34 @@ fn another_model_drops_changes_to_the_architecture_and_nothing_else() {
     scenario.clear(FieldId::Model);
     scenario.clear(FieldId::Gpus);
     assert_eq!(scenario, Scenario::default());
+}
+
+/// A price that nobody typed is the listed one of the accelerator that is chosen; links state it,
+/// and what an older link does not state stays the field's default.
+#[test]
+fn a_price_follows_the_accelerator_until_one_is_typed() {
+    let price = |scenario: &Scenario| scenario.get(FieldId::PricePerHour);
+    let listed = |id: &str| {
+        let row = headroom::catalog::accelerator(id).expect(id);
+        row.list_price().map(|price| Value::Decimal(price.us_dollars))
+    };
+    let mut scenario = Scenario::default();
+    assert_eq!(price(&scenario), Value::Decimal(2.0));
+    for id in ["b200", "rtx4090", "h100-80"] {
+        scenario.set(FieldId::Accelerator, Value::Text(id.to_owned()));
+        assert_eq!(Some(price(&scenario)), listed(id), "{id}");
+        let link = codec::encode(&scenario);
+        assert!(link.contains("price="), "{link}");
+        assert_eq!(codec::decode(&link).scenario, scenario);
+    }
+    assert_eq!(listed("m3-ultra-256"), None);
+    scenario.set_accelerator("m3-ultra-256");
+    assert!(!scenario.is_set(FieldId::PricePerHour));
+    scenario.set(FieldId::PricePerHour, Value::Decimal(0.25));
+    scenario.set_accelerator("b200");
+    assert_eq!(price(&scenario), Value::Decimal(0.25));
+    let older = codec::decode("v2&gpu=b200").scenario;
+    assert_eq!(price(&older), Value::Decimal(2.0));
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub struct ServingTime {
     /// Sequences from which on a step computes longer than it reads weights; `None` where weights
     /// are read in no time.
     pub turns_at: Option<u64>,
-    /// Price of a million such tokens in the user's currency.
+    /// Price of a million such tokens in US dollars.
     pub price_per_million: f64,
     /// Energy of a million such tokens at full board power, kWh; `None` where the power is unknown.
     pub kwh_per_million: Option<f64>,

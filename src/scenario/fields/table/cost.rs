@@ -17,10 +17,10 @@ fields! { $
     Mfu("mfu", "mfu", "Utilisation (MFU)")
         .number(0.1..=100.0).unit("%").group(Group::Cost).train()
         .default(FieldDefault::Decimal(40.0)),
-    /// Price of one GPU for one hour in your currency, for cost only: an assumption, yours to
-    /// change.
+    /// Price of one GPU for one hour in US dollars, for cost only: a seller's list price or an
+    /// assumption, yours to change.
     PricePerHour("price", "price_per_hour", "Price per GPU-hour")
-        .number(0.0..=1_000_000.0).group(Group::Cost).default(FieldDefault::Decimal(2.0)),
+        .number(0.0..=1_000_000.0).unit("$").group(Group::Cost).default(FieldDefault::Decimal(2.0)),
     /// Bandwidth of one GPU to other nodes, one direction, for time only: assumed as its vendor's
     /// systems have it.
     NetworkBandwidth("net", "network_bandwidth", "Network per GPU")
