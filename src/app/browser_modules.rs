@@ -1,6 +1,7 @@
 //! Fetches the modules that few models have, when a scenario needs them.
 
 use std::cell::Cell;
+use std::rc::Rc;
 
 use leptos::prelude::*;
 
@@ -11,38 +12,42 @@ use crate::view::answers::Answers;
 use crate::view::following::follow;
 use crate::view::modules::{are_all_there, waits};
 
-thread_local! {
-    /// They are on their way: nobody asks twice.
-    static ON_THEIR_WAY: Cell<bool> = const { Cell::new(false) };
-}
+/// True while modules are on their way: nobody asks twice.
+type OnTheirWay = Rc<Cell<bool>>;
 
 /// Fetches modules whenever a scenario that is shown needs them, and for the list of models, which
 /// counts parameters. Once they are there, the page is written anew.
 pub fn keep(state: State) {
+    let on_their_way = OnTheirWay::default();
+    let for_answers = Rc::clone(&on_their_way);
     Effect::new(move || {
         // A further change asks again where nothing came, though the answer is the one before.
         state.said.track();
         if state.answers.with(Answers::wait_for_parts) {
-            fetch_once(state, true);
+            fetch_once(state, &for_answers, true);
         }
     });
     Effect::new(move || {
         if state.drafts.with(|drafts| drafts.picker.is_some()) && !are_all_there() {
-            fetch_once(state, false);
+            fetch_once(state, &on_their_way, false);
         }
     });
 }
 
 /// Fetches them, unless they are on their way; `waits`: an answer waits for them, and whoever reads
 /// it is told where none came.
-fn fetch_once(state: State, waits: bool) {
-    if !ON_THEIR_WAY.replace(true) {
-        fetch(move |came| arrived(state, came, waits));
+fn fetch_once(state: State, on_their_way: &OnTheirWay, waits: bool) {
+    if on_their_way.replace(true) {
+        return;
     }
+    let on_their_way = Rc::clone(on_their_way);
+    fetch(move |came| {
+        on_their_way.set(false);
+        arrived(state, came, waits);
+    });
 }
 
 fn arrived(state: State, came: bool, waits: bool) {
-    ON_THEIR_WAY.set(false);
     if came {
         state.said.update(|said| follow(&mut said.scenario));
     } else if waits {

@@ -41,13 +41,27 @@ struct More {
     number: u32,
 }
 
+/// Handles of the browser that this file keeps between two events. They may not leave the thread
+/// that has the document, so that no signal can hold them.
+#[derive(Default)]
+struct Held {
+    workers: RefCell<[More; 2]>,
+    /// The timer that waits for typing to rest.
+    typing: RefCell<Option<Timeout>>,
+    /// The long text whose beginning is shown, until somebody changes that.
+    aside: RefCell<Option<String>>,
+    /// True once somebody listens for long texts.
+    watches: Cell<bool>,
+}
+
 thread_local! {
-    static WORKERS: RefCell<[More; 2]> = RefCell::default();
+    static HELD: Held = Held::default();
 }
 
 /// Does something with one of the two workers.
 fn with<T>(instance: Instance, action: impl FnOnce(&mut More) -> T) -> T {
-    WORKERS.with_borrow_mut(|[panels, searches]| {
+    HELD.with(|held| {
+        let [panels, searches] = &mut *held.workers.borrow_mut();
         action(match instance {
             Instance::Panels => panels,
             Instance::Searches => searches,
@@ -294,11 +308,8 @@ pub fn is_again(event: &Event) -> bool {
 
 /// Runs something once typing rests.
 pub fn when_typing_rests(action: impl FnOnce() + 'static) {
-    thread_local! {
-        static PENDING: RefCell<Option<Timeout>> = const { RefCell::new(None) };
-    }
     let timer = Timeout::new(TYPING_MS, action);
-    PENDING.with_borrow_mut(|pending| *pending = Some(timer));
+    HELD.with(|held| held.typing.replace(Some(timer)));
 }
 
 fn area(id: &str) -> Option<HtmlTextAreaElement> {
@@ -307,7 +318,7 @@ fn area(id: &str) -> Option<HtmlTextAreaElement> {
 
 /// The text in the text area with that id, or the long text whose beginning it shows.
 pub fn text_of(id: &str) -> String {
-    let aside = ASIDE.with_borrow(Option::clone);
+    let aside = HELD.with(|held| held.aside.borrow().clone());
     aside.or_else(|| area(id).map(|area| area.value())).unwrap_or_default()
 }
 
@@ -327,17 +338,9 @@ const LONG: u32 = 100_000;
 /// How much it shows then, characters.
 const SHOWN: usize = 2_000;
 
-thread_local! {
-    /// The long text whose beginning is shown, until somebody changes that.
-    static ASIDE: RefCell<Option<String>> = const { RefCell::new(None) };
-}
-
 /// Looks after long texts before the browser lays them out.
 fn watch_long_texts() {
-    thread_local! {
-        static WATCHED: Cell<bool> = const { Cell::new(false) };
-    }
-    if WATCHED.replace(true) {
+    if HELD.with(|held| held.watches.replace(true)) {
         return;
     }
     // Ahead of everybody else who listens.
@@ -376,5 +379,5 @@ fn shorten(area: &HtmlTextAreaElement) {
         let beginning: String = text.chars().take(SHOWN).collect();
         area.set_value(&format!("{beginning}\n…"));
     }
-    ASIDE.with_borrow_mut(|aside| *aside = long);
+    HELD.with(|held| *held.aside.borrow_mut() = long);
 }

@@ -212,7 +212,7 @@ pub fn assumed_figures(scenario: &Scenario, job: &Job, timing: &Timing) -> Vec<G
 fn price(scenario: &Scenario) -> Ground {
     let id = FieldId::PricePerHour;
     let value = scenario.get(id);
-    let row = scenario.accelerator().and_then(|row| row.list_price());
+    let row = scenario.accelerator().and_then(AcceleratorRow::list_price);
     let listed = row.filter(|listed| value == Value::Decimal(listed.us_dollars));
     let (tag, sentence) = match listed {
         Some(listed) => (

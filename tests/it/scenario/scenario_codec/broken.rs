@@ -149,11 +149,12 @@ fn what_the_list_does_not_have_is_refused_and_kept() {
     );
     assert!(encode(&scenario).contains("&m=acme-13b&gpu=k80&"), "{}", encode(&scenario));
     assert_eq!(decode(&encode(&scenario)).scenario, scenario);
-    // The model that is chosen then keeps the link's other settings.
+    // The model that is chosen then keeps the link's other settings, and the GPU brings its price.
     for problem in problems {
         scenario.set(problem.field, problem.way_out.unwrap().1);
     }
-    assert_eq!(scenario.resolve(), decode("v1&l=40&h=5120&mem=12&n=4").scenario.resolve());
+    let meant = decode("v1&l=40&h=5120&mem=12&n=4&price=2.71").scenario;
+    assert_eq!(scenario.resolve(), meant.resolve());
     assert!(scenario.resolve().is_ok());
     // For compared scenarios a notice says it, because they have no card.
     let beside = decode("v1&m=llama3-8b&b.m=acme-13b&c.gpu=k80");
