@@ -1,4 +1,4 @@
-//! Memory that passes while weights of four bits are loaded: each lies on the GPU in 16 bits until
+//! Memory that passes while weights of four and eight bits are loaded: each lies on the GPU in 16 bits until
 //! it is packed.
 
 use super::TensorEvent;
@@ -7,8 +7,9 @@ use crate::config::BaseFormat;
 use crate::ops::tape::{State, Storage};
 use crate::units::DType;
 
-/// Names of what lies beside a weight of four bits.
-const BESIDE_WEIGHT: [&str; 4] = ["codes", "scales", "scales of scales", "offset"];
+/// Names of what lies beside a weight of few bits.
+const BESIDE_WEIGHT: [&str; 5] =
+    ["codes", "scales", "scales of scales", "offset", "scales of columns"];
 
 /// Returns the events in which a model is made, with those of packing its weights.
 ///
@@ -69,6 +70,14 @@ impl Packing {
     /// The storage of so many elements is taken next.
     fn passes(&mut self, storage: Option<&Storage>, elements: u64) {
         match storage {
+            Some(storage)
+                if storage.dtype == DType::Int8 && !BESIDE_WEIGHT.contains(&storage.name) =>
+            {
+                // The fp16 copy of which bytes are made (`Int8Params._quantize`).
+                self.ends();
+                self.take("weight before it is packed", elements, DType::Bf16);
+                self.take("weight in fp16", elements, DType::Fp16);
+            }
             Some(storage) if storage.dtype == DType::Int4 => {
                 self.ends();
                 self.scales = elements.div_ceil(Self::VALUES_PER_SCALE);

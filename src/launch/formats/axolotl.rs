@@ -283,6 +283,7 @@ fn unless_off(
 fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     reading.allocator();
     adapters_of(reading);
+    loaded_format(reading);
     plugins(reading);
     objective(reading);
     sharing(reading)?;
@@ -331,6 +332,23 @@ fn sharing(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     Ok(())
 }
 
+/// gpt-oss's experts of 4 bits, which are made whole in 16 bits as they are loaded where that is
+/// asked for (`Mxfp4Config` of transformers).
+fn loaded_format(reading: &mut Reading<'_>) {
+    let names = ["model_quantization_config", "model_quantization_config_kwargs.dequantize"];
+    let stated = names.map(|name| reading.stated(&[name]).cloned());
+    let is_whole = matches!(&stated, [Some(format), Some(whole)]
+        if format.text() == "Mxfp4Config" && whole.is_on() == Some(true));
+    for given in stated.into_iter().flatten() {
+        if is_whole {
+            reading.tell(&given, Way::Read, "Weights are made whole as they are loaded.".to_owned());
+        } else {
+            let why = "Weights in this format are not modelled for training.";
+            reading.not_modelled(&given, why);
+        }
+    }
+}
+
 /// Formats of frozen weights, and the layers that get adapters.
 fn adapters_of(reading: &mut Reading<'_>) {
     for key in ["load_in_4bit", "load_in_8bit"] {
@@ -339,8 +357,11 @@ fn adapters_of(reading: &mut Reading<'_>) {
         else {
             continue;
         };
-        if key == "load_in_4bit" && word(&reading.scenario, FieldId::Method) == "qlora" {
+        let method = word(&reading.scenario, FieldId::Method);
+        if key == "load_in_4bit" && method == "qlora" {
             reading.tell(&given, Way::Read, String::new());
+        } else if key == "load_in_8bit" && method == "lora" {
+            reading.read(&given, FieldId::Method, Value::Choice("lora8"));
         } else {
             reading.not_modelled(
                 &given,

@@ -48,6 +48,7 @@ impl Scenario {
             base: match (method, self.flag(FieldId::DoubleQuant)) {
                 ("qlora", true) => BaseFormat::Nf4Double,
                 ("qlora", false) => BaseFormat::Nf4,
+                ("lora8", _) => BaseFormat::Int8,
                 _ => BaseFormat::Weights,
             },
             upcasts: self.flag(FieldId::PrepareKbit),

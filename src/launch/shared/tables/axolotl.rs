@@ -110,10 +110,7 @@ pub const NOT_MODELLED: &[Flag] = &[
         &["qat.*", "quantization.*", "gptq"],
         "Weights in this format are not modelled for training.",
     ),
-    Flag::not_modelled(
-        &["model_quantization_config"],
-        "Weights in this format are not modelled for training.",
-    ),
+    Flag::together(&["model_quantization_config", "model_quantization_config_kwargs.dequantize"]),
     Flag::not_modelled(
         &["use_onebitllms"],
         "Weights in this format are not modelled for training.",

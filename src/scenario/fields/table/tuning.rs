@@ -27,6 +27,8 @@ fields! { $
             option("lora", "LoRA", "Small matrices beside frozen linear layers."),
             option("qlora", "QLoRA",
                 "LoRA beside weights of 4 bits, which are made whole for each product."),
+            option("lora8", "LoRA, 8-bit weights",
+                "LoRA beside weights of 8 bits, which products read as such."),
             option("dora", "DoRA",
                 "LoRA with a magnitude for every column; the adapted weight is made in each pass."),
             option("prompt", "Prompt tuning",
