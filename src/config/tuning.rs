@@ -213,6 +213,8 @@ pub struct Tuning {
     pub dropout: bool,
     /// Format of the linear layers' frozen weights.
     pub base: BaseFormat,
+    /// True if experts, which are no linear layers, are kept in as few bits.
+    pub packs_experts: bool,
     /// True if all weights that are not kept in fewer bits are cast to fp32 (peft's
     /// `prepare_model_for_kbit_training`).
     pub upcasts: bool,
@@ -250,6 +252,7 @@ impl Tuning {
         num_virtual_tokens: 20,
         dropout: false,
         base: BaseFormat::Weights,
+        packs_experts: false,
         upcasts: false,
         autocast: false,
         frozen_layers: 0,

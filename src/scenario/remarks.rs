@@ -123,7 +123,9 @@ impl Scenario {
     fn experts_beside_packed(&self) -> Option<Remark> {
         let is_packed = self.mode() == Mode::Tune
             && matches!(self.get(FieldId::Method), Value::Choice("qlora" | "lora8"));
-        self.shape().moe.as_ref().filter(|_| is_packed)?;
+        let keeps_experts = self.get(FieldId::PackExperts) != Value::Flag(true)
+            || self.get(FieldId::Method) != Value::Choice("qlora");
+        self.shape().moe.as_ref().filter(|_| is_packed && keeps_experts)?;
         Some(Remark { kind: RemarkKind::Experts, text: EXPERTS_IN_16_BITS.to_owned() })
     }
 

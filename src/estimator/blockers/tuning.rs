@@ -3,13 +3,15 @@
 
 use super::{
     ADAPTED_EXPERTS_APART, ADAPTED_EXPERTS_SPLIT, ADAPTED_LATENT, ADAPTED_OTHERWISE,
-    ADAPTED_SHARED, AUTOCAST_SHARED, BYTES_SHARED, Blocker, EXPERTS_ADAPTED_IN_HALVES, EXPERTS_ADAPTED_PLAINLY,
-    EXPERTS_ADAPTED_SHARED, GRADIENTS_KEPT, LOSS_OF_TORCHTITAN, NOTHING_LEARNS, PACKED_ELSEWHERE,
-    PACKED_SCORES, PREFIX_ELSEWHERE, PREFIX_RECOMPUTED, SAVED_SHARED, SAVED_TIED, STATES_ADAPTED,
-    STEPS_IN_BACKWARD, TUNING_ELSEWHERE, TUNING_MEGATRON, TUNING_SPLIT, UPCAST_SHARED,
+    ADAPTED_SHARED, AUTOCAST_SHARED, BYTES_SHARED, Blocker, EXPERTS_ADAPTED_IN_HALVES,
+    EXPERTS_ADAPTED_PLAINLY, EXPERTS_ADAPTED_SHARED, EXPERTS_PACKED, GRADIENTS_KEPT,
+    LOSS_OF_TORCHTITAN, NOTHING_LEARNS, PACKED_ELSEWHERE, PACKED_SCORES, PREFIX_ELSEWHERE,
+    PREFIX_RECOMPUTED, SAVED_SHARED, SAVED_TIED, STATES_ADAPTED, STEPS_IN_BACKWARD,
+    TUNING_ELSEWHERE, TUNING_MEGATRON, TUNING_SPLIT, UPCAST_SHARED,
 };
 use crate::config::{
-    AttentionKernel, BaseFormat, Job, Method, Objective, Recompute, Targets, TrainingPrecision, TrainingRun,
+    AttentionKernel, BaseFormat, Job, Method, Objective, Recompute, Targets, TrainingPrecision,
+    TrainingRun,
 };
 use crate::sharding::{CarriedOutBy, FrameworkRule, GatheredInto, With};
 use crate::stacks::GroupsOfEnds;
@@ -106,7 +108,8 @@ pub(super) fn add(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     {
         forbid(true, rule);
     }
-    let is_in_bytes = tuning.packs_weights() && tuning.base == BaseFormat::Int8;
+    let packs_experts = tuning.packs_weights() && tuning.packs_experts && job.model().moe.is_some();
+    let is_in_bytes = packs_experts || (tuning.packs_weights() && tuning.base == BaseFormat::Int8);
     let gathers = layout.sharding.shards_parameters() && layout.shards() > 1;
     forbid(is_in_bytes && gathers, &BYTES_SHARED);
     let shared = layout.sharding.shards_optimizer() && layout.shards() > 1;
@@ -118,6 +121,7 @@ pub(super) fn add(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let wrapped = experts
         && modules.peft_finds_experts
         && tuning.target_modules.meets(inner.and(Targets::OTHERS));
+    forbid(packs_experts && (wrapped || elsewhere), &EXPERTS_PACKED);
     let half =
         tuning.target_modules.meets(Targets::GATE) != tuning.target_modules.meets(Targets::UP);
     forbid(wrapped && half, &EXPERTS_ADAPTED_IN_HALVES);

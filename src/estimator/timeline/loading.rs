@@ -11,6 +11,10 @@ use crate::units::DType;
 const BESIDE_WEIGHT: [&str; 5] =
     ["codes", "scales", "scales of scales", "offset", "scales of columns"];
 
+/// Names of experts' weights, behind each of which axolotl gives the cache back
+/// (`monkeypatch/moe_quant.py` of 0.19).
+const OF_EXPERTS: [&str; 2] = ["gate and up weights", "down weights"];
+
 /// Returns the events in which a model is made, with those of packing its weights.
 ///
 /// bitsandbytes 0.50 (`Params4bit._quantize` in `nn/modules.py`, `quantize_4bit` in
@@ -33,6 +37,7 @@ pub(super) fn with_packing(
         events: Vec::with_capacity(build.len().saturating_mul(2)),
         held: 0,
         scales: 0,
+        empties: false,
     };
     for event in build {
         let storage = match event {
@@ -59,6 +64,8 @@ struct Packing {
     held: u32,
     /// Scales of the weight that is packed.
     scales: u64,
+    /// True if the cache is given back once the weight is packed.
+    empties: bool,
 }
 
 impl Packing {
@@ -80,6 +87,7 @@ impl Packing {
             }
             Some(storage) if storage.dtype == DType::Int4 => {
                 self.ends();
+                self.empties = OF_EXPERTS.contains(&storage.name);
                 self.scales = elements.div_ceil(Self::VALUES_PER_SCALE);
                 self.take("weight before it is packed", elements, DType::Bf16);
                 if self.double {
@@ -107,5 +115,6 @@ impl Packing {
         for held in (0..std::mem::take(&mut self.held)).rev() {
             self.events.push(TensorEvent::Freed { tensor: self.first.saturating_add(held) });
         }
+        self.events.extend(std::mem::take(&mut self.empties).then_some(TensorEvent::CacheEmptied));
     }
 }

@@ -203,7 +203,9 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let said =
         stated_on(reading, &["use_lora", "lora_enable", "use_peft", "use_peft_lora", "lora"]);
     let adapts = said.unwrap_or_else(|| {
-        reading.stated(&["lora_r", "lora_rank", "lora_target_modules"]).is_some() || four_bits || eight_bits
+        reading.stated(&["lora_r", "lora_rank", "lora_target_modules"]).is_some()
+            || four_bits
+            || eight_bits
     });
     let dora = on(reading, &["use_dora"]);
     let bits = if four_bits {

@@ -94,12 +94,8 @@ const FLAGS: &[Flag] = &[
     Flag::words(&["attn_implementation"], FieldId::Attention, trainer::ATTENTION),
     Flag::together(&["use_peft", "use_dora", "load_in_4bit", "load_in_8bit"])
         .taking(Takes::Nothing),
-    Flag::not_modelled_unless(
-        &["load_in_16bit"],
-        &["false"],
-        "It is no argument of this version.",
-    )
-    .taking(Takes::Optional),
+    Flag::not_modelled_unless(&["load_in_16bit"], &["false"], "It is no argument of this version.")
+        .taking(Takes::Optional),
     Flag::sets(&["lora_r", "r"], FieldId::Rank),
     Flag::sets(&["lora_alpha"], FieldId::LoraAlpha),
     Flag::sets(&["lora_dropout"], FieldId::LoraDropout),

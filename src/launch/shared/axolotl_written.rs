@@ -178,6 +178,9 @@ fn adapter_keys(writing: &mut Writing<'_>) {
     if method == "qlora" {
         writing.say("load_in_4bit", None, &[]);
     }
+    if method == "qlora" && is_on(scenario, FieldId::PackExperts) {
+        writing.say("quantize_moe_experts", None, &[FieldId::PackExperts]);
+    }
     if method == "lora8" {
         writing.say("load_in_8bit", None, &[]);
     }

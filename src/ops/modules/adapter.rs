@@ -251,9 +251,20 @@ pub(super) fn quantised(
     is_so.then(|| match tuning.base {
         BaseFormat::Int8 => in_eight_bits(build, name, dims),
         BaseFormat::Weights | BaseFormat::Nf4 | BaseFormat::Nf4Double => {
-            in_four_bits(build, name, dims)
+            in_four_bits(build, name, [dims.0, dims.1])
         }
     })
+}
+
+/// Declares experts' weights of that name in four bits, if fine-tuning keeps them so.
+pub(super) fn quantised_experts(
+    build: &Build<'_>,
+    name: &'static str,
+    dims: [Dim; 3],
+) -> Option<(Param, Packed)> {
+    let tuning = build.with.tuning;
+    let is_so = tuning.packs_weights() && tuning.packs_experts;
+    is_so.then(|| in_four_bits(build, name, dims))
 }
 
 /// One byte for each value, and a scale for each output column (`Int8Params._quantize`).
@@ -267,11 +278,16 @@ fn in_eight_bits(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) -> (Pa
     (weight, Packed { whole, dtype, scales: Some(scales), unpacks })
 }
 
-fn in_four_bits(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) -> (Param, Packed) {
+fn in_four_bits<const N: usize>(
+    build: &Build<'_>,
+    name: &'static str,
+    dims: [Dim; N],
+) -> (Param, Packed) {
     let (with, tape, base) = (build.with, build.tape, build.with.tuning.base);
-    let whole = tape.form([dims.0, dims.1]);
+    let whole = tape.form(dims);
     let weight = tape.parameter(name, whole, DType::Int4);
-    let scales = dims.0.1.saturating_mul(dims.1.1).div_ceil(VALUES_PER_SCALE);
+    let values = dims.iter().fold(1_u64, |all, dim| all.saturating_mul(dim.1));
+    let scales = values.div_ceil(VALUES_PER_SCALE);
     let beside = |name, count: u64, dtype| {
         tape.beside_weights(name, tape.form([Dim(name, count)]), dtype);
     };
@@ -286,8 +302,7 @@ fn in_four_bits(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) -> (Par
     // `bnb_4bit_compute_dtype`: everyone sets the 16 bits that the model is run in.
     let dtype =
         if with.autocast || with.tuning.upcasts_rest() { DType::Bf16 } else { with.parameter };
-    let unpacks =
-        if build.kernels().is_own_model { Unpacks::ByIndex } else { Unpacks::ByKernel };
+    let unpacks = if build.kernels().is_own_model { Unpacks::ByIndex } else { Unpacks::ByKernel };
     (weight, Packed { whole, dtype, scales, unpacks })
 }
 

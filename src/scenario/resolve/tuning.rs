@@ -51,6 +51,7 @@ impl Scenario {
                 ("lora8", _) => BaseFormat::Int8,
                 _ => BaseFormat::Weights,
             },
+            packs_experts: method == "qlora" && self.flag(FieldId::PackExperts),
             upcasts: self.flag(FieldId::PrepareKbit),
             autocast: self.flag(FieldId::Autocast),
             frozen_layers: if full { self.integer(FieldId::FrozenLayers) } else { 0 },

@@ -85,6 +85,9 @@ fields! { $
     /// QLoRA: scales of the 4-bit weights take 8 bits instead of 32.
     DoubleQuant("dq", "bnb_4bit_use_double_quant", "Double quantisation")
         .flag().group(Group::Run).tune().folded().default(FieldDefault::Flag(true)),
+    /// QLoRA: experts take 4 bits as well; those of a layer are made whole in each pass (axolotl).
+    PackExperts("pxe", "quantize_moe_experts", "Experts in 4 bits")
+        .flag().group(Group::Run).tune().folded().default(FieldDefault::Flag(false)),
     /// QLoRA: norms, embedding and head are copied into fp32 (peft), and so is what flows between
     /// blocks.
     PrepareKbit("kbt", "prepare_model_for_kbit_training", "Rest of the model in fp32")

@@ -133,7 +133,7 @@ fn tuning(row: Fields<'_>) -> Result<Tuning, String> {
     let base = if row.is_absent("/flags/quantize") {
         BaseFormat::Weights
     } else {
-        only_known(row, "/flags/quantize", &["double", "bits"])?;
+        only_known(row, "/flags/quantize", &["double", "bits", "experts"])?;
         if row.count("/flags/quantize/bits") == Ok(8) {
             BaseFormat::Int8
         } else if row.flag("/flags/quantize/double").unwrap_or(true) {
@@ -154,6 +154,7 @@ fn tuning(row: Fields<'_>) -> Result<Tuning, String> {
         }),
         dropout: row.number("/flags/lora/dropout").unwrap_or(0.0) > 0.0,
         base,
+        packs_experts: row.flag("/flags/quantize/experts").unwrap_or(false),
         upcasts: row.flag("/flags/prepare_kbit").unwrap_or(true),
         ..Tuning::FULL
     })
