@@ -1,5 +1,5 @@
-//! AdamW with moments of one byte as torchao has it (`optim/adam.py` and `optim/subclass_8bit.py` of
-//! 0.18), with the blocks of 256 values that Hugging Face's Trainer asks for
+//! AdamW with moments of one byte as torchao has it (`optim/adam.py` and `optim/subclass_8bit.py`
+//! of 0.18), with the blocks of 256 values that Hugging Face's Trainer asks for
 //! (`_get_torchao_optimizer` of transformers 5.23).
 //!
 //! A tensor of fewer than 4,096 elements, or of a number that is no multiple of the block, keeps

@@ -1,5 +1,5 @@
-//! Memory that passes while weights of four and eight bits are loaded: each lies on the GPU in 16 bits until
-//! it is packed.
+//! Memory that passes while weights of four and eight bits are loaded: each lies on the GPU in 16
+//! bits until it is packed.
 
 use super::TensorEvent;
 use super::plan::Plan;

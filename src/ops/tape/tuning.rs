@@ -1,4 +1,5 @@
-//! Primitives of fine-tuning: dropout, weights of four and eight bits, and inputs that want a gradient.
+//! Primitives of fine-tuning: dropout, weights of four and eight bits, and inputs that want a
+//! gradient.
 
 use super::state::{NONE, Operand, Rule, State, at};
 use super::{Form, Order, Param, Tape, Var};
