@@ -86,10 +86,13 @@ pub enum BaseFormat {
     Nf4,
     /// `NormalFloat` of 4 bits with scales of 8 bits, themselves scaled per 256.
     Nf4Double,
+    /// 8 bits with one fp32 scale for each output column, multiplied as such (`LLM.int8()` of
+    /// bitsandbytes).
+    Int8,
 }
 
 impl BaseFormat {
-    /// Returns true if weights are kept in 4 bits.
+    /// Returns true if weights are kept in 4 or 8 bits.
     pub const fn is_quantised(self) -> bool {
         !matches!(self, Self::Weights)
     }
@@ -210,7 +213,9 @@ pub struct Tuning {
     pub dropout: bool,
     /// Format of the linear layers' frozen weights.
     pub base: BaseFormat,
-    /// True if all weights that are not kept in four bits are cast to fp32 (peft's
+    /// True if experts, which are no linear layers, are kept in as few bits.
+    pub packs_experts: bool,
+    /// True if all weights that are not kept in fewer bits are cast to fp32 (peft's
     /// `prepare_model_for_kbit_training`).
     pub upcasts: bool,
     /// True if autocast to bf16 runs beside weights of any format (`bf16=True` of Hugging Face's
@@ -247,6 +252,7 @@ impl Tuning {
         num_virtual_tokens: 20,
         dropout: false,
         base: BaseFormat::Weights,
+        packs_experts: false,
         upcasts: false,
         autocast: false,
         frozen_layers: 0,
@@ -283,12 +289,13 @@ impl Tuning {
         !matches!(self.method, Method::Full)
     }
 
-    /// Returns true if some weights are kept in four bits.
+    /// Returns true if some weights are kept in four or eight bits.
     pub const fn packs_weights(&self) -> bool {
         self.freezes_model() && self.base.is_quantised()
     }
 
-    /// Returns true if weights that are not kept in four bits are cast to fp32 because others are.
+    /// Returns true if weights that are kept in 16 bits are cast to fp32 because others are kept in
+    /// fewer.
     pub const fn upcasts_rest(&self) -> bool {
         self.upcasts && self.packs_weights()
     }

@@ -7,7 +7,7 @@ use crate::sources;
 use crate::units::DType;
 
 /// Elements that share one scale.
-const BLOCK: u64 = 256;
+pub(super) const BLOCK: u64 = 256;
 
 /// Two moments of one byte, with one fp32 scale per block.
 pub(super) const OPTIMIZER: OptimizerSpec = OptimizerSpec {

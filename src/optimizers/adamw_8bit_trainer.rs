@@ -34,11 +34,11 @@ pub(super) const OPTIMIZER: OptimizerSpec = OptimizerSpec {
     ..adamw_8bit::OPTIMIZER
 };
 
-fn in_one_byte(parameter: &UpdatedParameter) -> bool {
+pub(super) fn in_one_byte(parameter: &UpdatedParameter) -> bool {
     !parameter.is_embedding && parameter.elements >= MIN_8BIT_SIZE
 }
 
-fn in_fp32(parameter: &UpdatedParameter) -> bool {
+pub(super) fn in_fp32(parameter: &UpdatedParameter) -> bool {
     !in_one_byte(parameter)
 }
 

@@ -121,9 +121,11 @@ impl Scenario {
     /// bitsandbytes packs linear layers, which the experts of transformers 5 are not: it keeps all
     /// experts of a layer in one parameter.
     fn experts_beside_packed(&self) -> Option<Remark> {
-        let is_packed =
-            self.mode() == Mode::Tune && self.get(FieldId::Method) == Value::Choice("qlora");
-        self.shape().moe.as_ref().filter(|_| is_packed)?;
+        let is_packed = self.mode() == Mode::Tune
+            && matches!(self.get(FieldId::Method), Value::Choice("qlora" | "lora8"));
+        let keeps_experts = self.get(FieldId::PackExperts) != Value::Flag(true)
+            || self.get(FieldId::Method) != Value::Choice("qlora");
+        self.shape().moe.as_ref().filter(|_| is_packed && keeps_experts)?;
         Some(Remark { kind: RemarkKind::Experts, text: EXPERTS_IN_16_BITS.to_owned() })
     }
 

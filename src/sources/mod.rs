@@ -103,6 +103,9 @@ sources! {
     QLORA_2023 = ("qlora-2023", "Dettmers et al. 2023",
         "QLoRA: Efficient Finetuning of Quantized LLMs (arXiv 2305.14314)", "section 3: blocks of 64 with an fp32 scale; double quantisation in blocks of 256", Paper,
         "NormalFloat weights of four bits, scales of eight, paged optimizers.");
+    LLM_INT8_2022 = ("llm-int8-2022", "Dettmers et al. 2022",
+        "LLM.int8(): 8-bit Matrix Multiplication for Transformers at Scale (arXiv 2208.07339)", "section 3; bitsandbytes 0.50", Paper,
+        "Weights of eight bits with a scale for each output.");
     DPO_2023 = ("dpo-2023", "Rafailov et al. 2023",
         "Direct Preference Optimization (arXiv 2305.18290)", "section 4", Paper,
         "Two answers at once, and a reference model beside the one that learns.");
@@ -132,6 +135,8 @@ sources! {
         "Modules, adapters and loss of torchtune.");
     TORCHTITAN_2025 = ("torchtitan-2025", "PyTorch", "torchtitan 0.1.0", "models/llama3/model/model.py, models/llama3/infra/parallelize.py, components/loss.py", Code,
         "Modules, groups and checkpointing of torchtitan in 2025.");
+    TORCHAO_OPTIM = ("torchao-optim", "PyTorch", "torchao 0.18.0: torchao/optim", "adam.py, subclass_8bit.py, subclass_4bit.py", Code,
+        "Moments of eight and four bits, and the step that reads them.");
     TORCHAO_FLOAT8 = ("torchao-float8", "PyTorch", "torchao 0.18.0: torchao/float8", "float8_linear.py, float8_training_tensor.py, fsdp_utils.py", Code,
         "Operands of a linear layer are cast to float8 as they come, in forward and again in backward.");
     TORCH_COMPILE = ("torch-compile", "PyTorch", "torch/_functorch/partitioners.py, torch/_inductor", "min_cut_rematerialization_partition", Code,

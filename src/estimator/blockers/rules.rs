@@ -59,6 +59,10 @@ rules! {
         "Autocast beside adapters is modelled on one GPU and with plain data parallelism alone: DeepSpeed and FSDP cast for themselves; leave it out";
     UPCAST_SHARED: PEFT,
         "Weights in fp32 beside those of 4 bits are modelled on one GPU and with plain data parallelism alone; leave them in 16 bits";
+    BYTES_SHARED: LLM_INT8_2022,
+        "Weights of 8 bits and experts of few bits are modelled where every rank has all of them; use linear layers of 4 bits, or share no weights out";
+    EXPERTS_PACKED: PEFT,
+        "Experts of 4 bits are modelled without adapters of their own, in the modules of transformers; choose other layers, or leave experts in 16 bits";
     // transformers 5.23 keeps texts apart by position_ids: lengths for FlashAttention, a mask for
     // each sequence elsewhere.
     PACKED_SCORES: PACKING_2024,

@@ -3,13 +3,15 @@
 
 use super::{
     ADAPTED_EXPERTS_APART, ADAPTED_EXPERTS_SPLIT, ADAPTED_LATENT, ADAPTED_OTHERWISE,
-    ADAPTED_SHARED, AUTOCAST_SHARED, Blocker, EXPERTS_ADAPTED_IN_HALVES, EXPERTS_ADAPTED_PLAINLY,
-    EXPERTS_ADAPTED_SHARED, GRADIENTS_KEPT, LOSS_OF_TORCHTITAN, NOTHING_LEARNS, PACKED_ELSEWHERE,
-    PACKED_SCORES, PREFIX_ELSEWHERE, PREFIX_RECOMPUTED, SAVED_SHARED, SAVED_TIED, STATES_ADAPTED,
-    STEPS_IN_BACKWARD, TUNING_ELSEWHERE, TUNING_MEGATRON, TUNING_SPLIT, UPCAST_SHARED,
+    ADAPTED_SHARED, AUTOCAST_SHARED, BYTES_SHARED, Blocker, EXPERTS_ADAPTED_IN_HALVES,
+    EXPERTS_ADAPTED_PLAINLY, EXPERTS_ADAPTED_SHARED, EXPERTS_PACKED, GRADIENTS_KEPT,
+    LOSS_OF_TORCHTITAN, NOTHING_LEARNS, PACKED_ELSEWHERE, PACKED_SCORES, PREFIX_ELSEWHERE,
+    PREFIX_RECOMPUTED, SAVED_SHARED, SAVED_TIED, STATES_ADAPTED, STEPS_IN_BACKWARD,
+    TUNING_ELSEWHERE, TUNING_MEGATRON, TUNING_SPLIT, UPCAST_SHARED,
 };
 use crate::config::{
-    AttentionKernel, Job, Method, Objective, Recompute, Targets, TrainingPrecision, TrainingRun,
+    AttentionKernel, BaseFormat, Job, Method, Objective, Recompute, Targets, TrainingPrecision,
+    TrainingRun, Tuning,
 };
 use crate::sharding::{CarriedOutBy, FrameworkRule, GatheredInto, With};
 use crate::stacks::GroupsOfEnds;
@@ -100,12 +102,7 @@ pub(super) fn add(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
         under_megatron(job, run, &mut forbid);
     }
     forbid(other && !elsewhere && (layout.t() > 1 || layout.p() > 1), &TUNING_SPLIT);
-    if tuning.base.is_quantised()
-        && layout.shards() > 1
-        && let Some(rule) = layout.sharding.forbidden(With::PackedWeights, CarriedOutBy::Anyone)
-    {
-        forbid(true, rule);
-    }
+    weights(job, run, &mut forbid);
     let shared = layout.sharding.shards_optimizer() && layout.shards() > 1;
     forbid(tuning.autocast && shared, &AUTOCAST_SHARED);
     forbid(tuning.upcasts_rest() && shared, &UPCAST_SHARED);
@@ -115,6 +112,7 @@ pub(super) fn add(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let wrapped = experts
         && modules.peft_finds_experts
         && tuning.target_modules.meets(inner.and(Targets::OTHERS));
+    forbid(packs_experts(job, tuning) && (wrapped || elsewhere), &EXPERTS_PACKED);
     let half =
         tuning.target_modules.meets(Targets::GATE) != tuning.target_modules.meets(Targets::UP);
     forbid(wrapped && half, &EXPERTS_ADAPTED_IN_HALVES);
@@ -144,6 +142,25 @@ pub(super) fn add(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     if run.packed_text().is_some() {
         packed(run, elsewhere, found);
     }
+}
+
+/// True if experts are kept in few bits.
+const fn packs_experts(job: &Job, tuning: &Tuning) -> bool {
+    tuning.packs_weights() && tuning.packs_experts && job.model().moe.is_some()
+}
+
+/// Settings that frozen weights of few bits are not modelled with.
+fn weights(job: &Job, run: &TrainingRun, mut forbid: impl FnMut(bool, &'static FrameworkRule)) {
+    let (layout, tuning) = (job.layout(), &run.tuning);
+    if tuning.base.is_quantised()
+        && layout.shards() > 1
+        && let Some(rule) = layout.sharding.forbidden(With::PackedWeights, CarriedOutBy::Anyone)
+    {
+        forbid(true, rule);
+    }
+    let is_in_bytes = tuning.packs_weights() && tuning.base == BaseFormat::Int8;
+    let gathers = layout.sharding.shards_parameters() && layout.shards() > 1;
+    forbid((is_in_bytes || packs_experts(job, tuning)) && gathers, &BYTES_SHARED);
 }
 
 /// Adds every combination that is not modelled where several texts share one sequence.

@@ -1,5 +1,5 @@
-//! Memory that passes while weights of four bits are loaded: each lies on the GPU in 16 bits until
-//! it is packed.
+//! Memory that passes while weights of four and eight bits are loaded: each lies on the GPU in 16
+//! bits until it is packed.
 
 use super::TensorEvent;
 use super::plan::Plan;
@@ -7,8 +7,13 @@ use crate::config::BaseFormat;
 use crate::ops::tape::{State, Storage};
 use crate::units::DType;
 
-/// Names of what lies beside a weight of four bits.
-const BESIDE_WEIGHT: [&str; 4] = ["codes", "scales", "scales of scales", "offset"];
+/// Names of what lies beside a weight of few bits.
+const BESIDE_WEIGHT: [&str; 5] =
+    ["codes", "scales", "scales of scales", "offset", "scales of columns"];
+
+/// Names of experts' weights, behind each of which axolotl gives the cache back
+/// (`monkeypatch/moe_quant.py` of 0.19).
+const OF_EXPERTS: [&str; 2] = ["gate and up weights", "down weights"];
 
 /// Returns the events in which a model is made, with those of packing its weights.
 ///
@@ -32,6 +37,7 @@ pub(super) fn with_packing(
         events: Vec::with_capacity(build.len().saturating_mul(2)),
         held: 0,
         scales: 0,
+        empties: false,
     };
     for event in build {
         let storage = match event {
@@ -58,6 +64,8 @@ struct Packing {
     held: u32,
     /// Scales of the weight that is packed.
     scales: u64,
+    /// True if the cache is given back once the weight is packed.
+    empties: bool,
 }
 
 impl Packing {
@@ -69,8 +77,17 @@ impl Packing {
     /// The storage of so many elements is taken next.
     fn passes(&mut self, storage: Option<&Storage>, elements: u64) {
         match storage {
+            Some(storage)
+                if storage.dtype == DType::Int8 && !BESIDE_WEIGHT.contains(&storage.name) =>
+            {
+                // The fp16 copy of which bytes are made (`Int8Params._quantize`).
+                self.ends();
+                self.take("weight before it is packed", elements, DType::Bf16);
+                self.take("weight in fp16", elements, DType::Fp16);
+            }
             Some(storage) if storage.dtype == DType::Int4 => {
                 self.ends();
+                self.empties = OF_EXPERTS.contains(&storage.name);
                 self.scales = elements.div_ceil(Self::VALUES_PER_SCALE);
                 self.take("weight before it is packed", elements, DType::Bf16);
                 if self.double {
@@ -98,5 +115,6 @@ impl Packing {
         for held in (0..std::mem::take(&mut self.held)).rev() {
             self.events.push(TensorEvent::Freed { tensor: self.first.saturating_add(held) });
         }
+        self.events.extend(std::mem::take(&mut self.empties).then_some(TensorEvent::CacheEmptied));
     }
 }

@@ -283,6 +283,7 @@ fn unless_off(
 fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     reading.allocator();
     adapters_of(reading);
+    loaded_format(reading);
     plugins(reading);
     objective(reading);
     sharing(reading)?;
@@ -331,6 +332,47 @@ fn sharing(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     Ok(())
 }
 
+/// Experts in as few bits as linear layers (`monkeypatch/moe_quant.py`). Those of 8 bits are made
+/// whole in fp32, which no kernel multiplies by groups. Code of a model's own may keep experts as
+/// linear layers, which bitsandbytes packs by itself.
+fn experts(reading: &mut Reading<'_>) {
+    let packs = word(&reading.scenario, FieldId::Method);
+    let on = |given: &Given| given.is_on() == Some(true);
+    if let Some(given) = reading.stated(&["quantize_moe_experts"]).cloned().filter(on) {
+        if packs == "qlora" {
+            reading.read(&given, FieldId::PackExperts, Value::Flag(true));
+        } else {
+            reading.not_modelled(&given, "Experts in this format are not modelled.");
+        }
+    }
+    let has_experts = matches!(reading.scenario.get(FieldId::NumExperts), Value::Integer(_));
+    let own_code = reading.stated(&["trust_remote_code"]).cloned().filter(on);
+    if let Some(given) = own_code.filter(|_| has_experts && matches!(packs, "qlora" | "lora8")) {
+        reading.not_modelled(&given, "Experts are counted in 16 bits, as transformers keeps them.");
+    }
+}
+
+/// gpt-oss's experts of 4 bits, which are made whole in 16 bits as they are loaded where that is
+/// asked for (`Mxfp4Config` of transformers).
+fn loaded_format(reading: &mut Reading<'_>) {
+    let names = ["model_quantization_config", "model_quantization_config_kwargs.dequantize"];
+    let stated = names.map(|name| reading.stated(&[name]).cloned());
+    let is_whole = matches!(&stated, [Some(format), Some(whole)]
+        if format.text() == "Mxfp4Config" && whole.is_on() == Some(true));
+    for given in stated.into_iter().flatten() {
+        if is_whole {
+            reading.tell(
+                &given,
+                Way::Read,
+                "Weights are made whole as they are loaded.".to_owned(),
+            );
+        } else {
+            let why = "Weights in this format are not modelled for training.";
+            reading.not_modelled(&given, why);
+        }
+    }
+}
+
 /// Formats of frozen weights, and the layers that get adapters.
 fn adapters_of(reading: &mut Reading<'_>) {
     for key in ["load_in_4bit", "load_in_8bit"] {
@@ -339,8 +381,11 @@ fn adapters_of(reading: &mut Reading<'_>) {
         else {
             continue;
         };
-        if key == "load_in_4bit" && word(&reading.scenario, FieldId::Method) == "qlora" {
+        let method = word(&reading.scenario, FieldId::Method);
+        if key == "load_in_4bit" && method == "qlora" {
             reading.tell(&given, Way::Read, String::new());
+        } else if key == "load_in_8bit" && method == "lora" {
+            reading.read(&given, FieldId::Method, Value::Choice("lora8"));
         } else {
             reading.not_modelled(
                 &given,
@@ -348,6 +393,7 @@ fn adapters_of(reading: &mut Reading<'_>) {
             );
         }
     }
+    experts(reading);
     if word(&reading.scenario, FieldId::Method) == "full" {
         return;
     }

@@ -69,12 +69,7 @@ const FLAGS: &[Flag] = &[
     Flag::together(&["q_lora", "load_in_4bit", "use_qlora", "use_4bit_quantization"])
         .taking(Takes::Optional),
     Flag::together(&["use_dora", "bits"]).taking(Takes::Optional),
-    Flag::not_modelled_unless(
-        &["load_in_8bit", "use_8bit_quantization"],
-        &["false"],
-        "Weights of 8 bits under adapters are not modelled.",
-    )
-    .taking(Takes::Optional),
+    Flag::together(EIGHT_BITS).taking(Takes::Optional),
     Flag::sets(&["lora_r", "lora_rank", "r"], FieldId::Rank),
     Flag::sets(&["lora_alpha"], FieldId::LoraAlpha),
     Flag::sets(&["lora_dropout"], FieldId::LoraDropout),
@@ -152,6 +147,8 @@ const FLAGS: &[Flag] = &[
     ]),
 ];
 
+const EIGHT_BITS: &[&str] = &["load_in_8bit", "use_8bit_quantization"];
+
 fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     /// Arguments that nearly every run of the Trainer states, and that identify one.
     const MARKS: [&str; 3] =
@@ -202,18 +199,27 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let bits = reading.stated(&["bits"]).map(Given::text);
     let four_bits = on(reading, &["q_lora", "load_in_4bit", "use_qlora", "use_4bit_quantization"])
         || bits.as_deref() == Some("4");
-    if bits.as_deref() == Some("8")
-        && let Some(given) = reading.stated(&["bits"]).cloned()
-    {
-        reading.not_modelled(&given, "Weights of 8 bits under adapters are not modelled.");
-    }
+    let eight_bits = on(reading, EIGHT_BITS) || bits.as_deref() == Some("8");
     let said =
         stated_on(reading, &["use_lora", "lora_enable", "use_peft", "use_peft_lora", "lora"]);
     let adapts = said.unwrap_or_else(|| {
-        reading.stated(&["lora_r", "lora_rank", "lora_target_modules"]).is_some() || four_bits
+        reading.stated(&["lora_r", "lora_rank", "lora_target_modules"]).is_some()
+            || four_bits
+            || eight_bits
     });
     let dora = on(reading, &["use_dora"]);
-    adapters::method(reading, adapts, four_bits, dora, "use_lora");
+    let bits = if four_bits {
+        4
+    } else if eight_bits {
+        8
+    } else {
+        16
+    };
+    adapters::method(reading, adapts, bits, dora, "use_lora");
+    let names = [EIGHT_BITS, &["bits"]].concat();
+    if let Some(given) = reading.stated(&names).cloned().filter(|_| eight_bits) {
+        adapters::tell_bits(reading, &given, bits);
+    }
     settle(reading, &HABITS, None)
 }
 
@@ -242,10 +248,14 @@ fn write(writing: &mut Writing<'_>) -> String {
     }
     match adapters::method_of(writing) {
         "full" => writing.is_said(&[FieldId::Method]),
-        method @ ("lora" | "qlora" | "dora") => {
+        method @ ("lora" | "qlora" | "lora8" | "dora") => {
             writing.say("use_lora", Some("true".to_owned()), &[FieldId::Method]);
             if method != "lora" {
-                let key = if method == "qlora" { "q_lora" } else { "use_dora" };
+                let key = match method {
+                    "qlora" => "q_lora",
+                    "lora8" => "load_in_8bit",
+                    _ => "use_dora",
+                };
                 writing.say(key, Some("true".to_owned()), &[]);
             }
             adapters::say(writing, "lora_target_modules", "modules_to_save", " ");

@@ -288,13 +288,9 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let word = kind.as_ref().map_or_else(|| "lora".to_owned(), Given::text);
     let bits = stated_whole(reading, &["quantization_bit"])?;
     let dora = stated_on(reading, &["use_dora"]) == Some(true);
-    adapters::method(reading, word == "lora", bits == Some(4), dora, "finetuning_type");
+    adapters::method(reading, word == "lora", bits.unwrap_or(16), dora, "finetuning_type");
     if let (Some(bits), Some(given)) = (bits, reading.stated(&["quantization_bit"]).cloned()) {
-        if bits == 4 {
-            reading.tell(&given, Way::Read, "Weights of 4 bits below adapters.".to_owned());
-        } else {
-            reading.not_modelled(&given, "Of weights in few bits, bitsandbytes' 4 are modelled.");
-        }
+        adapters::tell_bits(reading, &given, bits);
     }
     match (word.as_str(), kind) {
         ("freeze", Some(given)) => frozen(reading, &given)?,
@@ -409,13 +405,14 @@ fn write(writing: &mut Writing<'_>) -> String {
 
 fn write_method(writing: &mut Writing<'_>) {
     let method = adapters::method_of(writing);
-    if !matches!(method, "full" | "lora" | "qlora" | "dora") {
+    if !matches!(method, "full" | "lora" | "qlora" | "lora8" | "dora") {
         return;
     }
     let kind = if method == "full" { "full" } else { "lora" };
     writing.say("finetuning_type", Some(kind.to_owned()), &[FieldId::Method]);
     match method {
         "qlora" => writing.say("quantization_bit", Some("4".to_owned()), &[]),
+        "lora8" => writing.say("quantization_bit", Some("8".to_owned()), &[]),
         "dora" => writing.say("use_dora", Some("true".to_owned()), &[]),
         _ => {}
     }

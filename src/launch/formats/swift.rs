@@ -1,7 +1,6 @@
 //! ms-swift's Transformers side: `swift sft|pt|rlhf …`.
 
 use super::{FormatRole, FormatSpec};
-use crate::launch::report::Way;
 use crate::launch::shared::run::{self, Habits, Mixed, Weights, settle};
 use crate::launch::shared::tables::swift::FURTHER;
 use crate::launch::shared::{
@@ -190,15 +189,12 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let bits = stated_whole(reading, &["quant_bits", "quantization_bit"])?.filter(|bits| *bits > 0);
     let by = reading.stated(&["quant_method"]).map_or_else(|| "bnb".to_owned(), Given::text);
     let dora = stated_on(reading, &["use_dora"]) == Some(true);
-    adapters::method(reading, kind == "lora", bits == Some(4) && by == "bnb", dora, "tuner_type");
+    let by_bnb = bits.filter(|_| by == "bnb").unwrap_or(16);
+    adapters::method(reading, kind == "lora", by_bnb, dora, "tuner_type");
     if let (Some(bits), Some(given)) =
         (bits, reading.stated(&["quant_bits", "quantization_bit"]).cloned())
     {
-        if bits == 4 && by == "bnb" {
-            reading.tell(&given, Way::Read, "Weights of 4 bits below adapters.".to_owned());
-        } else {
-            reading.not_modelled(&given, "Of weights in few bits, bitsandbytes' 4 are modelled.");
-        }
+        adapters::tell_bits(reading, &given, if by == "bnb" { bits } else { 16 });
     }
     if let Some(given) = tuner.filter(|_| !matches!(kind.as_str(), "lora" | "full")) {
         reading.not_modelled(
@@ -313,15 +309,16 @@ fn write(writing: &mut Writing<'_>) -> String {
 
 fn write_tuner(writing: &mut Writing<'_>) {
     let method = adapters::method_of(writing);
-    if !matches!(method, "full" | "lora" | "qlora" | "dora") {
+    if !matches!(method, "full" | "lora" | "qlora" | "lora8" | "dora") {
         return;
     }
     let kind = if method == "full" { "full" } else { "lora" };
     writing.say("tuner_type", Some(kind.to_owned()), &[FieldId::Method]);
     match method {
-        "qlora" => {
+        "qlora" | "lora8" => {
+            let bits = if method == "qlora" { "4" } else { "8" };
             writing.say("quant_method", Some("bnb".to_owned()), &[]);
-            writing.say("quant_bits", Some("4".to_owned()), &[]);
+            writing.say("quant_bits", Some(bits.to_owned()), &[]);
         }
         "dora" => writing.say("use_dora", Some("true".to_owned()), &[]),
         _ => {}

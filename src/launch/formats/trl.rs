@@ -92,13 +92,10 @@ const FLAGS: &[Flag] = &[
         "",
     ]),
     Flag::words(&["attn_implementation"], FieldId::Attention, trainer::ATTENTION),
-    Flag::together(&["use_peft", "use_dora", "load_in_4bit"]).taking(Takes::Nothing),
-    Flag::not_modelled_unless(
-        &["load_in_8bit", "load_in_16bit"],
-        &["false"],
-        "Weights of 8 bits under adapters are not modelled.",
-    )
-    .taking(Takes::Optional),
+    Flag::together(&["use_peft", "use_dora", "load_in_4bit", "load_in_8bit"])
+        .taking(Takes::Nothing),
+    Flag::not_modelled_unless(&["load_in_16bit"], &["false"], "It is no argument of this version.")
+        .taking(Takes::Optional),
     Flag::sets(&["lora_r", "r"], FieldId::Rank),
     Flag::sets(&["lora_alpha"], FieldId::LoraAlpha),
     Flag::sets(&["lora_dropout"], FieldId::LoraDropout),
@@ -320,12 +317,24 @@ fn length(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
 fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let on = |reading: &Reading<'_>, flag| stated_on(reading, &[flag]) == Some(true);
     let four_bits = on(reading, "load_in_4bit");
+    let eight_bits = on(reading, "load_in_8bit");
+    let bits = if four_bits {
+        4
+    } else if eight_bits {
+        8
+    } else {
+        16
+    };
     let adapts = on(reading, "use_peft");
     let dora = on(reading, "use_dora");
-    adapters::method(reading, adapts, four_bits, dora, "use_peft");
-    if adapts && four_bits {
+    adapters::method(reading, adapts, bits, dora, "use_peft");
+    if let Some(given) = reading.stated(&["load_in_8bit"]).cloned().filter(|_| eight_bits) {
+        adapters::tell_bits(reading, &given, bits);
+    }
+    if adapts && bits < 16 {
         let how = "TRL casts adapters beside quantised weights to bf16.";
-        reading.follows("load_in_4bit", FieldId::AdapterDType, Value::Choice("weights"), how);
+        let flag = if four_bits { "load_in_4bit" } else { "load_in_8bit" };
+        reading.follows(flag, FieldId::AdapterDType, Value::Choice("weights"), how);
     }
     if reading.scenario.get(FieldId::Objective) == Value::Choice("grpo")
         && reading.stated(&["beta"]).is_none()
@@ -407,7 +416,7 @@ fn write(writing: &mut Writing<'_>) -> String {
 
 /// Writes adapters as TRL's flags.
 fn write_adapters(writing: &mut Writing<'_>, method: &str) {
-    let adapter_dtype = if method == "qlora" { "weights" } else { "fp32" };
+    let adapter_dtype = if matches!(method, "qlora" | "lora8") { "weights" } else { "fp32" };
     if word(writing.scenario, FieldId::AdapterDType) == adapter_dtype {
         writing.is_said(&[FieldId::AdapterDType]);
     }
@@ -419,9 +428,10 @@ fn write_adapters(writing: &mut Writing<'_>, method: &str) {
             writing.say("use_peft", on(), &[FieldId::Method]);
             writing.say("use_dora", on(), &[]);
         }
-        "qlora" => {
+        "qlora" | "lora8" => {
+            let flag = if method == "qlora" { "load_in_4bit" } else { "load_in_8bit" };
             writing.say("use_peft", on(), &[FieldId::Method]);
-            writing.say("load_in_4bit", on(), &[]);
+            writing.say(flag, on(), &[]);
         }
         _ => return,
     }

@@ -266,7 +266,8 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let other =
         on(reading, "load_in_8bit") == Some(true) || on(reading, "load_in_16bit") == Some(true);
     let four_bits = on(reading, "load_in_4bit").unwrap_or(!other) && !full;
-    adapters::method(reading, !full, four_bits, false, "load_in_4bit");
+    let bits = if four_bits { 4 } else { 16 };
+    adapters::method(reading, !full, bits, false, "load_in_4bit");
     if on(reading, "load_in_8bit") == Some(true)
         && let Some(given) = reading.stated(&["load_in_8bit"]).cloned()
     {

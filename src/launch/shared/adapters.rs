@@ -151,15 +151,29 @@ fn saved(reading: &mut Reading<'_>, given: &Given) {
     }
 }
 
-/// Sets the fine-tuning method from three answers; the report names `flag` as the reason.
-pub fn method(reading: &mut Reading<'_>, adapts: bool, four_bits: bool, dora: bool, flag: &str) {
-    let method = match (adapts, four_bits, dora) {
+/// Sets the fine-tuning method from three answers: whether there are adapters, the bits of frozen
+/// weights (16 where nothing is said), and whether adapters are `DoRA`'s. The report names `flag`
+/// as the reason.
+pub fn method(reading: &mut Reading<'_>, adapts: bool, bits: u64, dora: bool, flag: &str) {
+    let method = match (adapts, bits, dora) {
         (false, ..) => "full",
-        (true, true, _) => "qlora",
-        (true, false, true) => "dora",
-        (true, false, false) => "lora",
+        (true, 4, _) => "qlora",
+        (true, 8, false) => "lora8",
+        (true, _, true) => "dora",
+        (true, _, false) => "lora",
     };
     reading.follows(flag, FieldId::Method, Value::Choice(method), "");
+}
+
+/// Says in the report that a flag asks for weights of few bits under adapters; those of other
+/// widths than 4 and 8 are not modelled, nor others than 4 without plain adapters.
+pub fn tell_bits(reading: &mut Reading<'_>, given: &Given, bits: u64) {
+    let method = word(&reading.scenario, FieldId::Method);
+    if bits == 4 || (bits == 8 && method == "lora8") {
+        reading.tell(given, Way::Read, format!("Weights of {bits} bits below adapters."));
+    } else {
+        reading.not_modelled(given, "Frozen weights in this format are not modelled here.");
+    }
 }
 
 /// The fine-tuning method of the scenario that is written; `full` unless it is fine-tuned with

@@ -7,12 +7,19 @@ use crate::scenario::{FieldId, Value};
 /// The Trainer's optimizers: name, the input's word, the implementation of the step, and whether
 /// states are paged. On GPUs PyTorch's default implementation is `foreach`; transformers' Adafactor
 /// loops over the parameters.
-pub const OPTIMIZERS: [(&str, &str, &str, bool); 7] = [
+pub const OPTIMIZERS: [(&str, &str, &str, bool); 14] = [
     ("adamw_torch_fused", "adamw", "fused", false),
     ("adamw_torch", "adamw", "foreach", false),
     ("adamw_8bit", "adamw8t", "fused", false),
     ("adamw_bnb_8bit", "adamw8t", "fused", false),
     ("paged_adamw_8bit", "adamw8t", "fused", true),
+    ("paged_adamw_32bit", "adamw", "fused", true),
+    ("adamw_torch_8bit", "adamw8ao", "fused", false),
+    ("adamw_torch_4bit", "adamw4ao", "fused", false),
+    ("lion_32bit", "lion", "fused", false),
+    ("lion_8bit", "lion8t", "fused", false),
+    ("paged_lion_32bit", "lion", "fused", true),
+    ("paged_lion_8bit", "lion8t", "fused", true),
     ("adafactor", "adafactort", "for-loop", false),
     ("sgd", "sgd", "foreach", false),
 ];
@@ -160,7 +167,7 @@ fn kernels(writing: &mut Writing<'_>) {
 fn adapter_keys(writing: &mut Writing<'_>) {
     let scenario = writing.scenario;
     let method = word(scenario, FieldId::Method);
-    if !matches!(method, "lora" | "qlora" | "dora") {
+    if !matches!(method, "lora" | "qlora" | "lora8" | "dora") {
         return;
     }
     writing.say(
@@ -170,6 +177,12 @@ fn adapter_keys(writing: &mut Writing<'_>) {
     );
     if method == "qlora" {
         writing.say("load_in_4bit", None, &[]);
+    }
+    if method == "qlora" && is_on(scenario, FieldId::PackExperts) {
+        writing.say("quantize_moe_experts", None, &[FieldId::PackExperts]);
+    }
+    if method == "lora8" {
+        writing.say("load_in_8bit", None, &[]);
     }
     if method == "dora" {
         writing.say("peft_use_dora", None, &[]);

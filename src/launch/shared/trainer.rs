@@ -31,6 +31,12 @@ const OPTIMIZERS: &[(&str, &str, &str, bool, &str)] = &[
         true,
         "bitsandbytes' kernel has no temporaries, as the fused one.",
     ),
+    ("adamw_torch_8bit", "adamw8ao", "fused", false, ""),
+    ("adamw_torch_4bit", "adamw4ao", "fused", false, ""),
+    ("lion_32bit", "lion", "fused", false, ""),
+    ("lion_8bit", "lion8t", "fused", false, ""),
+    ("paged_lion_32bit", "lion", "fused", true, ""),
+    ("paged_lion_8bit", "lion8t", "fused", true, ""),
     ("adafactor", "adafactort", "for-loop", false, ""),
     ("sgd", "sgd", "foreach", false, ""),
 ];
@@ -86,11 +92,8 @@ pub const TRAINER: &[Flag] = &[
         &["0", "0.0"],
         "The loss with smoothed labels takes further logits.",
     ),
-    Flag::not_modelled_unless(
-        &["neftune_noise_alpha"],
-        &["null", "none"],
-        "Noise on embeddings takes a tensor of its own.",
-    ),
+    // Noise on embedded tokens: two tensors of their size, gone before the first block runs.
+    quiet(&["neftune_noise_alpha"]),
     Flag::not_modelled_unless(
         &["auto_find_batch_size"],
         &["false"],

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use super::{Build, Linear};
 use crate::config::{BaseFormat, Method, Targets};
-use crate::ops::tape::{Factors, Form, Packed, Param, SCALE, Tape, Var};
+use crate::ops::tape::{Factors, Form, Packed, Param, SCALE, Tape, Unpacks, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::{DType, to_f64};
@@ -153,8 +153,10 @@ impl Adapter {
     fn beside<'t>(&self, x: &Var<'t>, result: Var<'t>, base: &Linear) -> Var<'t> {
         let dtype = result.dtype();
         let packed = base.packed.is_some();
-        // peft's `Linear4bit` copies the frozen layer's output, and leaves casts to autocast.
-        let result = if packed && !self.plain {
+        // peft's `Linear4bit` copies the frozen layer's output, `Linear8bitLt` does not; both leave
+        // casts to autocast.
+        let copies = base.packed.is_some_and(|packed| packed.unpacks != Unpacks::Never);
+        let result = if copies && !self.plain {
             result.copy().named("copy of the base output")
         } else {
             result
@@ -238,7 +240,7 @@ impl Adapter {
     }
 }
 
-/// Declares the weight of that name in four bits, if fine-tuning keeps it so.
+/// Declares the weight of that name in fewer bits, if fine-tuning keeps it so.
 pub(super) fn quantised(
     build: &Build<'_>,
     name: &'static str,
@@ -246,14 +248,46 @@ pub(super) fn quantised(
 ) -> Option<(Param, Packed)> {
     let tuning = build.with.tuning;
     let is_so = tuning.packs_weights() && role(build, name) != Targets::NONE;
+    is_so.then(|| match tuning.base {
+        BaseFormat::Int8 => in_eight_bits(build, name, dims),
+        BaseFormat::Weights | BaseFormat::Nf4 | BaseFormat::Nf4Double => {
+            in_four_bits(build, name, [dims.0, dims.1])
+        }
+    })
+}
+
+/// Declares experts' weights of that name in four bits, if fine-tuning keeps them so.
+pub(super) fn quantised_experts(
+    build: &Build<'_>,
+    name: &'static str,
+    dims: [Dim; 3],
+) -> Option<(Param, Packed)> {
+    let tuning = build.with.tuning;
+    let is_so = tuning.packs_weights() && tuning.packs_experts;
     is_so.then(|| in_four_bits(build, name, dims))
 }
 
-fn in_four_bits(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) -> (Param, Packed) {
-    let (with, tape, base) = (build.with, build.tape, build.with.tuning.base);
+/// One byte for each value, and a scale for each output column (`Int8Params._quantize`).
+fn in_eight_bits(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) -> (Param, Packed) {
+    let tape = build.tape;
     let whole = tape.form([dims.0, dims.1]);
+    let weight = tape.parameter(name, whole, DType::Int8);
+    let scales = tape.form([dims.0]);
+    tape.beside_weights("scales of columns", scales, DType::Fp32);
+    let (dtype, unpacks) = (build.with.parameter, Unpacks::Never);
+    (weight, Packed { whole, dtype, scales: Some(scales), unpacks })
+}
+
+fn in_four_bits<const N: usize>(
+    build: &Build<'_>,
+    name: &'static str,
+    dims: [Dim; N],
+) -> (Param, Packed) {
+    let (with, tape, base) = (build.with, build.tape, build.with.tuning.base);
+    let whole = tape.form(dims);
     let weight = tape.parameter(name, whole, DType::Int4);
-    let scales = dims.0.1.saturating_mul(dims.1.1).div_ceil(VALUES_PER_SCALE);
+    let values = dims.iter().fold(1_u64, |all, dim| all.saturating_mul(dim.1));
+    let scales = values.div_ceil(VALUES_PER_SCALE);
     let beside = |name, count: u64, dtype| {
         tape.beside_weights(name, tape.form([Dim(name, count)]), dtype);
     };
@@ -268,8 +302,8 @@ fn in_four_bits(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) -> (Par
     // `bnb_4bit_compute_dtype`: everyone sets the 16 bits that the model is run in.
     let dtype =
         if with.autocast || with.tuning.upcasts_rest() { DType::Bf16 } else { with.parameter };
-    let by_index = build.kernels().is_own_model;
-    (weight, Packed { whole, dtype, scales, by_index })
+    let unpacks = if build.kernels().is_own_model { Unpacks::ByIndex } else { Unpacks::ByKernel };
+    (weight, Packed { whole, dtype, scales, unpacks })
 }
 
 /// Embedded tokens that learn and stand before every text (peft 0.21,

@@ -2,12 +2,13 @@
 //! and the routers of `models/{mixtral,qwen3_moe,gpt_oss}`): every token goes through the experts
 //! with the largest router scores, each expert's tokens side by side in one grouped product.
 
+use super::adapter::quantised_experts;
 use super::mlp::Activation;
 use super::wrapped::{Update, Wrapped};
 use super::{Build, FP32, Linear, Part};
 use crate::config::{ExpertWeights, MlpKind, Moe, RouterScores, RouterWeights, Targets};
 use crate::ops::division::Division;
-use crate::ops::tape::{Form, Param, SCALE, SIGMOID, SOFTMAX, Tape, Var};
+use crate::ops::tape::{Form, Packed, Param, SCALE, SIGMOID, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::DType;
@@ -213,6 +214,8 @@ pub(super) struct Experts {
     down: (Param, Option<Param>),
     /// Adapters of both.
     wrapped: [Option<Wrapped>; 2],
+    /// How both are kept, where they are frozen in four bits.
+    packed: [Option<Packed>; 2],
     act: Activation,
     /// gpt-oss: gate and up alternate and are kept within limits.
     limited: bool,
@@ -248,12 +251,15 @@ impl Experts {
         let rows = |columns| tape.form([with.b(), with.s(), top_k(moe), columns]);
         tape.at("Experts up", sources::PYTORCH_AUTOGRAD);
         let bias = |name, columns| moe.bias.then(|| build.parameter(name, [experts, columns]));
-        let up = (
-            build.parameter("gate and up weights", [experts, joint, h]),
-            bias("gate and up biases", joint),
-        );
+        let weights = |name, dims: [Dim; 3]| match quantised_experts(build, name, dims) {
+            Some((weight, packed)) => (weight, Some(packed)),
+            None => (build.parameter(name, dims), None),
+        };
+        let (up, packed_up) = weights("gate and up weights", [experts, joint, h]);
+        let up = (up, bias("gate and up biases", joint));
         tape.at("Experts down", sources::PYTORCH_AUTOGRAD);
-        let down = (build.parameter("down weights", [experts, h, inner]), bias("down biases", h));
+        let (down, packed_down) = weights("down weights", [experts, h, inner]);
+        let down = (down, bias("down biases", h));
         let joined: &[Targets] = if gates { &[Targets::GATE, Targets::UP] } else { &[Targets::UP] };
         let wrapped = [
             Wrapped::of_experts(build, joined, [experts, joint, h]),
@@ -263,6 +269,7 @@ impl Experts {
             up,
             down,
             wrapped,
+            packed: [packed_up, packed_down],
             act: Activation::new(build),
             limited: build.model().family.modules().experts.clamps_gates,
             clamped: build.model().family.modules().experts.limits_gates,
@@ -287,9 +294,16 @@ impl Experts {
         // The wrapper of the second matrix is the outer one.
         let of_down = down.map(|wrapped| wrapped.update(tape, self.down.0));
         let of_up = up.map(|wrapped| wrapped.update(tape, self.up.0));
-        let adapted = |update: Option<&Update<'t>>, weight| {
-            update.map_or_else(|| tape.read(weight), |update| update.weight(tape))
+        let adapted = |update: Option<&Update<'t>>, (weight, packed): (Param, Option<Packed>)| {
+            match (update, packed) {
+                (Some(update), _) => update.weight(tape),
+                // The parametrization keeps a weight that was made whole until the experts have
+                // run (bitsandbytes 0.50, `nn/parametrize.py`).
+                (None, Some(packed)) => tape.unpacked(packed),
+                (None, None) => tape.read(weight),
+            }
         };
+        let [packed_up, packed_down] = self.packed;
         tape.at("Experts up", sources::PYTORCH_AUTOGRAD);
         let whole = |name| tape.constant(name, self.chosen, DType::Int64);
         let (sorted, order) = (whole("experts in order"), whole("places in order"));
@@ -307,7 +321,7 @@ impl Experts {
             bias.map(|bias| tape.read(bias).gather(&sorted, form).named("biases by token"))
         };
         let mut bias = biases(self.up.1, self.joint);
-        let up_weights = adapted(of_up.as_ref(), self.up.0);
+        let up_weights = adapted(of_up.as_ref(), (self.up.0, packed_up));
         let mut output =
             selected.clone().grouped(&up_weights, &offsets, self.joint).named("gate and up output");
         if let Some(bias) = &bias {
@@ -321,7 +335,7 @@ impl Experts {
         tape.at("Experts down", sources::PYTORCH_AUTOGRAD);
         let next = biases(self.down.1, self.rows);
         drop(std::mem::replace(&mut bias, next));
-        let down_weights = adapted(of_down.as_ref(), self.down.0);
+        let down_weights = adapted(of_down.as_ref(), (self.down.0, packed_down));
         output =
             output.clone().grouped(&down_weights, &offsets, self.rows).named("experts' outputs");
         if let Some(bias) = &bias {

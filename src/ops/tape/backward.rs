@@ -153,6 +153,9 @@ impl Tape {
         state.keeps = None;
         let unused = state.frames.get_mut(at(frame)).map(|frame| std::mem::take(&mut frame.kept));
         unused.into_iter().flatten().for_each(|kept| state.release(kept));
+        for kept in std::mem::take(&mut state.kept_again) {
+            state.release(kept);
+        }
         state.stopped = false;
         state.kind = Kind::Temporary;
         state.op = op;

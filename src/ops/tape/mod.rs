@@ -58,7 +58,7 @@ pub(crate) use state::{
     Storage, Totals, When,
 };
 pub(crate) use streams::Kept;
-pub(crate) use tuning::Packed;
+pub(crate) use tuning::{Packed, Unpacks};
 pub(crate) use workspaces::KEPT_WORKSPACE;
 
 use super::tensor::{Dim, Shape};

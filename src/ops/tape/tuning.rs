@@ -1,20 +1,31 @@
-//! Primitives of fine-tuning: dropout, weights of four bits, and inputs that want a gradient.
+//! Primitives of fine-tuning: dropout, weights of four and eight bits, and inputs that want a
+//! gradient.
 
 use super::state::{NONE, Operand, Rule, State, at};
 use super::{Form, Order, Param, Tape, Var};
+use crate::ops::tensor::{Dim, Shape};
 use crate::units::DType;
 
-/// How a product reads a weight of four bits.
+/// How a weight of few bits becomes whole for a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unpacks {
+    /// By one kernel.
+    ByKernel,
+    /// Each half is looked up by an index of 64 bits (torchao's `NF4Tensor`).
+    ByIndex,
+    /// Not in forward, which multiplies bytes.
+    Never,
+}
+
+/// How a product reads a weight of four or eight bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Packed {
     /// The weight when it is whole, and its format then.
     pub whole: Form,
     pub dtype: DType,
-    /// Its scales, where they are quantised themselves: made whole first.
+    /// Its scales, where they are quantised themselves, which are made whole first; those of bytes.
     pub scales: Option<Form>,
-    /// Each half is looked up by an index of 64 bits (torchao's `NF4Tensor`), in place of one
-    /// kernel.
-    pub by_index: bool,
+    pub unpacks: Unpacks,
 }
 
 impl Var<'_> {
@@ -36,6 +47,9 @@ impl Var<'_> {
     /// (bitsandbytes' `Linear4bit.forward`).
     pub fn linear_packed(self, packed: Packed, bias: Option<Param>, form: Form) -> Self {
         let tape = self.tape;
+        if packed.unpacks == Unpacks::Never {
+            return self.linear_of_bytes(packed, bias, form);
+        }
         let bias = bias.map(|bias| tape.weight(bias));
         let given = self.dtype;
         let x = self.cast(packed.dtype);
@@ -49,6 +63,43 @@ impl Var<'_> {
         drop(state);
         drop((scales, whole, bias));
         Var::made(tape, storage, form, x.dtype, node).cast_as(given, "projected")
+    }
+
+    /// `x · Wᵀ (+ bias)` in bytes (bitsandbytes 0.50, `MatMul8bitLt` of `autograd/_functions.py`
+    /// and `backends/cuda/ops.py`): the input is cast to fp16, searched for outliers, and made
+    /// bytes with a scale for each row; products are made in 32 bits, scaled into fp16 and cast.
+    /// Outliers themselves, which are few, are left out.
+    ///
+    /// The input is an attribute of the node, which no hook of saved tensors sees: it stays until
+    /// the graph goes, checkpointing or not.
+    fn linear_of_bytes(self, packed: Packed, bias: Option<Param>, form: Form) -> Self {
+        let tape = self.tape;
+        let bias = bias.map(|bias| tape.weight(bias));
+        let packed = Packed { dtype: self.dtype, ..packed };
+        let halves = (self.dtype != DType::Fp16)
+            .then(|| tape.constant("input in fp16", self.form, DType::Fp16));
+        let rows = {
+            let mut state = tape.state.borrow_mut();
+            let rows = state.elements(self.form) / state.last(packed.whole, 0).max(1);
+            state.form(Shape::of([Dim("rows", rows)]))
+        };
+        let scales = tape.constant("scales of rows", rows, DType::Fp32);
+        let bytes = tape.constant("input in bytes", self.form, DType::Int8);
+        let absolute = tape.constant("absolute input", self.form, DType::Fp16);
+        let outliers = tape.constant("outliers", self.form, DType::Mask);
+        drop(absolute);
+        drop((outliers, halves));
+        let products = tape.constant("products in 32 bits", form, DType::Fp32);
+        let short = tape.constant("products in fp16", form, DType::Fp16);
+        let mut state = tape.state.borrow_mut();
+        let third = bias.as_ref().map_or(Operand::NOTHING, Var::operand);
+        let node = state.node(Rule::Packed(packed), [self.operand(), Operand::NOTHING, third]);
+        state.keep_for_graph(node, self.storage);
+        state.count_weights(form, packed.whole);
+        let storage = state.allocate("projected", form, self.dtype);
+        drop(state);
+        drop((short, products, bytes, scales, bias));
+        Var::made(tape, storage, form, self.dtype, node)
     }
 
     /// Parts of these shapes: views, whose gradients backward joins again once the first has run.
@@ -122,7 +173,7 @@ impl<'t> Tape {
     /// `_dequant_linear_fallback`, which multiplies more than 1,536 tokens). The tracker's rows
     /// have one tensor of scales, which goes before.
     fn unpacked_in_forward(&'t self, packed: Packed) -> ([Option<Var<'t>>; 2], Var<'t>) {
-        if packed.by_index {
+        if packed.unpacks == Unpacks::ByIndex {
             let storage = self.state.borrow_mut().unpacked_by_index(packed);
             return ([None, None], Var::made(self, storage, packed.whole, packed.dtype, NONE));
         }
@@ -160,13 +211,39 @@ impl Tape {
 impl State {
     /// A weight of four bits made whole for backward's product.
     pub(super) fn unpacked_in_backward(&mut self, packed: Packed) -> u32 {
-        if packed.by_index {
-            return self.unpacked_by_index(packed);
+        match packed.unpacks {
+            Unpacks::ByKernel => {}
+            Unpacks::ByIndex => return self.unpacked_by_index(packed),
+            Unpacks::Never => return self.bytes_scaled(packed),
         }
         let scales = packed.scales.map(|form| self.fresh((form, DType::Fp32), Order::Plain));
         let whole = self.fresh((packed.whole, packed.dtype), Order::Plain);
         self.release(scales.map_or(NONE, |scales| scales.storage));
         whole.storage
+    }
+
+    /// A weight of bytes in the input's format, multiplied with its scales in place.
+    fn bytes_scaled(&mut self, packed: Packed) -> u32 {
+        let whole = self.fresh((packed.whole, packed.dtype), Order::Plain);
+        if let Some(scales) = packed.scales {
+            let scales = self.fresh((scales, DType::Fp32), Order::Plain);
+            self.release(scales.storage);
+        }
+        whole.storage
+    }
+
+    /// A tensor that a node keeps as an attribute of its own: until the step's graph goes, or that
+    /// of a part that runs again.
+    fn keep_for_graph(&mut self, node: u32, storage: u32) {
+        if node == NONE {
+            return;
+        }
+        self.hold(storage);
+        if self.recording.is_some() {
+            self.kept_again.push(storage);
+        } else {
+            self.leaves.push(storage);
+        }
     }
 
     /// A weight of four bits made whole by torchao 0.9 (`NF4Tensor.get_original_weight`): both

@@ -48,8 +48,10 @@ impl Scenario {
             base: match (method, self.flag(FieldId::DoubleQuant)) {
                 ("qlora", true) => BaseFormat::Nf4Double,
                 ("qlora", false) => BaseFormat::Nf4,
+                ("lora8", _) => BaseFormat::Int8,
                 _ => BaseFormat::Weights,
             },
+            packs_experts: method == "qlora" && self.flag(FieldId::PackExperts),
             upcasts: self.flag(FieldId::PrepareKbit),
             autocast: self.flag(FieldId::Autocast),
             frozen_layers: if full { self.integer(FieldId::FrozenLayers) } else { 0 },

@@ -57,6 +57,43 @@ fn weights_beside_those_of_4_bits_stand_in_fp32_where_peft_prepares_them() {
     is_near("48d1daa365", "none", 10_000, adapters(16, Tuning { upcasts: false, ..double }));
 }
 
+/// `MatMul8bitLt` keeps its input as an attribute of the node, which checkpointing does not see.
+#[test]
+fn products_of_bytes_keep_their_input_until_the_graph_goes() {
+    let bytes = Tuning { base: BaseFormat::Int8, ..Tuning::FULL };
+    is_near("5484a4f51a", "none", 100_000, adapters(16, bytes));
+    is_near("eca49802f5", "none", 100_000, adapters(16, Tuning { upcasts: true, ..bytes }));
+    is_near("ec7a3e9a7f", "none", 100_000, |run, layout| {
+        adapters(16, bytes)(run, layout);
+        run.stack = Stack::named("liger").expect("a stack");
+    });
+    let shared = job(&row("5484a4f51a"), "fsdp", |run, layout| {
+        adapters(16, bytes)(run, layout);
+        run.tuning.autocast = false;
+        *layout = support::layout(1, 1, 2, layout.sharding);
+        run.global_batch_size *= 2;
+    });
+    let refused: Vec<_> = blockers(&shared).iter().map(Blocker::to_string).collect();
+    assert!(refused.iter().any(|says| says.contains("Weights of 8 bits")), "{refused:?}");
+}
+
+/// One kernel of bitsandbytes updates Lion's momentum, and pages hold it where asked.
+#[test]
+fn lion_keeps_one_momentum() {
+    for (id, name, paged) in [
+        ("17fba0315e", "lion", false),
+        ("31bc56ccb3", "lion_8bit_trainer", false),
+        ("16f60618b5", "lion_8bit_trainer", true),
+    ] {
+        is_near(id, "none", 100_000, |run, _| {
+            run.precision = TrainingPrecision::Bf16Pure;
+            run.optimizer = Optimizer::of_name(name).expect("an optimizer");
+            run.optimizer_implementation = OptimizerImplementation::Fused;
+            run.tuning.paged_optimizer = paged;
+        });
+    }
+}
+
 #[test]
 fn liger_writes_over_what_it_is_given() {
     let liger = |run: &mut TrainingRun| run.stack = Stack::named("liger").expect("a stack");

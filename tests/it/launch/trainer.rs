@@ -180,6 +180,57 @@ fn sharding_formats_and_adapters_are_written_and_read_back() {
 }
 
 #[test]
+fn frozen_weights_of_eight_bits_are_read_and_written() {
+    let texts = [
+        "trl sft --model_name_or_path meta-llama/Meta-Llama-3-8B --use_peft --load_in_8bit",
+        "swift sft --model meta-llama/Meta-Llama-3-8B --max_length 2048 --quant_method bnb \
+         --quant_bits 8",
+        "llamafactory-cli train --model_name_or_path meta-llama/Meta-Llama-3-8B --stage sft \
+         --finetuning_type lora --quantization_bit 8 --bf16 true",
+        "python run_clm.py --model_name_or_path meta-llama/Meta-Llama-3-8B --output_dir o \
+         --num_train_epochs 1 --bf16 --use_lora true --load_in_8bit true",
+        "base_model: meta-llama/Meta-Llama-3-8B\nadapter: lora\nload_in_8bit: true\n\
+         sequence_len: 4096\nsample_packing: true\nmicro_batch_size: 2\n\
+         lora_target_linear: true\n",
+    ];
+    for text in texts {
+        let launched = read(&[Pasted { name: "", text }], &Scenario::default()).expect("read");
+        assert_eq!(word(&launched.scenario, FieldId::Method), "lora8", "{text}");
+        let not_counted: Vec<_> = launched.not_counted().map(|row| row.flag.clone()).collect();
+        assert_eq!(not_counted, Vec::<String>::new(), "{text}");
+        let written = write(&launched.scenario, launched.format);
+        let back = scenario(&written.text);
+        assert_eq!(back.differences(&launched.scenario), [], "{text}: {}", written.text);
+    }
+    // Adapters of other kinds are not modelled beside them.
+    let dora = "llamafactory-cli train --model_name_or_path meta-llama/Meta-Llama-3-8B --stage sft \
+        --finetuning_type lora --quantization_bit 8 --use_dora true";
+    let launched = read(&[Pasted { name: "", text: dora }], &Scenario::default()).expect("read");
+    assert!(launched.not_counted().any(|row| row.flag == "quantization_bit"));
+}
+
+#[test]
+fn optimizers_of_few_bits_are_read_by_name() {
+    for (optim, ours, paged) in [
+        ("adamw_torch_8bit", "adamw8ao", false),
+        ("adamw_torch_4bit", "adamw4ao", false),
+        ("lion_32bit", "lion", false),
+        ("lion_8bit", "lion8t", false),
+        ("paged_lion_8bit", "lion8t", true),
+    ] {
+        let swift = format!("swift sft --model Qwen/Qwen2.5-7B --optim {optim}");
+        let axolotl = format!(
+            "base_model: Qwen/Qwen2.5-7B\nsequence_len: 4096\nmicro_batch_size: 2\noptimizer: {optim}\n"
+        );
+        for text in [swift, axolotl] {
+            let read = scenario(&text);
+            assert_eq!(word(&read, FieldId::Optimizer), ours, "{text}");
+            assert_eq!(read.get(FieldId::PagedOptimizer), Value::Flag(paged), "{text}");
+        }
+    }
+}
+
+#[test]
 fn flags_that_change_memory_and_are_not_modelled_are_said() {
     let text = "swift sft --model Qwen/Qwen2.5-7B --sequence_parallel_size 2 --tuner_type boft \
         --quant_bits 8";

@@ -278,6 +278,11 @@ fn record_some_anew() {
 /// Choices that did not exist when the answers were recorded. Each is tested against rows of
 /// PyTorch's memory tracker or allocator.
 const CHOICES_SINCE: &[&str] = &[
+    "ft=lora8",
+    "opt=adamw8ao",
+    "opt=adamw4ao",
+    "opt=lion",
+    "opt=lion8t",
     "fam=olmoe",
     "fam=minimax-m2",
     "fam=glm4-moe",

@@ -197,6 +197,12 @@ fn of_tuning(storage: &Storage, tuning: &Tuning) -> Words {
             sources::QLORA_2023,
             exact,
         ),
+        (_, DType::Int8) | ("scales of columns", _) => (
+            "Weights of 8 bits",
+            "Frozen: no gradients and no optimizer states. Scales included.",
+            sources::LLM_INT8_2022,
+            exact,
+        ),
         _ => ("Frozen weights", "No gradients and no optimizer states.", sources::PEFT, exact),
     }
 }

@@ -36,7 +36,7 @@ pub const NOT_MODELLED: &[Flag] = &[
         "It keeps some of the activations.",
     ),
     Flag::not_modelled(&["unfrozen_parameters"], "Weights of which some learn are not modelled."),
-    Flag::not_modelled(&["quantize_moe_experts"], "Experts of 4 bits are not modelled."),
+    Flag::together(&["quantize_moe_experts"]),
     Flag::not_modelled(
         &["use_kernels", "use_scattermoe", "use_sonicmoe"],
         "Other kernels keep other tensors.",
@@ -110,10 +110,7 @@ pub const NOT_MODELLED: &[Flag] = &[
         &["qat.*", "quantization.*", "gptq"],
         "Weights in this format are not modelled for training.",
     ),
-    Flag::not_modelled(
-        &["model_quantization_config"],
-        "Weights in this format are not modelled for training.",
-    ),
+    Flag::together(&["model_quantization_config", "model_quantization_config_kwargs.dequantize"]),
     Flag::not_modelled(
         &["use_onebitllms"],
         "Weights in this format are not modelled for training.",

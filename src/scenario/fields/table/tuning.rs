@@ -27,6 +27,8 @@ fields! { $
             option("lora", "LoRA", "Small matrices beside frozen linear layers."),
             option("qlora", "QLoRA",
                 "LoRA beside weights of 4 bits, which are made whole for each product."),
+            option("lora8", "LoRA, 8-bit weights",
+                "LoRA beside weights of 8 bits, which products read as such."),
             option("dora", "DoRA",
                 "LoRA with a magnitude for every column; the adapted weight is made in each pass."),
             option("prompt", "Prompt tuning",
@@ -83,6 +85,9 @@ fields! { $
     /// QLoRA: scales of the 4-bit weights take 8 bits instead of 32.
     DoubleQuant("dq", "bnb_4bit_use_double_quant", "Double quantisation")
         .flag().group(Group::Run).tune().folded().default(FieldDefault::Flag(true)),
+    /// QLoRA: experts take 4 bits as well; those of a layer are made whole in each pass (axolotl).
+    PackExperts("pxe", "quantize_moe_experts", "Experts in 4 bits")
+        .flag().group(Group::Run).tune().folded().default(FieldDefault::Flag(false)),
     /// QLoRA: norms, embedding and head are copied into fp32 (peft), and so is what flows between
     /// blocks.
     PrepareKbit("kbt", "prepare_model_for_kbit_training", "Rest of the model in fp32")

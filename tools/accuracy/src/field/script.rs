@@ -48,11 +48,23 @@ fn missing(row: Fields<'_>, launched: Option<&Launched>) -> Option<&'static str>
     if !is_packed(row) {
         return Some(LENGTHS);
     }
+    if is_axolotl(row) && !row.is_absent("/settings/note") {
+        return Some(CHANGED);
+    }
+    if is_axolotl(row) && is_shared(row) && gpus(row).is_none() {
+        return Some(GPUS);
+    }
     launched.is_some_and(evaluates_labels).then_some(LABELS)
 }
 
 /// Why a row without packing is not compared.
 const LENGTHS: &str = "without packing the longest batch decides, and it is not known";
+
+/// Why a row is not compared whose remark says that lines of its file were changed.
+const CHANGED: &str = "the file was changed for this figure, and how is not known";
+
+/// Why a row of shared weights is not compared where nothing says on how many GPUs they are.
+const GPUS: &str = "the file does not say how many GPUs share the model";
 
 /// Why a row with such an evaluation is not compared.
 const LABELS: &str =
@@ -170,7 +182,23 @@ fn script(row: Fields<'_>) -> String {
     text
 }
 
-/// The file: JSON is YAML.
+/// True if a file shares the model out.
+fn is_shared(row: Fields<'_>) -> bool {
+    ["/settings/fsdp_config", "/settings/fsdp", "/settings/deepspeed"]
+        .iter()
+        .any(|key| row.value(key).is_ok())
+}
+
+/// GPUs of a run, which axolotl's files leave to the launcher: `2x48GB` in the remark beside the
+/// figure.
+fn gpus(row: Fields<'_>) -> Option<u64> {
+    let (_, remark) = row.text("/question").ok()?.split_once('(')?;
+    let (count, memory) = remark.split_once('x')?;
+    memory.split_once("GB")?.0.parse::<u64>().ok()?;
+    count.parse().ok()
+}
+
+/// The file, beside the command that starts it where it runs on several GPUs: JSON is YAML.
 ///
 /// When these figures were published (2025 to March of 2026), axolotl put in its kernels for
 /// adapters only where nothing is dropped (`apply_lora_kernel_patches` of 0.13.2 and 0.15.0); 0.19,
@@ -184,7 +212,14 @@ fn file(row: Fields<'_>) -> String {
     if drops && !KERNELS.iter().any(|kernel| keys.contains_key(*kernel)) {
         keys.insert(KERNELS[0].to_owned(), Value::Bool(false));
     }
-    Value::Object(keys).to_string()
+    let keys = Value::Object(keys);
+    match gpus(row).filter(|gpus| *gpus > 1) {
+        None => keys.to_string(),
+        Some(gpus) => format!(
+            "cat > axolotl.yaml <<'EOF'\n{keys}\nEOF\naccelerate launch --num_processes {gpus} -m \
+             axolotl.cli.train axolotl.yaml\n"
+        ),
+    }
 }
 
 /// axolotl's switches of its kernels for adapters.

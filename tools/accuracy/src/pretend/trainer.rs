@@ -112,6 +112,11 @@ fn optimizer(name: &str) -> Result<(Optimizer, OptimizerImplementation, bool), S
         // transformers' own, which walks over the parameters in a loop.
         "adafactor" => Ok((named("adafactor_transformers")?, ForLoop, false)),
         "sgd" => Ok((named("sgd")?, Foreach, false)),
+        "adamw_torch_8bit" => Ok((named("adamw_8bit_torchao")?, Fused, false)),
+        "adamw_torch_4bit" => Ok((named("adamw_4bit_torchao")?, Fused, false)),
+        "lion_32bit" => Ok((named("lion")?, Fused, false)),
+        "lion_8bit" => Ok((named("lion_8bit_trainer")?, Fused, false)),
+        "paged_lion_8bit" => Ok((named("lion_8bit_trainer")?, Fused, true)),
         other => Err(format!("the Trainer's optimizer {other} is not modelled")),
     }
 }
@@ -128,8 +133,10 @@ fn tuning(row: Fields<'_>) -> Result<Tuning, String> {
     let base = if row.is_absent("/flags/quantize") {
         BaseFormat::Weights
     } else {
-        only_known(row, "/flags/quantize", &["double"])?;
-        if row.flag("/flags/quantize/double").unwrap_or(true) {
+        only_known(row, "/flags/quantize", &["double", "bits", "experts"])?;
+        if row.count("/flags/quantize/bits") == Ok(8) {
+            BaseFormat::Int8
+        } else if row.flag("/flags/quantize/double").unwrap_or(true) {
             BaseFormat::Nf4Double
         } else {
             BaseFormat::Nf4
@@ -147,6 +154,7 @@ fn tuning(row: Fields<'_>) -> Result<Tuning, String> {
         }),
         dropout: row.number("/flags/lora/dropout").unwrap_or(0.0) > 0.0,
         base,
+        packs_experts: row.flag("/flags/quantize/experts").unwrap_or(false),
         upcasts: row.flag("/flags/prepare_kbit").unwrap_or(true),
         ..Tuning::FULL
     })
