@@ -121,11 +121,13 @@ impl Order<'_> {
         let sum = player.take("experts' sum", self.sizes.hidden);
         player.free_all([output, permuted]);
         if sends {
-            player.free_all([of_rows, if sorts { received } else { Taken::NOTHING }]);
+            player.free(of_rows);
+            // One expert reads tokens as they were received.
+            player.free_unless(keeps_input && !sorts, [received]);
         } else if sorts {
             player.free(of_rows);
         }
-        let input = if keeps_input || !sorts { input } else { Taken::NOTHING };
+        let input = if keeps_input { input } else { Taken::NOTHING };
         let result = player.take("block output", self.sizes.hidden);
         player.free_unless(keeps, [normed]);
         player.free(sum);

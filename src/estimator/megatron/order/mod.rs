@@ -11,6 +11,7 @@ mod adapters;
 mod ends;
 mod engine;
 mod experts;
+mod host;
 mod local;
 mod passes;
 mod player;

@@ -156,12 +156,14 @@ fn every_tensor_of_an_adapter_is_freed_once() {
         latent: 0,
     };
     let mixture = ModelConfig { moe: Some(moe), ..small(false) };
-    for (model, dropout, fused) in [
-        (small(true), true, true),
-        (small(false), false, true),
-        (mixture.clone(), true, true),
-        (mixture.clone(), false, true),
-        (mixture, true, false),
+    for (model, dropout, fused, experts) in [
+        (small(true), true, true, 1),
+        (small(false), false, true, 1),
+        (mixture.clone(), true, true, 1),
+        (mixture.clone(), false, true, 1),
+        (mixture.clone(), true, false, 1),
+        // One expert on each rank.
+        (mixture, false, true, 8),
     ] {
         for recompute in [Recompute::None, Recompute::Selective, Recompute::Full] {
             for (pipeline, tensor, targets) in
@@ -170,6 +172,10 @@ fn every_tensor_of_an_adapter_is_freed_once() {
                 let (job, run) = job(model.clone(), pipeline, &|run, layout| {
                     layout.tensor_model_parallel_size = NonZeroU64::new(tensor).unwrap();
                     layout.expert_tensor_parallel_size = Some(NonZeroU64::MIN);
+                    layout.expert_model_parallel_size = NonZeroU64::new(experts).unwrap();
+                    if experts > 1 {
+                        layout.data_parallel_size = NonZeroU64::new(experts).unwrap();
+                    }
                     layout.sequence_parallel = tensor > 1;
                     run.recompute = recompute;
                     run.megatron.moe_grouped_gemm = true;

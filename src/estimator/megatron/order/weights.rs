@@ -101,9 +101,9 @@ impl Weights {
 
 /// The part of parameters that this rank's optimizer updates, in elements.
 #[derive(Clone, Copy, Debug)]
-struct Share {
-    elements: u64,
-    is_matrix: bool,
+pub(super) struct Share {
+    pub elements: u64,
+    pub is_matrix: bool,
 }
 
 impl Order<'_> {
@@ -173,41 +173,6 @@ impl Order<'_> {
         }
     }
 
-    /// What goes to the host is copied on the device first: every parameter, then every part that
-    /// this rank updates (`HybridDeviceOptimizer`, which `DistributedOptimizer` makes anew).
-    fn copied_to_host(&mut self, parameters: &[Parameter]) {
-        let recipe = self.run.recipe();
-        let bytes = |elements: u64| Elements(elements).stored_as(recipe.parameter).0;
-        let shares = self.shares(parameters);
-        let whole = parameters.iter().map(|parameter| (parameter.is_matrix, parameter.elements));
-        let parts = shares.iter().map(|share| (share.is_matrix, share.elements));
-        for copied in [whole.collect::<Vec<_>>(), parts.collect()] {
-            for group in [true, false] {
-                for (_, elements) in copied.iter().filter(|(is_matrix, _)| *is_matrix == group) {
-                    self.player.brief("copy of a parameter", bytes(*elements));
-                }
-            }
-        }
-    }
-
-    /// The host's optimizer reads gradients and writes parameters: where formats differ, the copy
-    /// is cast on the device (`copy_` without waiting, `aten/src/ATen/native/cuda/Copy.cu`).
-    fn updated_by_host(&mut self) {
-        let recipe = self.run.recipe();
-        let Some(master) = recipe.master else { return };
-        let shares = self.shares(&self.parameters());
-        for (is_cast, name) in [
-            (master != recipe.gradient, "gradient of a main parameter"),
-            (master != recipe.parameter, "updated parameter"),
-        ] {
-            for group in [true, false] {
-                for share in shares.iter().filter(|share| is_cast && share.is_matrix == group) {
-                    self.player.brief(name, Elements(share.elements).stored_as(master).0);
-                }
-            }
-        }
-    }
-
     /// The optimizer's step; its states are made in the first.
     pub(super) fn update(&mut self, is_first: bool) {
         let recipe = self.run.recipe();
@@ -258,7 +223,7 @@ impl Order<'_> {
     }
 
     /// The parameters of the stage that learn, in the order of its modules.
-    fn parameters(&self) -> Vec<Parameter> {
+    pub(super) fn parameters(&self) -> Vec<Parameter> {
         let frozen = self.is_frozen();
         self.all_parameters()
             .into_iter()
@@ -383,7 +348,7 @@ impl Order<'_> {
 
     /// The parts of parameters that this rank updates, in the order of their buffers; whole
     /// parameters where ranks share nothing.
-    fn shares(&self, parameters: &[Parameter]) -> Vec<Share> {
+    pub(super) fn shares(&self, parameters: &[Parameter]) -> Vec<Share> {
         if !self.job.layout().sharding.shards_optimizer() {
             return parameters
                 .iter()
