@@ -101,11 +101,15 @@ def measure(row):
     run_megatron.transformer_config = config
     run_megatron.balanced_routing = lambda: routing(f)
     if f.get("optimizer"):
-        import torch
-        import megatron.core.optimizer as mo
-        base = mo.OptimizerConfig
-        more = {k: getattr(torch, v) if k.endswith("_dtype") else v for k, v in f["optimizer"].items()}
-        mo.OptimizerConfig = lambda **kw: base(**dict(kw, **more))
+        engine = run_megatron.transformer_engine
+        def with_optimizer():
+            engine(); run_megatron.apex_wgrad()
+            import torch
+            import megatron.core.optimizer as mo
+            base = mo.OptimizerConfig
+            more = {k: getattr(torch, v) if k.endswith("_dtype") else v for k, v in f["optimizer"].items()}
+            mo.OptimizerConfig = lambda **kw: base(**dict(kw, **more))
+        run_megatron.transformer_engine = with_optimizer
     if f.get("lora"):
         import megatron_lora
         made = megatron_lora.measure(row)
