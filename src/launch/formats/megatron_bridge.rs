@@ -303,6 +303,7 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let stated = reading.stated(&["sequence_parallel"]).and_then(Given::is_on).map(Value::Flag);
     let split = if alone { Value::Flag(false) } else { stated.unwrap_or(sequence_parallel) };
     reading.scenario.set(FieldId::SequenceParallel, split);
+    megatron::shared_experts(reading);
     adapters(reading);
     if let Some(given) = reading.stated(&["model.num_layers"]).cloned() {
         let layers = given.whole_or_wrong()?;

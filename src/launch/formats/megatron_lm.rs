@@ -179,6 +179,7 @@ fn begin(reading: &mut Reading<'_>) {
     reading.default("attention-backend", FieldId::FusedAttention, Value::Flag(true));
     reading.default("moe-token-dispatcher-type", FieldId::TokenDispatcher, choice("allgather"));
     reading.default("moe-grouped-gemm", FieldId::GroupedExperts, Value::Flag(false));
+    reading.default("moe-permute-fusion", FieldId::PermuteFusion, Value::Flag(false));
     reading.default("make-vocab-size-divisible-by", FieldId::VocabMultiple, Value::Integer(128));
 }
 
@@ -211,7 +212,9 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
         }
     }
     stages(reading)?;
-    megatron::end(reading, None)
+    megatron::end(reading, None)?;
+    megatron::shared_experts(reading);
+    Ok(())
 }
 
 /// The number of model chunks of a pipeline stage.

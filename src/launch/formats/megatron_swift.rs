@@ -117,6 +117,7 @@ fn begin(reading: &mut Reading<'_>) {
     reading.default("attention_backend", FieldId::FusedAttention, Value::Flag(false));
     reading.default("moe_token_dispatcher_type", FieldId::TokenDispatcher, choice("alltoall"));
     reading.default("moe_grouped_gemm", FieldId::GroupedExperts, Value::Flag(true));
+    reading.default("moe_permute_fusion", FieldId::PermuteFusion, Value::Flag(false));
     reading.default(
         "expert_tensor_parallel_size",
         FieldId::ExpertTensorParallel,
@@ -133,6 +134,7 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
         let name = given.text().trim_end_matches('/').trim_end_matches("-mcore").to_owned();
         reading.model(&Given { value: name.into(), ..given });
     }
+    megatron::shared_experts(reading);
     adapters(reading);
     let verb = reading.stated(&["verb"]).cloned();
     if let Some(verb) =

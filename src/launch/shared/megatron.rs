@@ -3,7 +3,7 @@
 
 use super::megatron_flags::MODULES;
 use super::{count, is_on, says, whole, word};
-use crate::launch::{LaunchError, Reading, Writing};
+use crate::launch::{LaunchError, Reading, Way, Writing};
 use crate::scenario::{FieldId, Value};
 
 /// Sets Megatron-Core's own defaults: the stack with Transformer Engine, every parallel degree 1,
@@ -138,6 +138,18 @@ fn sequence_parallel(reading: &mut Reading<'_>) {
     reading.derive(&given, FieldId::SequenceParallel, Value::Flag(several), how);
 }
 
+/// Shared experts beside the messages of the others: of a model without any, nothing changes
+/// (`MoELayer.__init__`). To be asked when the model is known.
+pub fn shared_experts(reading: &mut Reading<'_>) {
+    let overlap = reading.stated(&["moe-shared-expert-overlap"]).cloned();
+    let Some(given) = overlap.filter(|given| given.is_on() == Some(true)) else { return };
+    if whole(&reading.scenario, FieldId::SharedExpertWidth) > 0 {
+        reading.not_modelled(&given, "It keeps more at once.");
+    } else {
+        reading.tell(&given, Way::NoEffect, "The model has no shared experts.".to_owned());
+    }
+}
+
 /// A function that writes a switch the way a tool does: `--name` or `--no-name`, or `--name true`.
 pub type Says = fn(&mut Writing<'_>, &str, bool, &[FieldId]);
 
@@ -175,11 +187,17 @@ pub fn write(writing: &mut Writing<'_>, switch: Says) {
     for (key, id) in [
         ("gradient-accumulation-fusion", FieldId::GradientFusion),
         ("moe-grouped-gemm", FieldId::GroupedExperts),
+        ("moe-permute-fusion", FieldId::PermuteFusion),
         ("moe-pad-expert-input-to-capacity", FieldId::PadExperts),
         ("overlap-grad-reduce", FieldId::OverlapGradReduce),
     ] {
         if writing.differs(id) {
             switch(writing, key, is_on(scenario, id), &[id]);
+        }
+    }
+    if writing.differs(FieldId::OffloadOptimizer) {
+        for key in ["optimizer-cpu-offload", "use-precision-aware-optimizer"] {
+            switch(writing, key, true, &[FieldId::OffloadOptimizer]);
         }
     }
     modules(writing);

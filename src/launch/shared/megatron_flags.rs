@@ -80,7 +80,12 @@ pub const RUN: &[Flag] = &[
         FieldId::TokenDispatcher,
         &[("allgather", "allgather"), ("alltoall", "alltoall")],
     ),
+    Flag::by(&["optimizer-cpu-offload"], states_on_the_host).alone(),
+    Flag::by(&["use-precision-aware-optimizer"], precision_aware).alone(),
+    Flag::together(&["optimizer-offload-fraction"]),
+    Flag::together(&["moe-shared-expert-overlap"]).alone(),
     Flag::switch(&["moe-grouped-gemm"], FieldId::GroupedExperts),
+    Flag::switch(&["moe-permute-fusion"], FieldId::PermuteFusion),
     Flag::switch(&["moe-pad-expert-input-to-capacity"], FieldId::PadExperts),
 ];
 
@@ -108,11 +113,6 @@ pub const NOT_MODELLED: &[Flag] = &[
         &["exp-avg-dtype", "exp-avg-sq-dtype"],
         &["fp32"],
         "Moments in this format are not modelled.",
-    ),
-    Flag::not_modelled_unless(
-        &["optimizer-offload-fraction"],
-        &["0", "0.0"],
-        "States in host memory are not modelled here.",
     ),
     Flag::not_modelled_unless(
         &["moe-expert-capacity-factor"],
@@ -203,11 +203,6 @@ pub const NOT_MODELLED: &[Flag] = &[
 /// Arguments of that kind without a value.
 pub const NOT_MODELLED_ALONE: &[Flag] = &[
     Flag::not_modelled(
-        &["optimizer-cpu-offload", "use-precision-aware-optimizer"],
-        "This optimizer is not modelled.",
-    )
-    .alone(),
-    Flag::not_modelled(
         &["optimizer-cuda-graph", "enable-cuda-graph", "external-cuda-graph"],
         "CUDA graphs keep memory.",
     )
@@ -252,16 +247,9 @@ pub const NOT_MODELLED_ALONE: &[Flag] = &[
         "Weight gradients that wait take memory.",
     )
     .alone(),
-    Flag::not_modelled(
-        &["overlap-moe-expert-parallel-comm", "moe-shared-expert-overlap"],
-        "It keeps more at once.",
-    )
-    .alone(),
-    Flag::not_modelled(
-        &["moe-permute-fusion", "moe-enable-deepep", "moe-layer-recompute"],
-        "It is not modelled.",
-    )
-    .alone(),
+    Flag::not_modelled(&["overlap-moe-expert-parallel-comm"], "It keeps more at once.").alone(),
+    Flag::not_modelled(&["moe-enable-deepep", "moe-layer-recompute"], "It is not modelled.")
+        .alone(),
     Flag::not_modelled(
         &["moe-apply-probs-on-input", "moe-paged-stash", "moe-use-upcycling"],
         "It is not modelled.",
@@ -355,6 +343,34 @@ fn modules(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
             given,
             &format!("Recomputation of {} is not modelled.", unknown.join(", ")),
         );
+    }
+    Ok(())
+}
+
+/// Optimizer states in the host's memory: all of them, which is the default of
+/// `optimizer_offload_fraction` in both tools.
+fn states_on_the_host(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
+    let share = reading.stated(&["optimizer-offload-fraction"]).cloned();
+    if given.is_on() == Some(false) {
+        reading.read(given, FieldId::OffloadOptimizer, Value::Flag(false));
+    } else if let Some(share) = share.filter(|share| share.number() != Ok(1.0)) {
+        reading.not_modelled(&share, "A part of the states in host memory is not modelled.");
+    } else {
+        reading.read(given, FieldId::OffloadOptimizer, Value::Flag(true));
+    }
+    Ok(())
+}
+
+/// Megatron-Core's optimizer that keeps states in other formats. In host memory it makes no
+/// difference to the device: `HybridDeviceOptimizer` is given none of those formats.
+fn precision_aware(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
+    let on_the_host = reading
+        .stated(&["optimizer-cpu-offload"])
+        .is_some_and(|offload| offload.is_on() != Some(false));
+    if on_the_host || given.is_on() == Some(false) {
+        reading.tell(given, crate::launch::Way::Read, String::new());
+    } else {
+        reading.not_modelled(given, "This optimizer is not modelled.");
     }
     Ok(())
 }

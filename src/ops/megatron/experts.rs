@@ -6,7 +6,7 @@ use super::layers::{Linear, joint};
 use super::rank::{Rank, Rows, count, step, tensor};
 use super::{Module, RankOp};
 use crate::config::TokenDispatcher;
-use crate::ops::tensor::{Dim, EXPERTS_OF_RANK, Op, Role};
+use crate::ops::tensor::{Dim, EXPERTS_OF_RANK, Op, Role, Tensor};
 use crate::ops::work::{Behind, Collective, Exchange, PassWork, ProcessGroup, Work};
 use crate::units::DType;
 
@@ -95,7 +95,26 @@ impl Rank<'_> {
     fn dispatch(&self, routed: &Routed) -> RankOp {
         let order = tensor("token order", Role::Saved, routed.tokens, DType::Int64);
         let step = step("Token dispatch", Module::Moe).with([self.droppable(order, Module::Moe)]);
-        self.moved(routed, step)
+        self.moved(routed, step.with(self.picked_from()))
+    }
+
+    /// The transposed probabilities and map that `masked_select` keeps, where PyTorch's operators
+    /// permute tokens behind the router.
+    fn picked_from(&self) -> Vec<Tensor> {
+        let options = self.options();
+        let experts = self.model.moe.as_ref().map_or(0, |moe| moe.num_experts);
+        let gathers = options.moe_token_dispatcher == TokenDispatcher::AllGather;
+        if options.moe_permute_fusion || gathers {
+            return Vec::new();
+        }
+        let kept = |name, dtype| {
+            let dims = [Dim("experts", experts), self.local_s(), self.b()];
+            self.droppable(tensor(name, Role::Saved, dims, dtype), Module::Moe)
+        };
+        vec![
+            kept("transposed probabilities", DType::Fp32),
+            kept("transposed routing map", DType::Mask),
+        ]
     }
 
     /// Tokens are sorted by rank and, where a rank has several experts, by expert: each reads and

@@ -70,6 +70,7 @@ impl Scenario {
                 self.decimal(FieldId::LoadImbalance).unwrap_or(1.0) * 100.0,
             ),
             moe_grouped_gemm: self.flag(FieldId::GroupedExperts),
+            moe_permute_fusion: self.flag(FieldId::PermuteFusion),
             moe_pad_expert_input_to_capacity: self.flag(FieldId::PadExperts),
             ..MegatronOptions::DEFAULT
         }

@@ -119,6 +119,9 @@ pub struct MegatronOptions {
     pub moe_token_dispatcher: TokenDispatcher,
     /// All experts of a rank in one grouped product (`moe_grouped_gemm`).
     pub moe_grouped_gemm: bool,
+    /// Tokens are put in the order of experts by Transformer Engine's kernels
+    /// (`moe_permute_fusion`); otherwise by PyTorch's operators, which keep indices and masks.
+    pub moe_permute_fusion: bool,
     /// Every expert gets the same number of tokens, rounded up (`moe_expert_capacity_factor` 1,
     /// padded).
     pub moe_pad_expert_input_to_capacity: bool,
@@ -158,6 +161,8 @@ impl MegatronOptions {
         microbatch_group_size_per_vp_stage: None,
         moe_token_dispatcher: TokenDispatcher::AllGather,
         moe_grouped_gemm: false,
+        // Megatron-Core's default is off. On is what every link before this input meant.
+        moe_permute_fusion: true,
         moe_pad_expert_input_to_capacity: false,
         moe_load_percent: 100,
         wgrad_deferral_limit: 0,

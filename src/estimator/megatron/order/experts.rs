@@ -1,5 +1,6 @@
 //! A mixture of experts (`transformer/moe`): router in fp32, tokens permuted, sent and sorted by
-//! fused kernels, grouped products of Transformer Engine. Every expert gets equally many tokens.
+//! fused kernels or PyTorch's operators, grouped products of Transformer Engine. Every expert gets
+//! equally many tokens.
 
 use super::adapters::{Between, Passage};
 use super::engine::Matrix;
@@ -23,9 +24,11 @@ pub(super) struct Routing {
     pub routed: u64,
     pub up: u64,
     pub activated: u64,
-    /// True if tokens are sent to other ranks, and if they are sorted by expert.
+    /// True if tokens are sent to other ranks, if they are sorted by expert, and if Transformer
+    /// Engine's kernels permute and sort them.
     pub sends: bool,
     pub sorts: bool,
+    pub fused: bool,
 }
 
 impl Routing {
@@ -50,6 +53,7 @@ impl Routing {
             activated,
             sends: layout.ep() > 1,
             sorts: moe.num_experts / layout.ep().max(1) > 1,
+            fused: run.megatron.moe_permute_fusion,
         }
     }
 }
@@ -63,6 +67,8 @@ pub(super) struct Experts {
     indices: Taken,
     weights: Taken,
     order: Taken,
+    /// The transposed map and probabilities that PyTorch's operators picked from.
+    picked: [Taken; 2],
     input: Taken,
     of_rows: Taken,
     up: Taken,
@@ -79,6 +85,7 @@ struct Dispatched {
     received: Taken,
     of_rows: Taken,
     order: Taken,
+    picked: [Taken; 2],
     /// As the experts read them, and their probabilities.
     input: Taken,
     sorted: Taken,
@@ -88,16 +95,17 @@ impl Order<'_> {
     /// From the first residual sum to the block's output; see `local_block`.
     pub(super) fn experts(&mut self, residual: Taken, keeps: bool) -> (Taken, Experts) {
         self.player.enter("Experts");
-        let Routing { each_row, routed, sends, sorts, .. } = self.routing;
+        let Routing { each_row, routed, sends, sorts, fused, .. } = self.routing;
         let (normed, statistics) = self.norm("normed attention residual", keeps);
         let (indices, weights) = self.route(keeps);
-        let Dispatched { permuted, received, of_rows, order, input, sorted } = self.dispatch(keeps);
+        let Dispatched { permuted, received, of_rows, order, picked, input, sorted } =
+            self.dispatch(keeps);
         let (mut output, [up, activated], adapters) = self.multiplied(keeps);
         let keeps_input = keeps && self.keeps_input(Matrix::ExpertUp);
         let player = &mut self.player;
         let mut back = Taken::NOTHING;
         if sorts {
-            back = player.take("order of rows", each_row);
+            back = player.take_if(fused, "order of rows", each_row);
             let unsorted = player.take("tokens in the order received", routed);
             player.free_unless(keeps, [back]);
             player.free_unless(keeps_input, [input]);
@@ -113,11 +121,13 @@ impl Order<'_> {
         let sum = player.take("experts' sum", self.sizes.hidden);
         player.free_all([output, permuted]);
         if sends {
-            player.free_all([of_rows, if sorts { received } else { Taken::NOTHING }]);
+            player.free(of_rows);
+            // One expert reads tokens as they were received.
+            player.free_unless(keeps_input && !sorts, [received]);
         } else if sorts {
             player.free(of_rows);
         }
-        let input = if keeps_input || !sorts { input } else { Taken::NOTHING };
+        let input = if keeps_input { input } else { Taken::NOTHING };
         let result = player.take("block output", self.sizes.hidden);
         player.free_unless(keeps, [normed]);
         player.free(sum);
@@ -130,6 +140,7 @@ impl Order<'_> {
             indices,
             weights,
             order,
+            picked,
             input,
             of_rows,
             up,
@@ -142,14 +153,8 @@ impl Order<'_> {
 
     /// Tokens on their way to the experts: permuted, sent, sorted by expert.
     fn dispatch(&mut self, keeps: bool) -> Dispatched {
-        let Routing { rows, each_row, routed, sends, sorts, .. } = self.routing;
-        let player = &mut self.player;
-        let map = player.take("rows of tokens", rows);
-        let permuted = player.take("permuted tokens", routed);
-        let mut of_rows = player.take("probabilities of rows", each_row);
-        let before = self.lasting.routed.get(self.place).map_or(Taken::NOTHING, |routed| routed[2]);
-        player.free(before);
-        self.keep_routed(2, map);
+        let Routing { each_row, routed, sends, sorts, fused, .. } = self.routing;
+        let (permuted, mut of_rows, picked) = self.permuted(keeps);
         let player = &mut self.player;
         let mut received = permuted;
         if sends {
@@ -160,14 +165,49 @@ impl Order<'_> {
         }
         let (mut order, mut input, mut sorted) = (Taken::NOTHING, received, of_rows);
         if sorts {
-            order = player.take("order of rows", each_row);
+            order = player.take_if(fused, "order of rows", each_row);
             input = player.take("sorted tokens", routed);
             sorted = player.take("sorted probabilities", each_row);
             if !keeps {
                 player.free(order);
             }
         }
-        Dispatched { permuted, received, of_rows, order, input, sorted }
+        Dispatched { permuted, received, of_rows, order, picked, input, sorted }
+    }
+
+    /// Tokens and probabilities in the order of experts (`permute`), and the tensors that
+    /// `masked_select` keeps.
+    fn permuted(&mut self, keeps: bool) -> (Taken, Taken, [Taken; 2]) {
+        let Routing { rows, each_row, routed, scores, fused, .. } = self.routing;
+        let player = &mut self.player;
+        if fused {
+            let map = player.take("rows of tokens", rows);
+            let permuted = player.take("permuted tokens", routed);
+            let of_rows = player.take("probabilities of rows", each_row);
+            self.route_anew(map);
+            return (permuted, of_rows, [Taken::NOTHING; 2]);
+        }
+        // `nonzero` finds row and column of what the map picks, in 64 bits.
+        let places = each_row.saturating_mul(4);
+        let map = player.take("routing map, transposed", scores / 4);
+        let found = player.take("places in the routing map", places);
+        let order = player.take("tokens of rows", each_row.saturating_mul(2));
+        player.free(found);
+        let probabilities = player.take("probabilities, transposed", scores);
+        let found = player.take("places in the routing map", places);
+        let of_rows = player.take("probabilities of rows", each_row);
+        player.free(found);
+        let permuted = player.take("permuted tokens", routed);
+        player.free_unless(keeps, [probabilities, map]);
+        self.route_anew(order);
+        (permuted, of_rows, [map, probabilities])
+    }
+
+    /// The dispatcher holds the order of tokens until it routes anew.
+    fn route_anew(&mut self, order: Taken) {
+        let before = self.lasting.routed.get(self.place).map_or(Taken::NOTHING, |routed| routed[2]);
+        self.player.free(before);
+        self.keep_routed(2, order);
     }
 
     /// Both grouped products, the activation function between them, and adapters beside: what
@@ -266,8 +306,7 @@ impl Order<'_> {
     /// Backward of it.
     pub(super) fn experts_back(&mut self, experts: &Experts, gradient: &mut Gradient) {
         self.player.enter("Experts");
-        let Routing { rows, each_row, routed, up, activated, sends, sorts, scores, .. } =
-            self.routing;
+        let Routing { each_row, routed, up, activated, sends, sorts, fused, .. } = self.routing;
         let player = &mut self.player;
         let mut of_output = player.take("gradient of permuted tokens", routed);
         if sends {
@@ -276,7 +315,7 @@ impl Order<'_> {
             of_output = sent;
         }
         if sorts {
-            let order = player.take("order of rows", each_row);
+            let order = player.take_if(fused, "order of rows", each_row);
             let sorted = player.take("gradient of the experts' output", routed);
             player.free_all([order, of_output, experts.back]);
             of_output = sorted;
@@ -304,7 +343,7 @@ impl Order<'_> {
         self.stand_in(Matrix::ExpertUp);
         let player = &mut self.player;
         if sorts {
-            let order = player.take("order of rows", each_row);
+            let order = player.take_if(fused, "order of rows", each_row);
             let unsorted = player.take("gradient of received tokens", routed);
             let probabilities = player.take("gradient of received probabilities", each_row);
             player.free_all([order, of_rows, of_input, experts.order]);
@@ -317,12 +356,35 @@ impl Order<'_> {
             player.free(of_input);
             (of_input, of_rows) = (sent, probabilities);
         }
-        let map = player.take("rows of tokens", rows);
-        let of_normed = player.take("gradient of the normed residual", self.sizes.hidden);
-        let of_probabilities = player.take("gradient of probabilities", scores);
-        player.free_all([of_rows, map, of_input]);
+        let (of_normed, of_probabilities) = self.permuted_back(experts, of_input, of_rows);
         let of_normed = self.route_back(experts, of_normed, of_probabilities);
         self.norm_back(of_normed, experts.residual, experts.statistics, gradient);
+    }
+
+    /// Backward of [`Order::permuted`]: gradients of tokens and of probabilities.
+    fn permuted_back(
+        &mut self,
+        experts: &Experts,
+        of_input: Taken,
+        of_rows: Taken,
+    ) -> (Taken, Taken) {
+        let Routing { rows, scores, fused, .. } = self.routing;
+        let player = &mut self.player;
+        if fused {
+            let map = player.take("rows of tokens", rows);
+            let of_normed = player.take("gradient of the normed residual", self.sizes.hidden);
+            let of_probabilities = player.take("gradient of probabilities", scores);
+            player.free_all([of_rows, map, of_input]);
+            return (of_normed, of_probabilities);
+        }
+        let of_normed = player.take("gradient of the normed residual", self.sizes.hidden);
+        player.free(of_input);
+        let of_probabilities = player.take("gradient of probabilities", scores);
+        // Sums over the mask in 64 bits (`masked_scatter_`).
+        player.brief("places in the mask", scores.saturating_mul(2));
+        player.free(of_rows);
+        player.free_all(experts.picked);
+        (of_normed, of_probabilities)
     }
 
     /// The gradient of what a layer and its adapter read: the layer's is added to the adapter's,

@@ -4,14 +4,14 @@
 //! The order was read off Megatron-Core 0.16.1 (`megatron/core`) and Transformer Engine 2.20.2
 //! module by module: what each makes in forward and keeps, what its backward makes and lets go, in
 //! which order. Tensors below about 100 kB that live for a moment are left out. Assumptions: every
-//! micro-batch is alike; experts get equally many tokens, which fused kernels permute, and the
-//! router computes in fp32; messages between stages are waited for; rotation is fused with
+//! micro-batch is alike; experts get equally many tokens, and the router computes in fp32; messages between stages are waited for; rotation is fused with
 //! Transformer Engine and not fused without.
 
 mod adapters;
 mod ends;
 mod engine;
 mod experts;
+mod host;
 mod local;
 mod passes;
 mod player;
@@ -93,7 +93,10 @@ fn is_known(job: &Job, run: &TrainingRun) -> bool {
     let recomputed = run.recompute != Recompute::Selective
         || !options.recompute_modules.layernorm
         || options.transformer_engine;
-    let shared = layout.cp() == 1 && !layout.offload.any() && !super::fsdp::moves(job);
+    // Megatron-Core's `HybridDeviceOptimizer` sends states alone away, with its own copies of
+    // weights.
+    let waits = layout.offload.parameters || layout.offload.activations;
+    let shared = layout.cp() == 1 && !waits && !super::fsdp::moves(job);
     let schedule = matches!(
         layout.pipeline_schedule,
         PipelineSchedule::GPipe | PipelineSchedule::OneForwardOneBackward

@@ -99,7 +99,7 @@ fn left(job: &Job, run: &TrainingRun, stage: u64, steps: u32) -> u64 {
 /// received last.
 #[test]
 fn every_tensor_is_freed_once() {
-    let kinds: [&Change; 6] = [
+    let kinds: [&Change; 7] = [
         &|_, _| {},
         &|run, _| run.recompute = Recompute::Full,
         &|run, _| run.recompute = Recompute::Selective,
@@ -116,6 +116,7 @@ fn every_tensor_is_freed_once() {
             layout.sequence_parallel = true;
         },
         &|run, _| run.megatron.fused_attention = false,
+        &|_, layout| layout.offload.optimizer = true,
     ];
     for engine in [true, false] {
         for (pipeline, is_tied) in [(1, true), (1, false), (2, true), (2, false)] {
@@ -155,9 +156,15 @@ fn every_tensor_of_an_adapter_is_freed_once() {
         latent: 0,
     };
     let mixture = ModelConfig { moe: Some(moe), ..small(false) };
-    for (model, dropout) in
-        [(small(true), true), (small(false), false), (mixture.clone(), true), (mixture, false)]
-    {
+    for (model, dropout, fused, experts) in [
+        (small(true), true, true, 1),
+        (small(false), false, true, 1),
+        (mixture.clone(), true, true, 1),
+        (mixture.clone(), false, true, 1),
+        (mixture.clone(), true, false, 1),
+        // One expert on each rank.
+        (mixture, false, true, 8),
+    ] {
         for recompute in [Recompute::None, Recompute::Selective, Recompute::Full] {
             for (pipeline, tensor, targets) in
                 [(1, 1, Targets::ALL), (2, 2, Targets::ALL), (2, 1, Targets::OUTPUT)]
@@ -165,9 +172,14 @@ fn every_tensor_of_an_adapter_is_freed_once() {
                 let (job, run) = job(model.clone(), pipeline, &|run, layout| {
                     layout.tensor_model_parallel_size = NonZeroU64::new(tensor).unwrap();
                     layout.expert_tensor_parallel_size = Some(NonZeroU64::MIN);
+                    layout.expert_model_parallel_size = NonZeroU64::new(experts).unwrap();
+                    if experts > 1 {
+                        layout.data_parallel_size = NonZeroU64::new(experts).unwrap();
+                    }
                     layout.sequence_parallel = tensor > 1;
                     run.recompute = recompute;
                     run.megatron.moe_grouped_gemm = true;
+                    run.megatron.moe_permute_fusion = fused;
                     run.megatron.moe_token_dispatcher = TokenDispatcher::AllToAll;
                     run.tuning = Tuning {
                         target_modules: targets,

@@ -101,9 +101,9 @@ impl Weights {
 
 /// The part of parameters that this rank's optimizer updates, in elements.
 #[derive(Clone, Copy, Debug)]
-struct Share {
-    elements: u64,
-    is_matrix: bool,
+pub(super) struct Share {
+    pub elements: u64,
+    pub is_matrix: bool,
 }
 
 impl Order<'_> {
@@ -157,6 +157,10 @@ impl Order<'_> {
             }
         }
         self.player.enter("Optimizer");
+        if self.job.layout().offload.optimizer {
+            self.copied_to_host(&parameters);
+            return;
+        }
         let Some(master) = recipe.master else { return };
         for is_matrix in [true, false] {
             for share in
@@ -173,6 +177,10 @@ impl Order<'_> {
     pub(super) fn update(&mut self, is_first: bool) {
         let recipe = self.run.recipe();
         self.player.enter("Optimizer step");
+        if self.job.layout().offload.optimizer {
+            self.updated_by_host();
+            return;
+        }
         let shares = self.shares(&self.parameters());
         let spec = self.run.optimizer.spec();
         let bytes = |elements: u64, format: StateFormat| {
@@ -215,7 +223,7 @@ impl Order<'_> {
     }
 
     /// The parameters of the stage that learn, in the order of its modules.
-    fn parameters(&self) -> Vec<Parameter> {
+    pub(super) fn parameters(&self) -> Vec<Parameter> {
         let frozen = self.is_frozen();
         self.all_parameters()
             .into_iter()
@@ -340,7 +348,7 @@ impl Order<'_> {
 
     /// The parts of parameters that this rank updates, in the order of their buffers; whole
     /// parameters where ranks share nothing.
-    fn shares(&self, parameters: &[Parameter]) -> Vec<Share> {
+    pub(super) fn shares(&self, parameters: &[Parameter]) -> Vec<Share> {
         if !self.job.layout().sharding.shards_optimizer() {
             return parameters
                 .iter()

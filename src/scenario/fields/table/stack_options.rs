@@ -71,6 +71,9 @@ fields! { $
     /// All experts of a GPU in one product.
     GroupedExperts("mgg", "moe_grouped_gemm", "Grouped experts")
         .flag().stack_option().default(FieldDefault::Flag(false)),
+    /// One kernel puts tokens in the order of experts; otherwise indices and masks are kept.
+    PermuteFusion("mpf", "moe_permute_fusion", "Fused permutation")
+        .flag().stack_option().default(FieldDefault::Flag(true)),
     /// Every expert gets the same number of tokens, rounded up.
     PadExperts("mpc", "moe_pad_expert_input_to_capacity", "Experts padded")
         .flag().stack_option().default(FieldDefault::Flag(false)),

@@ -3,9 +3,9 @@
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    BaseFormat, GradientDType, LossFusion, MegatronOptions, OptimizerImplementation, Overlap,
-    ParallelLayout, PipelineSplit, RecomputeMethod, RecomputeModules, Targets, TokenDispatcher,
-    TrainingRun, Tuning,
+    BaseFormat, GradientDType, LossFusion, MegatronOptions, Offload, OptimizerImplementation,
+    Overlap, ParallelLayout, PipelineSplit, RecomputeMethod, RecomputeModules, Targets,
+    TokenDispatcher, TrainingRun, Tuning,
 };
 use headroom::units::Bytes;
 use serde_json::Value;
@@ -15,7 +15,7 @@ use super::{Pretended, is_plain_run, job, only_known, plain_run};
 
 /// The flags of a row. Without effect on tensors is `overlap_param_gather`, which sends from the
 /// buffers that are there; `expandable` repeats the allocator's setting.
-const FLAGS: [&str; 19] = [
+const FLAGS: [&str; 21] = [
     "spec",
     "expandable",
     "distributed_optimizer",
@@ -29,6 +29,8 @@ const FLAGS: [&str; 19] = [
     "recompute_num_layers",
     "distribute_saved_activations",
     "dispatcher",
+    "permute_fusion",
+    "optimizer",
     "gradient_accumulation_fusion",
     "bias_activation_fusion",
     "attention",
@@ -128,6 +130,7 @@ fn layout(row: Fields<'_>) -> Result<ParallelLayout, String> {
         virtual_pipeline_model_parallel_size: row.degree("/parallel/vpp")?,
         sequence_parallel: row.flag("/parallel/sp").unwrap_or(false) && tensor.get() > 1,
         sharding: sharding(if has("distributed_optimizer", true) { "1" } else { "none" })?,
+        offload: Offload { optimizer: states_on_the_host(row)?, ..Offload::NONE },
         pipeline_split: split(row)?,
         ..ParallelLayout::SINGLE
     };
@@ -135,6 +138,24 @@ fn layout(row: Fields<'_>) -> Result<ParallelLayout, String> {
     layout.data_parallel_size = NonZeroU64::new(ranks / layout.world_size().max(1))
         .ok_or("the world is smaller than the layout asks for")?;
     Ok(layout)
+}
+
+/// True if the optimizer's states lie on the host; other settings of the optimizer than these are
+/// not modelled.
+fn states_on_the_host(row: Fields<'_>) -> Result<bool, String> {
+    if row.is_absent("/flags/optimizer") {
+        return Ok(false);
+    }
+    only_known(
+        row,
+        "/flags/optimizer",
+        &["optimizer_cpu_offload", "optimizer_offload_fraction", "use_precision_aware_optimizer"],
+    )?;
+    let share = row.number("/flags/optimizer/optimizer_offload_fraction")?;
+    if row.flag("/flags/optimizer/optimizer_cpu_offload")? && share.to_bits() == 1.0_f64.to_bits() {
+        return Ok(true);
+    }
+    Err("Megatron-Core's optimizer with these settings is not modelled".to_owned())
 }
 
 /// How many blocks the first and the last stage hold, where a row says it.
@@ -192,6 +213,7 @@ fn options(row: Fields<'_>, transformer_engine: bool) -> Result<MegatronOptions,
             other => return Err(format!("Megatron-Core's dispatcher {other} is not modelled")),
         },
         moe_grouped_gemm: true,
+        moe_permute_fusion: has("permute_fusion", true),
         // PyTorch 2.15 takes a product's workspace when it needs it and gives it back.
         cublas_workspace: Bytes::ZERO,
         ..MegatronOptions::DEFAULT
