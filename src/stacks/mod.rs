@@ -13,7 +13,7 @@ use crate::sources;
 pub use spec::{
     Flash, GroupsOfEnds, LossFusion, LossKernel, MegatronOptions, ModuleKernels, NotWith,
     RecomputeMethod, RecomputeModules, RotationKernel, SelectiveRecompute, StackOptions, StackRule,
-    StackSpec, StepMemory, TensorParallelism, TokenDispatcher,
+    StackSpec, StepMemory, TensorParallelism, TokenDispatcher, TokenSplit,
 };
 
 members::of_folder!("src/stacks", STACK: StackSpec);

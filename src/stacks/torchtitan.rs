@@ -8,11 +8,17 @@
 //! and every second product of a block from the first on, and recomputes to the end of a block. The
 //! loss is in one piece (`CrossEntropyLoss`) unless a run asks for chunks (`ChunkedLossWrapper`,
 //! torchtitan's default).
+//!
+//! Tensor-parallel ranks (`models/common/decoder_sharding.py` with its default, `enable_sp`) have
+//! parts of the tokens between the layers. Attention, feed-forward layer and head are given all of
+//! them, which are gathered once and saved; the last product of each is scattered, and so are the
+//! embedded tokens of a rank's part of the words (`models/common/embedding.py`). The loss is
+//! computed from a rank's columns of the logits (`_LossParallelCrossEntropy`).
 
 use super::{
     Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_EVALUATED, NotWith,
     RotationKernel, SelectiveRecompute, StackOptions, StackRule, StackSpec, StepMemory,
-    TensorParallelism,
+    TensorParallelism, TokenSplit,
 };
 use crate::sharding::{CarriedOutBy, FrameworkRule};
 use crate::sources;
@@ -28,6 +34,7 @@ pub(super) const STACK: StackSpec = StackSpec {
         joins_projections: true,
         rotation: RotationKernel::ComplexInFp32 { in_every_block: true },
         loss_behind_model: true,
+        tokens: TokenSplit::BeforeProducts,
         ..ModuleKernels::WRITTEN_OUT
     }),
     runs_modules_of_family: false,
@@ -37,7 +44,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     groups_of_ends: GroupsOfEnds::Apart,
     keeps_last_block: false,
     tensor_parallelism: TensorParallelism::HeadsAndColumns,
-    splits_vocabulary: false,
+    splits_vocabulary: true,
     has_all_degrees: false,
     sharding: CarriedOutBy::Library,
     has_main_gradients: false,
@@ -51,8 +58,8 @@ pub(super) const STACK: StackSpec = StackSpec {
             "torchtitan is modelled for models of Llama's kind; use the software stack Hugging Face",
         ),
         rule(
-            NotWith::SplitModel,
-            "torchtitan is modelled without tensor parallelism, asynchronous or not, and without pipeline parallelism; use 1 tensor-parallel rank and 1 stage, or another stack",
+            NotWith::SplitOtherThanByTokens,
+            "torchtitan's tensor parallelism is modelled with sequence parallelism, and without torch.compile, float8 and pipeline stages; use these alone, or another stack",
         ),
         rule(
             NotWith::TensorwiseFloat8,

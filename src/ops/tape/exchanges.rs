@@ -24,6 +24,29 @@ impl Var<'_> {
         self.unary(Rule::Exchanged(0), Save::Nothing, "exchanged between ranks", (form, dtype))
     }
 
+    /// As [`Self::exchanged`], by collectives that lay ranks one behind the other (spmd_types
+    /// 0.2.3, `all_gather` and `reduce_scatter` in `_collectives.py`): what is gathered is put in
+    /// the order of tokens in a second tensor, and what several sequences scatter is first put in
+    /// the order of ranks.
+    pub fn exchanged_in_order(self, form: Form, several: bool) -> Self {
+        let (tape, dtype) = (self.tape, self.dtype);
+        let mut state = tape.state.borrow_mut();
+        let grows = state.elements(form) > state.elements(self.form);
+        let (there, back, whole) = if grows {
+            (Collective::AllGather, Collective::ReduceScatter, form)
+        } else {
+            (Collective::ReduceScatter, Collective::AllGather, self.form)
+        };
+        state.send(there, (whole, dtype), false, Behind::Nothing);
+        state.send(back, (whole, dtype), true, Behind::Nothing);
+        drop(state);
+        let copies = |grows: bool| grows || several;
+        let _by_ranks =
+            copies(grows).then(|| tape.constant("tokens in the order of ranks", whole, dtype));
+        let rule = Rule::Exchanged(u8::from(copies(!grows)));
+        self.unary(rule, Save::Nothing, "exchanged between ranks", (form, dtype))
+    }
+
     /// The input of a product whose weight is split by columns: backward sums its gradient over
     /// ranks, in a tensor for the sum and one for the wait (`all_reduce` and `wait_tensor` of
     /// functional collectives).

@@ -88,9 +88,9 @@ pub struct ModuleKernels {
     pub writes_over: bool,
     /// How the loss of the next token is computed.
     pub loss: LossKernel,
-    /// True if hidden states between attention and feed-forward can be split by tokens over tensor
+    /// How hidden states between attention and feed-forward can be split by tokens over tensor
     /// ranks.
-    pub splits_tokens: bool,
+    pub tokens: TokenSplit,
     /// True if queries, keys and values are one product, whose parts are copied.
     pub joins_projections: bool,
     /// How queries and keys are rotated.
@@ -156,7 +156,7 @@ impl ModuleKernels {
         fuses_gated_activation: false,
         writes_over: false,
         loss: LossKernel::FullLogits,
-        splits_tokens: false,
+        tokens: TokenSplit::Never,
         joins_projections: false,
         rotation: RotationKernel::OfFamily,
         repeats_keys: false,
@@ -272,6 +272,18 @@ pub enum TensorParallelism {
     HeadsAndColumns,
 }
 
+/// How tensor-parallel ranks share the tokens between attention and feed-forward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenSplit {
+    /// Every rank has all tokens.
+    Never,
+    /// Every product gathers its input, and again in backward.
+    InProducts,
+    /// Attention and feed-forward layer gather their input once, for all their products, which save
+    /// it.
+    BeforeProducts,
+}
+
 /// Where the options of Megatron-LM's modules come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StackOptions {
@@ -330,6 +342,9 @@ pub enum NotWith {
     ModulesUnlikeLlama,
     /// Several tensor-parallel ranks, or several pipeline stages.
     SplitModel,
+    /// Several pipeline stages, or tensor-parallel ranks that each have all tokens or run compiled
+    /// blocks or products in float8.
+    SplitOtherThanByTokens,
     /// Anything but all weights that learn the next token.
     Tuning,
     /// Blocks and loss compiled one by one.
