@@ -16,9 +16,9 @@
 //! computed from a rank's columns of the logits (`_LossParallelCrossEntropy`).
 
 use super::{
-    Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_EVALUATED, NotWith,
-    RotationKernel, SelectiveRecompute, StackOptions, StackRule, StackSpec, StepMemory,
-    TensorParallelism, TokenSplit,
+    BY_TOKENS_ALONE, Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE,
+    NOT_EVALUATED, NotWith, RotationKernel, SelectiveRecompute, StackOptions, StackRule, StackSpec,
+    StepMemory, TensorParallelism, TokenSender, TokenSplit,
 };
 use crate::sharding::{CarriedOutBy, FrameworkRule};
 use crate::sources;
@@ -34,7 +34,7 @@ pub(super) const STACK: StackSpec = StackSpec {
         joins_projections: true,
         rotation: RotationKernel::ComplexInFp32 { in_every_block: true },
         loss_behind_model: true,
-        tokens: TokenSplit::BeforeProducts,
+        tokens: TokenSplit::BeforeProducts(TokenSender::SpmdTypes),
         ..ModuleKernels::WRITTEN_OUT
     }),
     runs_modules_of_family: false,
@@ -57,10 +57,7 @@ pub(super) const STACK: StackSpec = StackSpec {
             NotWith::OtherModules,
             "torchtitan is modelled for models of Llama's kind; use the software stack Hugging Face",
         ),
-        rule(
-            NotWith::SplitOtherThanByTokens,
-            "torchtitan's tensor parallelism is modelled with sequence parallelism, and without torch.compile, float8 and pipeline stages; use these alone, or another stack",
-        ),
+        rule(NotWith::SplitOtherThanByTokens, BY_TOKENS_ALONE),
         rule(
             NotWith::TensorwiseFloat8,
             "torchtitan 0.3 has the recipes rowwise and rowwise_with_gw_hp alone; choose one of them, or the software stack torchtitan 0.1",

@@ -92,7 +92,7 @@ fn tensor(job: &Job, found: &mut Vec<Blocker>) {
     let library =
         stack.is_some_and(|stack| stack.tensor_parallelism == TensorParallelism::PlanOfFamily);
     let by_columns =
-        stack.is_some_and(|stack| stack.modules().tokens == TokenSplit::BeforeProducts);
+        stack.is_some_and(|stack| matches!(stack.modules().tokens, TokenSplit::BeforeProducts(_)));
     let plan = model.family.modules().tensor_plan;
     if library && t > 1 && plan.is_none() {
         found.push(Blocker::NoTensorPlan { family: model.family.model_type() });

@@ -49,10 +49,10 @@ mod wrapped;
 use std::borrow::Cow;
 
 use super::builder::Lowering;
-use super::tape::{Form, Packed, Param, Tape, Var};
+use super::tape::{Copies, Form, Packed, Param, Tape, Var};
 use super::tensor::Dim;
 use crate::config::{Float8, LayerKind, ModelConfig, Tuning};
-use crate::stacks::TokenSplit;
+use crate::stacks::{TokenSender, TokenSplit};
 use crate::units::DType;
 use adapter::Adapter;
 
@@ -191,14 +191,14 @@ pub(crate) enum Exchange {
     /// By products, which send what they read or make.
     ByProducts,
     /// Before and behind products; `several`: of more than one sequence.
-    Apart { several: bool },
+    Apart { sender: TokenSender, several: bool },
 }
 
 impl Exchange {
     fn of(with: &Lowering) -> Self {
         match with.stack.modules().tokens {
-            TokenSplit::BeforeProducts if splits_tokens(with) => {
-                Self::Apart { several: with.micro_batch_size > 1 }
+            TokenSplit::BeforeProducts(sender) if splits_tokens(with) => {
+                Self::Apart { sender, several: with.micro_batch_size > 1 }
             }
             _ => Self::ByProducts,
         }
@@ -208,13 +208,24 @@ impl Exchange {
     fn send<'t>(self, x: Var<'t>, form: Form) -> Var<'t> {
         match self {
             Self::ByProducts => x.exchanged(form),
-            Self::Apart { several } => x.exchanged_in_order(form, several),
+            Self::Apart { sender, several } => {
+                let copies = match sender {
+                    TokenSender::SpmdTypes => Copies { gathered: true, scattered: several },
+                    TokenSender::DTensor => Copies { gathered: several, scattered: true },
+                };
+                x.exchanged_in_order(form, copies, sender == TokenSender::DTensor)
+            }
         }
     }
 
     /// True if a rank's part of the tokens lies in another order than its shape says.
     fn leaves_order(self) -> bool {
-        self == Self::Apart { several: true }
+        self == Self::Apart { sender: TokenSender::SpmdTypes, several: true }
+    }
+
+    /// True if rows of words that a rank does not have become zeros in place.
+    fn masks_in_place(self) -> bool {
+        matches!(self, Self::Apart { sender: TokenSender::DTensor, .. })
     }
 }
 

@@ -281,7 +281,20 @@ pub enum TokenSplit {
     InProducts,
     /// Attention and feed-forward layer gather their input once, for all their products, which save
     /// it.
-    BeforeProducts,
+    BeforeProducts(TokenSender),
+}
+
+/// The collectives that gather and scatter parts of the tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenSender {
+    /// Those of spmd_types 0.2.3 (`_collectives.py`): what is gathered is put in the order of tokens
+    /// in a second tensor, and of several sequences what is scattered in the order of ranks, in
+    /// which the result stays.
+    SpmdTypes,
+    /// DTensor's (PyTorch 2.15, `_functional_collectives.py`): what is scattered is always put in
+    /// the order of ranks in a second tensor, and of several sequences what is gathered in that of
+    /// tokens. Selective recomputation keeps what was scattered.
+    DTensor,
 }
 
 /// Where the options of Megatron-LM's modules come from.

@@ -136,13 +136,17 @@ impl Ends {
         Embedded::new(hidden, [whole, sliding], (held, streams), ids)
     }
 
-    /// The tokens that are among a rank's words, and zeros for the others (torchtitan 0.3.0,
-    /// `Embedding` in `models/common/embedding.py`).
+    /// The tokens that are among a rank's words, and zeros for the others: by a factor for each
+    /// (torchtitan 0.3.0, `Embedding` in `models/common/embedding.py`), or in place (PyTorch 2.15,
+    /// `_MaskPartial`).
     fn own_words<'t>(&self, tape: &'t Tape, form: Form) -> Var<'t> {
         let is_there =
             tape.constant("tokens of this rank's words", self.shapes.tokens, DType::Mask);
         let ids = tape.constant("places in this rank's words", self.shapes.tokens, DType::Int64);
         let embedded = tape.embedding(ids, self.embedding, form);
+        if self.shapes.exchange.masks_in_place() {
+            return embedded;
+        }
         let factor =
             tape.constant("tokens of this rank's words", self.shapes.tokens, embedded.dtype());
         let product = embedded.mul(factor);

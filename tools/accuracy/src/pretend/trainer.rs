@@ -235,7 +235,16 @@ pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
     only_known(
         row,
         "/flags",
-        &["compile", "loss", "reshard", "float8", "fsdp_float8_all_gather", "precompute_scale"],
+        &[
+            "compile",
+            "loss",
+            "reshard",
+            "float8",
+            "fsdp_float8_all_gather",
+            "precompute_scale",
+            // Its sizes are those of `config`.
+            "recipe",
+        ],
     )?;
     // torchtitan 0.1.0 knows no other loss than the plain one.
     let plain = if row.text("/framework")? == "torchtitan" { "chunked" } else { "plain" };
