@@ -346,6 +346,8 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let by_tokens = layout.sequence_parallel && !run.compile && !run.float8.is_on();
     let otherwise = layout.p() > 1 || (layout.t() > 1 && !by_tokens);
     forbid(otherwise, &|| run.stack.forbidden(NotWith::SplitOtherThanByTokens));
+    let (heads, keys) = (job.model().num_attention_heads, job.model().num_key_value_heads);
+    forbid(keys < heads && keys <= layout.t(), &|| run.stack.forbidden(NotWith::OneKeyHead));
     let tuned = !run.tuning.is_full() || run.tuning.objective != Objective::NextToken;
     forbid(tuned, &|| run.stack.forbidden(NotWith::Tuning));
     forbid(run.compile, &|| run.stack.forbidden(NotWith::Compiling));

@@ -56,6 +56,12 @@ pub(super) const STACK: StackSpec = StackSpec {
             "torchtitan 0.1 is modelled for models of Llama's kind; use the software stack Hugging Face",
         ),
         rule(NotWith::SplitOtherThanByTokens, BY_TOKENS_ALONE),
+        // `repeat_kv` sees one head as many without a copy, which PyTorch's flash kernel does not
+        // take.
+        rule(
+            NotWith::OneKeyHead,
+            "torchtitan 0.1 with one key/value head on a rank runs an attention kernel that is not modelled; use fewer tensor-parallel ranks",
+        ),
         rule(
             NotWith::Tuning,
             "torchtitan 0.1 trains all weights on the next token; use the software stack Hugging Face for adapters and other losses",

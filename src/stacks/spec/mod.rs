@@ -358,6 +358,8 @@ pub enum NotWith {
     /// Several pipeline stages, or tensor-parallel ranks that each have all tokens or run compiled
     /// blocks or products in float8.
     SplitOtherThanByTokens,
+    /// One key/value head on each rank, which several query heads share.
+    OneKeyHead,
     /// Anything but all weights that learn the next token.
     Tuning,
     /// Blocks and loss compiled one by one.
