@@ -343,6 +343,11 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     forbid(!job.model().has_plain_modules(), &|| run.stack.forbidden(NotWith::OtherModules));
     forbid(!job.model().is_like_llama(), &|| run.stack.forbidden(NotWith::ModulesUnlikeLlama));
     forbid(layout.t() > 1 || layout.p() > 1, &|| run.stack.forbidden(NotWith::SplitModel));
+    let by_tokens = layout.sequence_parallel && !run.compile && !run.float8.is_on();
+    let otherwise = layout.p() > 1 || (layout.t() > 1 && !by_tokens);
+    forbid(otherwise, &|| run.stack.forbidden(NotWith::SplitOtherThanByTokens));
+    let (heads, keys) = (job.model().num_attention_heads, job.model().num_key_value_heads);
+    forbid(keys < heads && keys <= layout.t(), &|| run.stack.forbidden(NotWith::OneKeyHead));
     let tuned = !run.tuning.is_full() || run.tuning.objective != Objective::NextToken;
     forbid(tuned, &|| run.stack.forbidden(NotWith::Tuning));
     forbid(run.compile, &|| run.stack.forbidden(NotWith::Compiling));

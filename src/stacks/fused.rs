@@ -4,7 +4,7 @@
 use super::{
     Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_COMPILED,
     NOT_EVALUATED, NOT_IN_FLOAT8, SelectiveRecompute, StackOptions, StackSpec, StepMemory,
-    TensorParallelism,
+    TensorParallelism, TokenSplit,
 };
 use crate::sharding::CarriedOutBy;
 
@@ -21,7 +21,7 @@ pub(super) const STACK: StackSpec = StackSpec {
         fuses_norms: true,
         fuses_gated_activation: true,
         loss: LossKernel::InChunks { tokens: LOSS_CHUNK_TOKENS },
-        splits_tokens: true,
+        tokens: TokenSplit::InProducts,
         ..ModuleKernels::WRITTEN_OUT
     }),
     runs_modules_of_family: false,

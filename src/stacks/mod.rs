@@ -13,7 +13,7 @@ use crate::sources;
 pub use spec::{
     Flash, GroupsOfEnds, LossFusion, LossKernel, MegatronOptions, ModuleKernels, NotWith,
     RecomputeMethod, RecomputeModules, RotationKernel, SelectiveRecompute, StackOptions, StackRule,
-    StackSpec, StepMemory, TensorParallelism, TokenDispatcher,
+    StackSpec, StepMemory, TensorParallelism, TokenDispatcher, TokenSender, TokenSplit,
 };
 
 members::of_folder!("src/stacks", STACK: StackSpec);
@@ -26,6 +26,9 @@ const NO_DUAL_PIPE: StackRule = StackRule {
         source: sources::DEEPSEEK_V3_2024,
     },
 };
+
+/// The rule of torchtitan's stacks against other ways to split a model.
+const BY_TOKENS_ALONE: &str = "torchtitan's tensor parallelism is modelled with sequence parallelism, and without torch.compile, float8 and pipeline stages; use these alone, or another stack";
 
 /// The rule of stacks whose compiled step nobody has compared with PyTorch's.
 const NOT_COMPILED: StackRule = StackRule {

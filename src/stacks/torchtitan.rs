@@ -8,11 +8,17 @@
 //! and every second product of a block from the first on, and recomputes to the end of a block. The
 //! loss is in one piece (`CrossEntropyLoss`) unless a run asks for chunks (`ChunkedLossWrapper`,
 //! torchtitan's default).
+//!
+//! Tensor-parallel ranks (`models/common/decoder_sharding.py` with its default, `enable_sp`) have
+//! parts of the tokens between the layers. Attention, feed-forward layer and head are given all of
+//! them, which are gathered once and saved; the last product of each is scattered, and so are the
+//! embedded tokens of a rank's part of the words (`models/common/embedding.py`). The loss is
+//! computed from a rank's columns of the logits (`_LossParallelCrossEntropy`).
 
 use super::{
-    Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_EVALUATED, NotWith,
-    RotationKernel, SelectiveRecompute, StackOptions, StackRule, StackSpec, StepMemory,
-    TensorParallelism,
+    BY_TOKENS_ALONE, Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE,
+    NOT_EVALUATED, NotWith, RotationKernel, SelectiveRecompute, StackOptions, StackRule, StackSpec,
+    StepMemory, TensorParallelism, TokenSender, TokenSplit,
 };
 use crate::sharding::{CarriedOutBy, FrameworkRule};
 use crate::sources;
@@ -28,6 +34,7 @@ pub(super) const STACK: StackSpec = StackSpec {
         joins_projections: true,
         rotation: RotationKernel::ComplexInFp32 { in_every_block: true },
         loss_behind_model: true,
+        tokens: TokenSplit::BeforeProducts(TokenSender::SpmdTypes),
         ..ModuleKernels::WRITTEN_OUT
     }),
     runs_modules_of_family: false,
@@ -37,7 +44,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     groups_of_ends: GroupsOfEnds::Apart,
     keeps_last_block: false,
     tensor_parallelism: TensorParallelism::HeadsAndColumns,
-    splits_vocabulary: false,
+    splits_vocabulary: true,
     has_all_degrees: false,
     sharding: CarriedOutBy::Library,
     has_main_gradients: false,
@@ -50,10 +57,7 @@ pub(super) const STACK: StackSpec = StackSpec {
             NotWith::OtherModules,
             "torchtitan is modelled for models of Llama's kind; use the software stack Hugging Face",
         ),
-        rule(
-            NotWith::SplitModel,
-            "torchtitan is modelled without tensor parallelism, asynchronous or not, and without pipeline parallelism; use 1 tensor-parallel rank and 1 stage, or another stack",
-        ),
+        rule(NotWith::SplitOtherThanByTokens, BY_TOKENS_ALONE),
         rule(
             NotWith::TensorwiseFloat8,
             "torchtitan 0.3 has the recipes rowwise and rowwise_with_gw_hp alone; choose one of them, or the software stack torchtitan 0.1",

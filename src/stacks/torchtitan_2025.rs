@@ -7,11 +7,15 @@
 //! gathers embedding, final norm and head in one group, keeps the last block gathered, and, under
 //! `selective`, saves what attention's kernel makes and every second product of a block from the
 //! first on.
+//!
+//! Under tensor parallelism (`apply_tp`) ranks have parts of the tokens between the layers, as
+//! DTensors; the embedding has a rank's part of the words, and the loss reads its columns of the
+//! logits (`loss_parallel`).
 
 use super::{
-    Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_EVALUATED, NotWith,
-    RotationKernel, SelectiveRecompute, StackOptions, StackRule, StackSpec, StepMemory,
-    TensorParallelism,
+    BY_TOKENS_ALONE, Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE,
+    NOT_EVALUATED, NotWith, RotationKernel, SelectiveRecompute, StackOptions, StackRule, StackSpec,
+    StepMemory, TensorParallelism, TokenSender, TokenSplit,
 };
 use crate::sharding::{CarriedOutBy, FrameworkRule};
 use crate::sources;
@@ -27,6 +31,7 @@ pub(super) const STACK: StackSpec = StackSpec {
         rotation: RotationKernel::ComplexInFp32 { in_every_block: false },
         repeats_keys: true,
         loss_behind_model: true,
+        tokens: TokenSplit::BeforeProducts(TokenSender::DTensor),
         ..ModuleKernels::WRITTEN_OUT
     }),
     runs_modules_of_family: false,
@@ -37,7 +42,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     groups_of_ends: GroupsOfEnds::Together,
     keeps_last_block: true,
     tensor_parallelism: TensorParallelism::HeadsAndColumns,
-    splits_vocabulary: false,
+    splits_vocabulary: true,
     has_all_degrees: false,
     sharding: CarriedOutBy::Library,
     has_main_gradients: false,
@@ -50,9 +55,12 @@ pub(super) const STACK: StackSpec = StackSpec {
             NotWith::OtherModules,
             "torchtitan 0.1 is modelled for models of Llama's kind; use the software stack Hugging Face",
         ),
+        rule(NotWith::SplitOtherThanByTokens, BY_TOKENS_ALONE),
+        // `repeat_kv` sees one head as many without a copy, which PyTorch's flash kernel does not
+        // take.
         rule(
-            NotWith::SplitModel,
-            "torchtitan 0.1 is modelled without tensor parallelism, asynchronous or not, and without pipeline parallelism; use 1 tensor-parallel rank and 1 stage, or another stack",
+            NotWith::OneKeyHead,
+            "torchtitan 0.1 with one key/value head on a rank runs an attention kernel that is not modelled; use fewer tensor-parallel ranks",
         ),
         rule(
             NotWith::Tuning,

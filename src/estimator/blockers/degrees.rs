@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use super::rules::{CHUNKS_ELSEWHERE, INTERLEAVED_ALONE};
 use super::{Blocker, towers};
 use crate::config::{Division, Job, ParallelLayout, PipelineSchedule, TrainingRun};
-use crate::stacks::{NotWith, TensorParallelism};
+use crate::stacks::{NotWith, TensorParallelism, TokenSplit};
 
 /// How the batch is dealt out to ranks.
 pub(super) fn batch(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
@@ -91,6 +91,8 @@ fn tensor(job: &Job, found: &mut Vec<Blocker>) {
     let stack = job.training().map(|run| run.stack);
     let library =
         stack.is_some_and(|stack| stack.tensor_parallelism == TensorParallelism::PlanOfFamily);
+    let by_columns =
+        stack.is_some_and(|stack| matches!(stack.modules().tokens, TokenSplit::BeforeProducts(_)));
     let plan = model.family.modules().tensor_plan;
     if library && t > 1 && plan.is_none() {
         found.push(Blocker::NoTensorPlan { family: model.family.model_type() });
@@ -119,9 +121,9 @@ fn tensor(job: &Job, found: &mut Vec<Blocker>) {
             [Some(usual), other.filter(|other| *other != usual)].into_iter().flatten()
         {
             must("num_attention_heads", heads, t);
-            // The library splits projections by columns; other software gives several ranks the
-            // same head.
-            if library || !t.is_multiple_of(kv) {
+            // The library and torchtitan split projections by columns; other software gives several
+            // ranks the same head.
+            if library || by_columns || !t.is_multiple_of(kv) {
                 must("num_key_value_heads", kv, t);
             }
         }

@@ -224,6 +224,7 @@ impl Attention {
         tables: &Tables<'t>,
     ) -> (Var<'t>, Option<Var<'t>>) {
         tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
+        let x = &self.shapes.gathered(x);
         let made = |layer, name| self.made(x, layer, name);
         let key = || made(self.keys.as_ref(), "keys of an earlier layer");
         let queries = |q: Var<'t>| q.named("queries").heads(self.shapes.queries, self.several.0);

@@ -6,7 +6,7 @@ use super::super::division::{Division, Part};
 use super::super::tape::{Form, Param, Tape};
 use super::super::tensor::Dim;
 use super::adapter::{Adapter, quantised};
-use super::{Linear, Shapes, Split, keys, splits_tokens, text};
+use super::{Exchange, Linear, Shapes, Split, keys, splits_tokens, text};
 use crate::config::{Float8, LinearStyle, ModelConfig};
 use crate::stacks::{LossKernel, ModuleKernels};
 use crate::units::DType;
@@ -39,6 +39,7 @@ impl<'a> Build<'a> {
         let shapes = Shapes {
             hidden: tape.form([b, tokens, with.h()]),
             all_tokens: parts.then(|| tape.form([b, s, with.h()])),
+            exchange: Exchange::of(with),
             tokens: tape.form([b, s]),
             text: tape.form([b, text(with)]),
             rows: tape.form([b, tokens, Dim("row", 1)]),
@@ -189,6 +190,7 @@ impl<'a> Build<'a> {
             split,
             part,
             all_tokens: self.shapes.all_tokens,
+            exchange: self.shapes.exchange,
             packed,
             float8,
             adapter,

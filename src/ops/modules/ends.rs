@@ -290,7 +290,7 @@ impl Ends {
             return hidden;
         }
         held.clear();
-        hidden.exchanged(self.shapes.hidden).named("embedded tokens")
+        self.shapes.exchange.send(hidden, self.shapes.hidden).named("embedded tokens")
     }
 
     /// The start of backward: the loss, or the output of a stage without one. `around` is told when
@@ -331,7 +331,7 @@ impl Ends {
                 };
                 tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
                 let hidden = match self.shapes.all_tokens {
-                    Some(whole) => hidden.exchanged(whole),
+                    Some(whole) => self.shapes.exchange.send(hidden, whole),
                     None => hidden,
                 };
                 if self.scores {

@@ -2,7 +2,7 @@
 
 use super::norm::Norm;
 use super::shared::{Narrow, narrowed};
-use super::{Build, Linear, Part};
+use super::{Build, Linear, Part, Shapes};
 use crate::config::{FeedForwardStyle, HiddenAct, MlpKind};
 use crate::ops::tape::{
     Attends, ERF, EXPM1, Form, GELU, Order, POWER, Param, RELU, SCALE, SIGMOID, SILU, SOFTPLUS,
@@ -109,6 +109,7 @@ pub(super) struct Mlp {
     /// Both are kept within limits before the activation function.
     clamped: bool,
     names: [&'static str; 2],
+    shapes: Shapes,
     /// A pair of matrices whose output is added to gate and up.
     addition: Option<Narrow>,
 }
@@ -170,6 +171,7 @@ impl Mlp {
             limited,
             clamped: model.family.modules().experts.limits_gates,
             names,
+            shapes: build.shapes,
             addition: None,
         }
     }
@@ -182,6 +184,7 @@ impl Mlp {
     /// The feed-forward layer's contribution.
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
         tape.at(self.names[0], sources::PYTORCH_AUTOGRAD);
+        let x = &self.shapes.gathered(x);
         // The half of a joint product that is the gate keeps its name to the end.
         let mut _half = None;
         let inner = match &self.gate {

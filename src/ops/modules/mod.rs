@@ -49,9 +49,10 @@ mod wrapped;
 use std::borrow::Cow;
 
 use super::builder::Lowering;
-use super::tape::{Form, Packed, Param, Tape, Var};
+use super::tape::{Copies, Form, Packed, Param, Tape, Var};
 use super::tensor::Dim;
 use crate::config::{Float8, LayerKind, ModelConfig, Tuning};
+use crate::stacks::{TokenSender, TokenSplit};
 use crate::units::DType;
 use adapter::Adapter;
 
@@ -143,6 +144,8 @@ pub(crate) struct Shapes {
     pub hidden: Form,
     /// `[b, s, h]` of all tokens, where ranks have parts of them.
     pub all_tokens: Option<Form>,
+    /// How parts of the tokens become all of them.
+    pub exchange: Exchange,
     /// `[b, s]`.
     pub tokens: Form,
     /// `[b, s]` of the text alone, where learned tokens stand before it.
@@ -170,6 +173,62 @@ pub(crate) struct Shapes {
     pub scalar: Form,
 }
 
+impl Shapes {
+    /// All tokens of what a layer reads, where they are gathered before its products.
+    fn gathered<'t>(&self, x: &Var<'t>) -> Var<'t> {
+        match (self.exchange, self.all_tokens) {
+            (Exchange::Apart { .. }, Some(whole)) => {
+                self.exchange.send(x.clone(), whole).named("input of all tokens")
+            }
+            _ => x.clone(),
+        }
+    }
+}
+
+/// How the tensors of parts of the tokens, and of all, are made of each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exchange {
+    /// By products, which send what they read or make.
+    ByProducts,
+    /// Before and behind products; `several`: of more than one sequence.
+    Apart { sender: TokenSender, several: bool },
+}
+
+impl Exchange {
+    fn of(with: &Lowering) -> Self {
+        match with.stack.modules().tokens {
+            TokenSplit::BeforeProducts(sender) if splits_tokens(with) => {
+                Self::Apart { sender, several: with.micro_batch_size > 1 }
+            }
+            _ => Self::ByProducts,
+        }
+    }
+
+    /// A tensor of all tokens from every rank's part, or a rank's part of the sum over ranks.
+    fn send<'t>(self, x: Var<'t>, form: Form) -> Var<'t> {
+        match self {
+            Self::ByProducts => x.exchanged(form),
+            Self::Apart { sender, several } => {
+                let copies = match sender {
+                    TokenSender::SpmdTypes => Copies { gathered: true, scattered: several },
+                    TokenSender::DTensor => Copies { gathered: several, scattered: true },
+                };
+                x.exchanged_in_order(form, copies, sender == TokenSender::DTensor)
+            }
+        }
+    }
+
+    /// True if a rank's part of the tokens lies in another order than its shape says.
+    fn leaves_order(self) -> bool {
+        self == Self::Apart { sender: TokenSender::SpmdTypes, several: true }
+    }
+
+    /// True if rows of words that a rank does not have become zeros in place.
+    fn masks_in_place(self) -> bool {
+        matches!(self, Self::Apart { sender: TokenSender::DTensor, .. })
+    }
+}
+
 /// Tokens of the text, without those that prompt tuning puts before it.
 fn text(with: &Lowering) -> Dim {
     let s = with.s();
@@ -194,7 +253,7 @@ fn splits_tokens(with: &Lowering) -> bool {
     let plain = model.moe.is_none() && model.mla.is_none() && model.family.modules().splits_tokens;
     with.sequence_parallel
         && with.tensor_model_parallel_size > 1
-        && with.stack.modules().splits_tokens
+        && with.stack.modules().tokens != TokenSplit::Never
         && plain
 }
 
@@ -222,6 +281,7 @@ pub(crate) struct Linear {
     part: Option<Form>,
     /// The shape of all tokens' hidden states, where ranks have parts of them.
     all_tokens: Option<Form>,
+    exchange: Exchange,
     /// How the weight is kept, where it is frozen in four bits.
     packed: Option<Packed>,
     /// How its operands are cast, where its products run in float8.
@@ -254,6 +314,7 @@ impl Linear {
 
     fn base<'t>(&self, x: &Var<'t>) -> Var<'t> {
         let x = match (self.split, self.all_tokens, self.part) {
+            (Split::Column, Some(_), _) if self.exchange != Exchange::ByProducts => x.clone(),
             (Split::Column, None, _) => x.clone().summed_in_backward(),
             (Split::Column, Some(_), _) => {
                 x.tape().gathering(self.all_tokens);
@@ -274,7 +335,7 @@ impl Linear {
             (None, bias) => x.linear(self.weight, bias, form),
         };
         match (self.split, tokens, columns) {
-            (_, _, Some(_)) | (Split::Row, Some(_), _) => output.exchanged(self.form),
+            (_, _, Some(_)) | (Split::Row, Some(_), _) => self.exchange.send(output, self.form),
             (Split::Row, None, _) => output.summed_over_ranks(),
             _ => output,
         }

@@ -46,6 +46,8 @@ pub(super) struct Norm {
     rows: Form,
     /// A fused norm's input gradient takes the place of its output's.
     over: bool,
+    /// Its kernel reads copies of input and gradient, which lie in another order.
+    copies: bool,
     /// No gradient comes back to it.
     alone: bool,
 }
@@ -98,6 +100,7 @@ impl Norm {
             bias: bias.then(|| build.parameter("bias", dims)),
             rows,
             over: build.kernels().writes_over,
+            copies: build.shapes.exchange.leaves_order(),
             alone: false,
         }
     }
@@ -106,7 +109,7 @@ impl Norm {
     pub fn of_layers(build: &Build<'_>, width: Dim, rows: Form) -> Self {
         let (weight, bias) =
             (Some(build.parameter("scale", [width])), Some(build.parameter("bias", [width])));
-        Self { style: Style::Layer, weight, bias, rows, over: false, alone: true }
+        Self { style: Style::Layer, weight, bias, rows, over: false, copies: false, alone: true }
     }
 
     /// This norm, of which no gradient comes back.
@@ -118,7 +121,7 @@ impl Norm {
     /// as llama's.
     pub const fn of_tower(weight: Param, bias: Option<Param>, rows: Form) -> Self {
         let style = if bias.is_some() { Style::Layer } else { Style::Rms };
-        Self { style, weight: Some(weight), bias, rows, over: false, alone: false }
+        Self { style, weight: Some(weight), bias, rows, over: false, copies: false, alone: false }
     }
 
     /// A norm that is scaled by one plus the weight, in fp32.
@@ -129,6 +132,7 @@ impl Norm {
             bias: None,
             rows,
             over: false,
+            copies: false,
             alone: false,
         }
     }
@@ -136,7 +140,7 @@ impl Norm {
     /// `nn.RMSNorm` without a scale: one kernel on GPUs, and operator by operator elsewhere.
     pub fn of_torch(build: &Build<'_>, rows: Form) -> Self {
         let style = if build.tape.is_cuda() { Style::FusedRms } else { Style::Composite };
-        Self { style, weight: None, bias: None, rows, over: false, alone: false }
+        Self { style, weight: None, bias: None, rows, over: false, copies: false, alone: false }
     }
 
     /// Its scale and bias, as far as there are such.
@@ -150,12 +154,20 @@ impl Norm {
             NormStyle::ScaledByPower => Style::PowerRms,
             _ => Style::Unscaled,
         };
-        Self { style, weight: None, bias: None, rows, over: false, alone: false }
+        Self { style, weight: None, bias: None, rows, over: false, copies: false, alone: false }
     }
 
     /// A norm without a scale that raises the mean to a power, whatever the model's other norms do.
     pub const fn by_power(rows: Form) -> Self {
-        Self { style: Style::PowerRms, weight: None, bias: None, rows, over: false, alone: false }
+        Self {
+            style: Style::PowerRms,
+            weight: None,
+            bias: None,
+            rows,
+            over: false,
+            copies: false,
+            alone: false,
+        }
     }
 
     /// The norm of embedded tokens.
@@ -307,6 +319,9 @@ impl Norm {
     fn fused<'t>(&self, x: &Var<'t>, weight: Option<&Var<'t>>) -> Var<'t> {
         if self.over {
             return x.tape().norm_in_place(x, weight, self.rows);
+        }
+        if self.copies {
+            return x.tape().norm_of_copy(x, weight, self.rows);
         }
         let results = [("norm statistics", self.rows, FP32), ("norm output", x.form(), x.dtype())];
         let run = |operands: &[&Var<'t>]| {

@@ -1,10 +1,19 @@
 //! Primitives that send tensors between tensor-parallel ranks.
 
 use super::primitives::Save;
-use super::state::{Rule, State};
+use super::state::{Operand, Rule, State};
 use super::{Form, Var};
 use crate::ops::work::{Behind, Collective};
 use crate::units::DType;
+
+/// Which tensors of all tokens are copied into another order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Copies {
+    /// Those that were gathered.
+    pub gathered: bool,
+    /// Those that are scattered.
+    pub scattered: bool,
+}
 
 impl Var<'_> {
     /// Under sequence parallelism: all tokens from every rank's part of them, or this rank's part
@@ -22,6 +31,40 @@ impl Var<'_> {
         state.send(back, (whole, dtype), true, Behind::Products);
         drop(state);
         self.unary(Rule::Exchanged(0), Save::Nothing, "exchanged between ranks", (form, dtype))
+    }
+
+    /// As [`Self::exchanged`], by collectives that lay ranks one behind the other: tokens are put in
+    /// the other order in a tensor of their own. Selective recomputation may keep what was
+    /// scattered.
+    pub fn exchanged_in_order(self, form: Form, copies: Copies, keeps: bool) -> Self {
+        let (tape, dtype) = (self.tape, self.dtype);
+        let mut state = tape.state.borrow_mut();
+        let grows = state.elements(form) > state.elements(self.form);
+        let (there, back, whole) = if grows {
+            (Collective::AllGather, Collective::ReduceScatter, form)
+        } else {
+            (Collective::ReduceScatter, Collective::AllGather, self.form)
+        };
+        state.send(there, (whole, dtype), false, Behind::Nothing);
+        state.send(back, (whole, dtype), true, Behind::Nothing);
+        drop(state);
+        let [here, back] = if grows {
+            [copies.gathered, copies.scattered]
+        } else {
+            [copies.scattered, copies.gathered]
+        };
+        let _other_order = here.then(|| tape.constant("tokens in another order", whole, dtype));
+        let mut state = tape.state.borrow_mut();
+        let operands = [self.operand(), Operand::NOTHING, Operand::NOTHING];
+        let node = state.node(Rule::Exchanged(u8::from(back)), operands);
+        let name = "exchanged between ranks";
+        let storage = if keeps && !grows {
+            state.allocate_kept(name, (form, dtype), false)
+        } else {
+            state.allocate(name, form, dtype)
+        };
+        drop(state);
+        Self::made(tape, storage, form, dtype, node)
     }
 
     /// The input of a product whose weight is split by columns: backward sums its gradient over

@@ -194,7 +194,7 @@ impl State {
                 let storage = self.embedding_back((a.form, a.dtype), tokens);
                 [Some(like(a, storage, Order::Plain)), None, None]
             }
-            Rule::Exchanged(before) => [Some(self.made_after(a, before, Order::Plain)), None, None],
+            Rule::Exchanged(before) => [Some(self.sent_back(a, before, grad)), None, None],
             Rule::Clamp(masks) => [Some(self.clamped(a, masks, grad.order)), None, None],
             Rule::Script(steps) => {
                 let storage = self.play(steps, "backward temporary", a.form, a.dtype);
@@ -238,6 +238,18 @@ impl State {
                 self.allocate("gradient times probabilities", operand.form, operand.dtype);
             self.release(product);
         }
+        made
+    }
+
+    /// A gradient sent between ranks, after so many temporaries of all tokens.
+    fn sent_back(&mut self, operand: Operand, temporaries: u8, grad: Grad) -> Grad {
+        let whole = [operand.form, grad.form].into_iter().max_by_key(|form| self.elements(*form));
+        let form = whole.unwrap_or(operand.form);
+        let held: Vec<u32> = (0..temporaries)
+            .map(|_| self.allocate("backward temporary", form, operand.dtype))
+            .collect();
+        let made = self.fresh((operand.form, operand.dtype), Order::Plain);
+        held.into_iter().for_each(|temporary| self.release(temporary));
         made
     }
 

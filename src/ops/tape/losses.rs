@@ -7,6 +7,7 @@
 use super::formulas::wants;
 use super::state::{Grad, NONE, Node, Operand, Rule, State};
 use super::{Form, Order, Tape, Var};
+use crate::ops::work::{Behind, Collective};
 use crate::units::DType;
 
 /// The tile in which a head's product is made anew wherever it is needed, and the operands of one
@@ -112,6 +113,39 @@ impl Tape {
         }
         drop(state);
         Var::made(self, chosen, numbers, DType::Fp32, node)
+    }
+
+    /// Cross-entropy of a rank's columns of fp32 logits, of which the largest, the sum of
+    /// exponentials and that of the label come from all ranks: log-probabilities are saved
+    /// (torchtitan 0.3.0, `_LossParallelCrossEntropy` in `components/loss.py`).
+    pub fn loss_of_columns<'t>(
+        &'t self,
+        logits: Var<'t>,
+        labels: Var<'t>,
+        (rows, scalar): (Form, Form),
+    ) -> Var<'t> {
+        let mut state = self.state.borrow_mut();
+        let (form, wide) = (logits.form, DType::Fp32);
+        for _ in ["largest logit", "sum of exponentials", "log-probability of the label"] {
+            state.send(Collective::AllReduce, (rows, wide), false, Behind::Nothing);
+        }
+        let largest = state.allocate("largest logits", rows, wide);
+        let shifted = state.allocate("logits less the largest", form, wide);
+        let exponentials = state.allocate("exponentials", form, wide);
+        let sums = state.allocate("sums of exponentials", rows, wide);
+        state.release(exponentials);
+        let log_probabilities = state.allocate("log-probabilities", form, wide);
+        // Zeros with 1 less at the label, exponentials, their sum, and that times the gradient.
+        let rule = Rule::Script(&[1, 2, 3, -2, 4, -3, -1]);
+        let node = state.node(rule, [logits.operand(), Operand::NOTHING, Operand::NOTHING]);
+        state.save(node, log_probabilities);
+        state.save(node, labels.storage);
+        let loss = state.allocate("loss", scalar, wide);
+        for storage in [largest, shifted, sums, log_probabilities] {
+            state.release(storage);
+        }
+        drop(state);
+        Var::made(self, loss, scalar, wide, node)
     }
 
     /// Negative log-likelihood of log-probabilities: a scalar and its weight; backward is as large

@@ -44,6 +44,7 @@ mod workspaces;
 use std::cell::RefCell;
 
 pub(crate) use backward::{Again, Model};
+pub(crate) use exchanges::Copies;
 pub(crate) use flops::{Factors, LayerProduct};
 pub(crate) use losses::{HeadAndLoss, Tile};
 pub(crate) use order::Order;

@@ -14,6 +14,8 @@ const WIDE: u64 = 4;
 pub(crate) enum Writes {
     /// In tensors of their own.
     Anew,
+    /// In tensors of their own, from copies of the gradient and the first operand.
+    FromCopies,
     /// The first operand's over the gradient that has come; the second's is added up first, a row
     /// for every multiprocessor.
     OverGradient,
@@ -33,6 +35,25 @@ impl Tape {
         let results =
             [("norm output", x.form(), x.dtype()), ("norm statistics", rows, DType::Fp32)];
         let how = (x.order(), false, Attends::No, Writes::OverGradient);
+        match weight {
+            Some(weight) => self.hand_written(&[x, weight], &results, 0, how),
+            None => self.hand_written(&[x], &results, 0, how),
+        }
+    }
+
+    /// A norm that saves its input and one fp32 number per row, and reads copies of its input and,
+    /// in backward, of both (`expect_contiguous` in
+    /// `aten/src/ATen/native/cuda/layer_norm_kernel.cu`, PyTorch 2.15).
+    pub fn norm_of_copy<'t>(
+        &'t self,
+        x: &Var<'t>,
+        weight: Option<&Var<'t>>,
+        rows: Form,
+    ) -> Var<'t> {
+        let _copy = self.constant("norm input in order", x.form(), x.dtype());
+        let results =
+            [("norm output", x.form(), x.dtype()), ("norm statistics", rows, DType::Fp32)];
+        let how = (x.order(), false, Attends::No, Writes::FromCopies);
         match weight {
             Some(weight) => self.hand_written(&[x, weight], &results, 0, how),
             None => self.hand_written(&[x], &results, 0, how),
@@ -73,6 +94,19 @@ impl State {
             return Grad { is_view: true, ..self.alias(grad, grad.form) };
         }
         self.fresh((grad.form, grad.dtype), order)
+    }
+
+    /// One gradient for each operand, of copies.
+    pub(super) fn from_copies(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
+        let of_output = self.allocate("gradient in order", grad.form, grad.dtype);
+        let mut made = node.operands.map(|operand| {
+            wants(operand).then(|| self.fresh((operand.form, operand.dtype), Order::Plain))
+        });
+        let a = node.operands[0];
+        let input = self.allocate("norm input in order", a.form, a.dtype);
+        self.release(input);
+        self.release(of_output);
+        [made[0].take(), made[1].take(), made[2].take()]
     }
 
     /// The input's gradient takes the place of the output's; that of the scale is summed in fp32.

@@ -88,9 +88,9 @@ pub struct ModuleKernels {
     pub writes_over: bool,
     /// How the loss of the next token is computed.
     pub loss: LossKernel,
-    /// True if hidden states between attention and feed-forward can be split by tokens over tensor
+    /// How hidden states between attention and feed-forward can be split by tokens over tensor
     /// ranks.
-    pub splits_tokens: bool,
+    pub tokens: TokenSplit,
     /// True if queries, keys and values are one product, whose parts are copied.
     pub joins_projections: bool,
     /// How queries and keys are rotated.
@@ -156,7 +156,7 @@ impl ModuleKernels {
         fuses_gated_activation: false,
         writes_over: false,
         loss: LossKernel::FullLogits,
-        splits_tokens: false,
+        tokens: TokenSplit::Never,
         joins_projections: false,
         rotation: RotationKernel::OfFamily,
         repeats_keys: false,
@@ -272,6 +272,31 @@ pub enum TensorParallelism {
     HeadsAndColumns,
 }
 
+/// How tensor-parallel ranks share the tokens between attention and feed-forward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenSplit {
+    /// Every rank has all tokens.
+    Never,
+    /// Every product gathers its input, and again in backward.
+    InProducts,
+    /// Attention and feed-forward layer gather their input once, for all their products, which save
+    /// it.
+    BeforeProducts(TokenSender),
+}
+
+/// The collectives that gather and scatter parts of the tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenSender {
+    /// Those of spmd_types 0.2.3 (`_collectives.py`): what is gathered is put in the order of tokens
+    /// in a second tensor, and of several sequences what is scattered in the order of ranks, in
+    /// which the result stays.
+    SpmdTypes,
+    /// DTensor's (PyTorch 2.15, `_functional_collectives.py`): what is scattered is always put in
+    /// the order of ranks in a second tensor, and of several sequences what is gathered in that of
+    /// tokens. Selective recomputation keeps what was scattered.
+    DTensor,
+}
+
 /// Where the options of Megatron-LM's modules come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StackOptions {
@@ -330,6 +355,11 @@ pub enum NotWith {
     ModulesUnlikeLlama,
     /// Several tensor-parallel ranks, or several pipeline stages.
     SplitModel,
+    /// Several pipeline stages, or tensor-parallel ranks that each have all tokens or run compiled
+    /// blocks or products in float8.
+    SplitOtherThanByTokens,
+    /// One key/value head on each rank, which several query heads share.
+    OneKeyHead,
     /// Anything but all weights that learn the next token.
     Tuning,
     /// Blocks and loss compiled one by one.

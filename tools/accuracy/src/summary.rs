@@ -108,12 +108,12 @@ const ENTRIES: [Entry; 30] = [
         belongs: |row| is_under(row, "Trainer, TRL, peft"),
     },
     Entry {
-        what: "torchtitan 0.3, one rank of 8 or 64",
+        what: "torchtitan 0.3, one rank of 8 to 256",
         against: ALLOCATOR,
         belongs: |row| is_under(row, "torchtitan 0.3"),
     },
     Entry {
-        what: "torchtitan 0.1, one rank of 8 or 128",
+        what: "torchtitan 0.1, one rank of 8 to 128",
         against: ALLOCATOR,
         belongs: |row| is_under(row, "torchtitan 0.1"),
     },

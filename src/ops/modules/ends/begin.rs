@@ -136,6 +136,24 @@ impl Ends {
         Embedded::new(hidden, [whole, sliding], (held, streams), ids)
     }
 
+    /// The tokens that are among a rank's words, and zeros for the others: by a factor for each
+    /// (torchtitan 0.3.0, `Embedding` in `models/common/embedding.py`), or in place (PyTorch 2.15,
+    /// `_MaskPartial`).
+    fn own_words<'t>(&self, tape: &'t Tape, form: Form) -> Var<'t> {
+        let is_there =
+            tape.constant("tokens of this rank's words", self.shapes.tokens, DType::Mask);
+        let ids = tape.constant("places in this rank's words", self.shapes.tokens, DType::Int64);
+        let embedded = tape.embedding(ids, self.embedding, form);
+        if self.shapes.exchange.masks_in_place() {
+            return embedded;
+        }
+        let factor =
+            tape.constant("tokens of this rank's words", self.shapes.tokens, embedded.dtype());
+        let product = embedded.mul(factor);
+        drop(is_there);
+        product
+    }
+
     /// Embedded tokens, scaled where the model does so, and the format of the embedding; of a later
     /// stage what it receives.
     pub(super) fn embedded_tokens<'t>(
@@ -145,7 +163,11 @@ impl Ends {
         form: Form,
     ) -> (Var<'t>, DType) {
         let mut embedded = if self.first {
-            let tokens = tape.embedding(ids.clone(), self.embedding, form);
+            let tokens = if self.of_columns() {
+                self.own_words(tape, form)
+            } else {
+                tape.embedding(ids.clone(), self.embedding, form)
+            };
             if self.wanting && self.scale.is_none() { tokens.wanting() } else { tokens }
         } else {
             tape.received("hidden states from the stage before", self.shapes.hidden, self.received)

@@ -88,11 +88,17 @@ impl Ends {
             tape.multiplies_into();
             drop(logits.replace(made));
             let cast = wide(part.logits, "logits in fp32");
-            let log_probabilities = tape.constant("log-probabilities", part.logits, FP32);
-            drop(cast);
-            let of_likelihood = tape.constant("gradient of log-probabilities", part.logits, FP32);
-            let of_wide = tape.constant("gradient of logits in fp32", part.logits, FP32);
-            drop((of_likelihood, log_probabilities));
+            let of_wide = if self.of_columns() {
+                of_columns(tape, part.logits, cast)
+            } else {
+                let log_probabilities = tape.constant("log-probabilities", part.logits, FP32);
+                drop(cast);
+                let of_likelihood =
+                    tape.constant("gradient of log-probabilities", part.logits, FP32);
+                let of_wide = tape.constant("gradient of logits in fp32", part.logits, FP32);
+                drop((of_likelihood, log_probabilities));
+                of_wide
+            };
             let of_logits = if format == FP32 {
                 of_wide
             } else {
@@ -110,6 +116,23 @@ impl Ends {
         }
         (added_up, logits)
     }
+}
+
+/// The gradient of a rank's columns of logits in fp32, with what stands beside it in the order of
+/// [`Tape::loss_of_columns`].
+fn of_columns<'t>(tape: &'t Tape, form: Form, logits: Option<Var<'t>>) -> Var<'t> {
+    let made = |name| tape.constant(name, form, FP32);
+    let shifted = made("logits less the largest");
+    drop(made("exponentials"));
+    let log_probabilities = made("log-probabilities");
+    drop((shifted, logits));
+    let zeros = made("zeros less 1 at the label");
+    let exponentials = made("exponentials");
+    let sum = made("gradient of log-probabilities");
+    drop(exponentials);
+    let of_wide = made("gradient of logits in fp32");
+    drop((sum, zeros, log_probabilities));
+    of_wide
 }
 
 /// The sum of whole gradients in that format (`to_accumulated_grad_if_needed`): each is cast and

@@ -2,7 +2,7 @@
 //! `utils/other.py::ModulesToSaveWrapper`): a copy of embedding or head learns and runs, and the
 //! original stays where it is.
 
-use super::super::{Build, Linear, Split};
+use super::super::{Build, Exchange, Linear, Split};
 use super::encoder;
 use super::made::own_width;
 use crate::config::Float8;
@@ -26,6 +26,7 @@ pub(super) fn tied(build: &Build<'_>, embedding: Param, bias: Option<Param>) -> 
         split: Split::None,
         part: None,
         all_tokens: None,
+        exchange: Exchange::ByProducts,
         packed: None,
         float8: None,
         adapter: None,

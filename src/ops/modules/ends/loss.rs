@@ -1,7 +1,7 @@
 //! Behind the last block: final norm, head and loss.
 
 use super::{AroundLoss, Embedded, Ends};
-use crate::ops::modules::{FP32, Linear};
+use crate::ops::modules::{Exchange, FP32, Linear};
 use crate::ops::tape::{LOG_SOFTMAX, SCALE, TANH, Tape, Var};
 use crate::sources;
 use crate::units::DType;
@@ -100,10 +100,20 @@ impl Ends {
         } else {
             padded.clone()
         };
-        let log_probabilities = wide.clone().apply(LOG_SOFTMAX);
-        let loss = tape.nll_loss(log_probabilities, labels, self.shapes.scalar);
+        let loss = if self.of_columns() {
+            let ends = (self.shapes.tokens, self.shapes.scalar);
+            tape.loss_of_columns(wide.clone(), labels, ends)
+        } else {
+            let log_probabilities = wide.clone().apply(LOG_SOFTMAX);
+            tape.nll_loss(log_probabilities, labels, self.shapes.scalar)
+        };
         drop((padded, wide, logits));
         loss
+    }
+
+    /// True if the loss is computed from a rank's columns of the logits.
+    pub(super) fn of_columns(&self) -> bool {
+        self.shapes.exchange != Exchange::ByProducts
     }
 
     /// `ForCausalLMLoss` of transformers 4.46 (`loss/loss_utils.py`): logits in fp32, without each

@@ -25,13 +25,13 @@ const READ: [&str; 12] = [
 
 /// Why a layout is not expressed.
 ///
-/// Asynchronous tensor parallelism (`torch/distributed/_symmetric_memory`, PyTorch 2.15) is refused
-/// with its degree. Its workspace alone could be stated: a rank's shard of the largest input that
+/// Of the tables' tensor parallelism all is asynchronous, compiled and in float8. Asynchronous
+/// tensor parallelism (`torch/distributed/_symmetric_memory`, PyTorch 2.15) is not modelled. Its workspace alone could be stated: a rank's shard of the largest input that
 /// is gathered, or twice its chunk of the largest output that is scattered, whichever is more
 /// (`get_symm_mem_workspace`), outside the allocator, whose figures the tables print. Which gathers
 /// the compiler finds and replaces (`micro_pipeline_tp.py`) follows from its graph.
 fn not_expressed(layout: &str) -> String {
-    let missing: Vec<_> = [("TP ", "tensor"), ("PP ", "pipeline"), ("CP ", "context")]
+    let missing: Vec<_> = [("TP ", "asynchronous tensor"), ("PP ", "pipeline"), ("CP ", "context")]
         .into_iter()
         .filter(|(degree, _)| {
             layout.split(", ").any(|part| part.starts_with(degree) && !part.ends_with(" 1"))

@@ -1,5 +1,7 @@
 //! Rows of Hugging Face's Trainer, TRL and peft, and of torchtune's recipes on one device.
 
+use std::num::NonZeroU64;
+
 use headroom::config::{
     BaseFormat, Evaluation, Float8, Float8Recipe, Loss, Method, Optimizer, OptimizerImplementation,
     ParallelLayout, Targets, TrainingPrecision, TrainingRun, Tuning,
@@ -237,11 +239,20 @@ fn float8(row: Fields<'_>) -> Result<Float8, String> {
 /// A row of torchtitan: its Llama under FSDP2.
 pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
     is_plain_run(row, &["optimizer_implementation"])?;
-    only_known(row, "/parallel", &["size"])?;
+    only_known(row, "/parallel", &["size", "tp"])?;
     only_known(
         row,
         "/flags",
-        &["compile", "loss", "reshard", "float8", "fsdp_float8_all_gather", "precompute_scale"],
+        &[
+            "compile",
+            "loss",
+            "reshard",
+            "float8",
+            "fsdp_float8_all_gather",
+            "precompute_scale",
+            // Its sizes are those of `config`.
+            "recipe",
+        ],
     )?;
     // torchtitan 0.1.0 knows no other loss than the plain one.
     let plain = if row.text("/framework")? == "torchtitan" { "chunked" } else { "plain" };
@@ -252,6 +263,11 @@ pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
         other => return Err(format!("torchtitan's loss {other} is not modelled")),
     };
     let mut layout = data_parallel(row, "fsdp")?;
+    let ranks = row.degree("/parallel/tp")?;
+    layout.tensor_model_parallel_size = ranks;
+    layout.data_parallel_size = NonZeroU64::new(layout.data_parallel_size.get() / ranks)
+        .ok_or("fewer ranks than tensor-parallel ones")?;
+    layout.sequence_parallel = ranks.get() > 1;
     layout.reshard_after_forward = match row.text("/flags/reshard").unwrap_or("default") {
         "default" | "always" => true,
         "never" => false,
