@@ -92,7 +92,8 @@ pub const TRAINER: &[Flag] = &[
         &["0", "0.0"],
         "The loss with smoothed labels takes further logits.",
     ),
-    // Noise on embedded tokens: two tensors of their size, gone before the first block runs.
+    // Noise on embedded tokens: two tensors of their size, gone before the first block runs; neither
+    // peak moved in two pairs of rows on the pretended GPU.
     quiet(&["neftune_noise_alpha"]),
     Flag::not_modelled_unless(
         &["auto_find_batch_size"],

@@ -77,10 +77,13 @@ fn products_of_bytes_keep_their_input_until_the_graph_goes() {
     assert!(refused.iter().any(|says| says.contains("Weights of 8 bits")), "{refused:?}");
 }
 
-/// One kernel of bitsandbytes updates Lion's momentum, and pages hold it where asked.
+/// One kernel of bitsandbytes updates Lion's momentum, and pages hold it where asked; torchao
+/// compiles a step, which takes memory beside states of four bits alone.
 #[test]
-fn lion_keeps_one_momentum() {
+fn lion_keeps_one_momentum_and_torchao_two_of_few_bits() {
     for (id, name, paged) in [
+        ("82726153cf", "adamw_8bit_torchao", false),
+        ("686658c665", "adamw_4bit_torchao", false),
         ("17fba0315e", "lion", false),
         ("31bc56ccb3", "lion_8bit_trainer", false),
         ("16f60618b5", "lion_8bit_trainer", true),

@@ -209,7 +209,7 @@ pub const BARS: [Bar; 37] = [
     }),
     ("Trainer, TRL and peft under PyTorch's CUDA allocator", || {
         // The Trainer's torch.compile of a whole model is not expressed.
-        framework("Trainer, TRL, peft", 47, Limits { median: 0.0002, p90: 0.005, max: 0.012 })
+        framework("Trainer, TRL, peft", 55, Limits { median: 0.0002, p90: 0.005, max: 0.012 })
     }),
     // Its two rows of compiled layers with weights of 4 bits are the largest.
     ("torchtune under PyTorch's CUDA allocator", || {
