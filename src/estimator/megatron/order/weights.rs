@@ -158,8 +158,7 @@ impl Order<'_> {
         }
         self.player.enter("Optimizer");
         if self.job.layout().offload.optimizer {
-            self.copied_to_host(&parameters);
-            return;
+            return self.copied_to_host(&parameters);
         }
         let Some(master) = recipe.master else { return };
         for is_matrix in [true, false] {
