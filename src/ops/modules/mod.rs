@@ -205,7 +205,7 @@ impl Exchange {
     }
 
     /// A tensor of all tokens from every rank's part, or a rank's part of the sum over ranks.
-    fn send<'t>(self, x: Var<'t>, form: Form) -> Var<'t> {
+    fn send(self, x: Var<'_>, form: Form) -> Var<'_> {
         match self {
             Self::ByProducts => x.exchanged(form),
             Self::Apart { sender, several } => {

@@ -249,7 +249,9 @@ impl State {
             .map(|_| self.allocate("backward temporary", form, operand.dtype))
             .collect();
         let made = self.fresh((operand.form, operand.dtype), Order::Plain);
-        held.into_iter().for_each(|temporary| self.release(temporary));
+        for temporary in held {
+            self.release(temporary);
+        }
         made
     }
 

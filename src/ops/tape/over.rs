@@ -97,7 +97,7 @@ impl State {
     }
 
     /// One gradient for each operand, of copies.
-    pub(super) fn from_copies(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
+    pub(super) fn by_copies(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
         let of_output = self.allocate("gradient in order", grad.form, grad.dtype);
         let mut made = node.operands.map(|operand| {
             wants(operand).then(|| self.fresh((operand.form, operand.dtype), Order::Plain))

@@ -56,7 +56,7 @@ impl State {
             Rule::Kernel { orders, attends, writes: Writes::Anew } => {
                 self.of_kernel(node, grad, (orders, attends))
             }
-            Rule::Kernel { writes: Writes::FromCopies, .. } => self.from_copies(node, grad),
+            Rule::Kernel { writes: Writes::FromCopies, .. } => self.by_copies(node, grad),
             Rule::Kernel { writes: Writes::OverGradient, .. } => self.over_gradient(node, grad),
             Rule::Kernel { writes: Writes::OverOperands, .. } | Rule::Saved => {
                 let first = wants(a).then(|| self.saved_alias(node, 0, a));
