@@ -123,7 +123,7 @@ for (const [name, options] of [['a desktop', { viewport: { width: 1280, height: 
     await pick(page, 'm', 'llama 3 70b', 'Llama 3 70B');
     await pick(page, 'gpu', 'h200', 'H200 SXM');
     // The replica's size is adapted to the model and the GPU: the smallest that runs.
-    assert.match(await link(page), /do=serve&gpu=h200&n=2&tp=2$|gpu=h200&do=serve&n=2&tp=2$/);
+    assert.match(await link(page), /(do=serve&gpu=h200|gpu=h200&do=serve)&n=2&tp=2&price=4\.45$/);
     await type(page, 'usr', '200');
     assert.match((await answer(page)).headline, /^Does not fit for these users\. 200 users need \d+ × H200 SXM, \d+ replicas of \d; 2 × H200 SXM here hold \d+\.$/);
     const before = await link(page);
