@@ -227,7 +227,9 @@ for (const [id, key, other] of [['plot-seq', 's', 'gpus'], ['plot-gpus', 'n', 's
     await press(page, 'ArrowRight', 'ArrowRight');
     const chosen = await at();
     await press(page, 'Enter');
-    assert.equal(plain(await input(page, key).inputValue()).replace(/ /g, ''), String(chosen));
+    // The part of the program that carries it out may still be on its way.
+    const taken = async () => plain(await input(page, key).inputValue()).replace(/ /g, '') === String(chosen);
+    assert.ok(await until(taken), `${key} is ${await input(page, key).inputValue()} and not ${chosen}`);
     assert.ok((await address(page)).includes(`${key}=${chosen}`));
     assert.equal(await page.evaluate(() => document.activeElement.id), id);
     assert.ok(other);
