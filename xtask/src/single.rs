@@ -14,7 +14,7 @@ use base91::iter::EncodeGenericIterator;
 use crate::offline::integrity;
 use crate::program::{bare, optimized, read_source};
 use crate::shell::{Outcome, program, root, run, say};
-use crate::short_names::{Script, with_short_names};
+use crate::short_names::{Script, minified, with_short_names};
 use crate::{page, sizes, styles, unpack};
 
 /// Where it lies.
@@ -42,7 +42,8 @@ pub fn build(path: &OsStr) -> Outcome {
         with_short_names(path, (&bare(&bindings), Script::Plain), &optimized(path, &wasm)?)?;
     let packed = unpack::tightly_packed(&wasm)?;
     let unpacker =
-        format!("const unlzma = (() => {{\n{}return unlzma;\n}})();\n", bare(&unpack::script()?));
+        format!("const unlzma = (() => {{\n{}return unlzma;\n}})();\n", unpack::script()?);
+    let unpacker = minified(path, &unpacker, Script::Plain)?;
     let html = assembled(&read_source("index.html")?, [&unpacker, &bindings], &packed)?;
     let dist = root().join("dist");
     fs::create_dir_all(&dist)
