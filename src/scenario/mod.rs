@@ -223,17 +223,23 @@ impl Scenario {
     /// assert_eq!(scenario.get(FieldId::PricePerHour), Value::Decimal(3.5));
     /// ```
     pub fn set_accelerator(&mut self, id: &str) -> bool {
-        let price = self.set.get(&FieldId::PricePerHour);
-        let price_follows = price.is_none() || price == self.list_price().as_ref();
-        let changes = self.accelerator().is_none_or(|row| row.id != id);
-        let known = self.take_accelerator(id);
-        if known && changes && price_follows {
-            match self.list_price() {
-                Some(price) => self.put(FieldId::PricePerHour, price),
-                None => _ = self.set.remove(&FieldId::PricePerHour),
-            }
+        let Some(row) = catalog::accelerator_of_id(id) else { return false };
+        let price = self.price_on(row);
+        self.take_accelerator(id);
+        self.put(FieldId::PricePerHour, price);
+        true
+    }
+
+    /// Returns the price of a GPU-hour once the scenario starts from that accelerator.
+    pub fn price_on(&self, row: &AcceleratorRow) -> Value {
+        let price = self.get(FieldId::PricePerHour);
+        let is_typed =
+            self.is_set(FieldId::PricePerHour) && Some(&price) != self.list_price().as_ref();
+        if is_typed || self.accelerator().is_some_and(|own| own.id == row.id) {
+            return price;
         }
-        known
+        let listed = row.list_price().map(|listed| Value::Decimal(listed.us_dollars));
+        listed.unwrap_or_else(|| self.start(FieldId::PricePerHour))
     }
 
     /// Returns the listed price of the accelerator; `None` where no list that was read has it.

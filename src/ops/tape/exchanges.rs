@@ -20,6 +20,13 @@ impl Var<'_> {
     /// of the sum over ranks.
     pub fn exchanged(self, form: Form) -> Self {
         let dtype = self.dtype;
+        self.send_both_ways(form, Behind::Products);
+        self.unary(Rule::Exchanged(0), Save::Nothing, "exchanged between ranks", (form, dtype))
+    }
+
+    /// The collectives of an exchange, forward and backward; returns true if all tokens come out of
+    /// it, and the form of all tokens.
+    fn send_both_ways(&self, form: Form, behind: Behind) -> (bool, Form) {
         let mut state = self.tape.state.borrow_mut();
         let grows = state.elements(form) > state.elements(self.form);
         let (there, back, whole) = if grows {
@@ -27,27 +34,17 @@ impl Var<'_> {
         } else {
             (Collective::ReduceScatter, Collective::AllGather, self.form)
         };
-        state.send(there, (whole, dtype), false, Behind::Products);
-        state.send(back, (whole, dtype), true, Behind::Products);
-        drop(state);
-        self.unary(Rule::Exchanged(0), Save::Nothing, "exchanged between ranks", (form, dtype))
+        state.send(there, (whole, self.dtype), false, behind);
+        state.send(back, (whole, self.dtype), true, behind);
+        (grows, whole)
     }
 
-    /// As [`Self::exchanged`], by collectives that lay ranks one behind the other: tokens are put in
-    /// the other order in a tensor of their own. Selective recomputation may keep what was
+    /// As [`Self::exchanged`], by collectives that lay ranks one behind the other: tokens are put
+    /// in the other order in a tensor of their own. Selective recomputation may keep what was
     /// scattered.
     pub fn exchanged_in_order(self, form: Form, copies: Copies, keeps: bool) -> Self {
         let (tape, dtype) = (self.tape, self.dtype);
-        let mut state = tape.state.borrow_mut();
-        let grows = state.elements(form) > state.elements(self.form);
-        let (there, back, whole) = if grows {
-            (Collective::AllGather, Collective::ReduceScatter, form)
-        } else {
-            (Collective::ReduceScatter, Collective::AllGather, self.form)
-        };
-        state.send(there, (whole, dtype), false, Behind::Nothing);
-        state.send(back, (whole, dtype), true, Behind::Nothing);
-        drop(state);
+        let (grows, whole) = self.send_both_ways(form, Behind::Nothing);
         let [here, back] = if grows {
             [copies.gathered, copies.scattered]
         } else {

@@ -31,14 +31,13 @@ impl Tape {
 
     /// A norm that saves its input and one fp32 number per row; its input's gradient takes the
     /// place of its output's (`rms_norm.py`).
-    pub fn norm_in_place(&self, x: &Var<'_>, weight: Option<&Var<'_>>, rows: Form) -> Var<'_> {
-        let results =
-            [("norm output", x.form(), x.dtype()), ("norm statistics", rows, DType::Fp32)];
-        let how = (x.order(), false, Attends::No, Writes::OverGradient);
-        match weight {
-            Some(weight) => self.hand_written(&[x, weight], &results, 0, how),
-            None => self.hand_written(&[x], &results, 0, how),
-        }
+    pub fn norm_in_place<'t>(
+        &'t self,
+        x: &Var<'t>,
+        weight: Option<&Var<'t>>,
+        rows: Form,
+    ) -> Var<'t> {
+        self.norm_written(x, weight, rows, Writes::OverGradient)
     }
 
     /// A norm that saves its input and one fp32 number per row, and reads copies of its input and,
@@ -51,9 +50,19 @@ impl Tape {
         rows: Form,
     ) -> Var<'t> {
         let _copy = self.constant("norm input in order", x.form(), x.dtype());
+        self.norm_written(x, weight, rows, Writes::FromCopies)
+    }
+
+    fn norm_written<'t>(
+        &'t self,
+        x: &Var<'t>,
+        weight: Option<&Var<'t>>,
+        rows: Form,
+        writes: Writes,
+    ) -> Var<'t> {
         let results =
             [("norm output", x.form(), x.dtype()), ("norm statistics", rows, DType::Fp32)];
-        let how = (x.order(), false, Attends::No, Writes::FromCopies);
+        let how = (x.order(), false, Attends::No, writes);
         match weight {
             Some(weight) => self.hand_written(&[x, weight], &results, 0, how),
             None => self.hand_written(&[x], &results, 0, how),

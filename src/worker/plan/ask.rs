@@ -112,9 +112,7 @@ fn accelerators(scenario: &Scenario, form: &FormInputs) -> Html {
         .iter()
         .map(|row| {
             let name = format!("price-{}", row.id);
-            let mut on_it = scenario.clone();
-            on_it.set_accelerator(row.id);
-            let price = show(FieldId::PricePerHour, &on_it.get(FieldId::PricePerHour));
+            let price = show(FieldId::PricePerHour, &scenario.price_on(row));
             html! {
                 div class="plan__gpu" {
                     (check(&format!("acc-{}", row.id), row.name, form))

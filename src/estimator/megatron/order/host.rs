@@ -6,7 +6,7 @@ use super::weights::Parameter;
 use crate::units::Elements;
 
 impl Order<'_> {
-    /// What goes to the host is copied on the device first: every parameter, then every part that
+    /// The device copies parameters before they go to the host: every one, then every part that
     /// this rank updates (`HybridDeviceOptimizer`, which `DistributedOptimizer` makes anew).
     pub(super) fn copied_to_host(&mut self, parameters: &[Parameter]) {
         let recipe = self.run.recipe();
