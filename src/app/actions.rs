@@ -227,10 +227,11 @@ fn try_again(state: State, event: &Event) {
     }
 }
 
-/// Sets a field to the choice of that word.
+/// Sets a field to the choice of that word. A press of a button is a step of undo of its own,
+/// however quickly the next one follows: it is no typing.
 fn set(state: State, id: FieldId, word: &str) {
     match parse(id, word) {
-        Ok(value) => state.set(id, value),
+        Ok(value) => state.edit(None, |scenario| scenario.change(id, value)),
         Err(_) => not_understood(state),
     }
 }

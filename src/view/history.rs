@@ -142,6 +142,17 @@ mod tests {
     }
 
     #[test]
+    fn presses_of_buttons_are_steps_however_quick() {
+        let mut history = History::default();
+        for (before, now) in [(8, 0.0), (16, 10.0), (32, 20.0)] {
+            history.record(at(before), None, now, ONE_STEP_MS);
+        }
+        for before in [32, 16, 8] {
+            assert_eq!(history.undo(at(0)), Some(at(before)));
+        }
+    }
+
+    #[test]
     fn what_is_dragged_is_one_step_however_long_it_takes() {
         let mut history = History::default();
         history.record(at(8), Some(FieldId::Gpus), 0.0, 0.0);
