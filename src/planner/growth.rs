@@ -96,6 +96,18 @@ pub fn growth(job: &Job, known: &Known) -> Vec<Growth> {
     found
 }
 
+/// The largest micro-batch, of at most `most` sequences, that the global batch shares out evenly: a
+/// divisor of the sequences that each of `ranks` data-parallel ranks takes in one step.
+///
+/// ```
+/// assert_eq!(headroom::planner::even_micro_batch(512, 8, 7), 4);
+/// ```
+pub fn even_micro_batch(global_batch_size: u64, ranks: u64, most: u64) -> u64 {
+    let share = (global_batch_size / ranks.max(1)).max(1);
+    let mut batches = (1..=most.min(share)).rev().take(4096);
+    batches.find(|batch| share.is_multiple_of(*batch)).unwrap_or(1)
+}
+
 /// Batches to try, the best first: the most that memory has room for and the global batch shares
 /// out evenly; where that is no more than now, the most with a global batch that grows with it.
 fn batches(job: &Job, most: u64) -> Vec<(Change, u64, Job)> {
@@ -103,12 +115,7 @@ fn batches(job: &Job, most: u64) -> Vec<(Change, u64, Job)> {
         return vec![(Change::Requests(most), most, with_batch(job, most))];
     };
     let ranks = job.layout().d();
-    let share = (run.global_batch_size / ranks).max(1);
-    let even = (1..=most.min(share))
-        .rev()
-        .take(4096)
-        .find(|batch| share.is_multiple_of(*batch))
-        .unwrap_or(1);
+    let even = even_micro_batch(run.global_batch_size, ranks, most);
     let (all, global) = (with_batch(job, most), most.saturating_mul(ranks));
     let grown = all.with_run(|run| {
         if let Run::Training(run) = run {

@@ -26,7 +26,7 @@ pub use curves::{
 };
 pub use division::{MemoryDivision, division};
 pub use fixes::{Change, Fix, fixes};
-pub use growth::{Growth, Known, growth};
+pub use growth::{Growth, Known, even_micro_batch, growth};
 pub use inverse::{Inverse, admitted, inverse};
 pub use load::{LoadPace, UserLoad, UsersAnswer, requests_of_users, shown_load, users_answer};
 pub use packing::packing;

@@ -126,7 +126,7 @@ impl Tree {
 }
 
 /// Where the tag ends that a text begins with; values in quotes may hold anything.
-fn tag_length(text: &str) -> usize {
+pub(super) fn tag_length(text: &str) -> usize {
     let mut quoted = false;
     for (at, letter) in text.bytes().enumerate() {
         match letter {
@@ -139,7 +139,7 @@ fn tag_length(text: &str) -> usize {
 }
 
 /// The name in an opening tag.
-fn name(tag: &str) -> &str {
+pub(super) fn name(tag: &str) -> &str {
     let inside = tag.get(1..).unwrap_or_default();
     inside.split([' ', '>', '/']).next().unwrap_or_default()
 }
@@ -165,7 +165,7 @@ fn is_shape(tag: &str) -> bool {
 }
 
 /// The attributes of an opening tag with their values; one without value has an empty one.
-fn attributes(tag: &str) -> Vec<(&str, &str)> {
+pub(super) fn attributes(tag: &str) -> Vec<(&str, &str)> {
     let mut found = Vec::new();
     let mut rest = tag.get(1 + name(tag).len()..).unwrap_or_default().trim_start();
     while let Some(end) = rest.find(['=', ' ', '>', '/']).filter(|end| *end > 0) {

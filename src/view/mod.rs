@@ -16,6 +16,7 @@ pub mod diff;
 pub mod explaining;
 pub mod export;
 pub mod fields;
+pub mod first_picture;
 pub mod following;
 pub mod formula;
 pub mod headline;

@@ -1,4 +1,4 @@
-// The first paint in index.html equals the app's drawing of the default scenario.
+// The first picture, which the build writes into the page's HTML, is what the program then shows.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -12,7 +12,7 @@ test('the answer in the HTML is the answer of the app', async () => {
   await live.locator('#app[data-live]').waitFor({ state: 'attached' });
   for (const place of ['h1', '.verdict__more', '.verdict__margin', '.stack__legend', '.bar__about']) {
     const text = await words(live, place);
-    assert.equal(await words(still, place), text, `${place} in index.html is out of date: run node tests/e2e/frame.mjs after a build`);
+    assert.equal(await words(still, place), text, place);
   }
 });
 

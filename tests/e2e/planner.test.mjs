@@ -92,7 +92,7 @@ test('closed it asks for nothing; open it says what it does', async () => {
   assert.equal(worker(), 0);
   await unfoldPlanner(page);
   assert.match(await textOf(part(page, 'plan')), /Works out memory and step time of every valid combination/);
-  assert.match(await textOf(part(page, 'plan-present')), /Room with this layout: sequences of up to [\d\s]+ tokens, or a micro-batch of up to \d+\./);
+  assert.match(await textOf(part(page, 'plan-present')), /Room with this layout: sequences of up to [\d\s]+ tokens, or a micro-batch of up to \d+( \(up to \d+ where the global batch of [\d\s]+ is shared out evenly\))?\./);
   await axe(page);
   noConsoleErrors(page);
 });

@@ -21,6 +21,8 @@ use crate::{page, sizes, styles, unpack};
 pub const FILE: &str = "headroom.html";
 /// The program that holds all others.
 const NAME: &str = "headroom-single";
+/// The command that writes the answer to the default scenario into the page.
+const FIRST_PICTURE: &str = "headroom-first-picture";
 
 /// Builds dist/headroom.html with the tools on `path`, and checks its size.
 ///
@@ -46,10 +48,12 @@ pub fn build(path: &OsStr) -> Outcome {
     let unpacker = minified(path, &unpacker, Script::Plain)?;
     let html = assembled(&read_source("index.html")?, [&unpacker, &bindings], &packed)?;
     let dist = root().join("dist");
-    fs::create_dir_all(&dist)
-        .and_then(|()| fs::write(dist.join(FILE), &html))
-        .map_err(|error| format!("dist/{FILE} cannot be written: {error}."))?;
-    sizes::check_single(packed.len(), html.len())
+    let failed = |error| format!("dist/{FILE} cannot be written: {error}.");
+    let file = dist.join(FILE);
+    fs::create_dir_all(&dist).and_then(|()| fs::write(&file, &html)).map_err(failed)?;
+    run(program("cargo", &["run", "--quiet", "--locked", "--bin", FIRST_PICTURE, "--"]).arg(&file))?;
+    let size = fs::metadata(&file).map_err(failed)?.len();
+    sizes::check_single(packed.len(), usize::try_from(size).unwrap_or(usize::MAX))
 }
 
 /// wasm-bindgen's script and program, as a script without modules runs them: here and in a worker.
@@ -177,7 +181,7 @@ mod tests {
         }
         assert!(html.contains("<script id=\"program\" type=\"text/plain\">"));
         assert!(html.contains(&as_text(b"program")));
-        assert!(html.contains("<!--frame-->") && html.contains("name=\"headroom-worker\""));
+        assert!(html.contains("<!--first picture-->") && html.contains("name=\"headroom-worker\""));
     }
 
     #[test]

@@ -147,24 +147,7 @@ pub fn dialogs() -> Html {
 #[cfg(test)]
 mod tests {
     use super::{below, dialogs, first_screen, foot};
-    use crate::view::diff::{Tree, inside};
     use crate::view::panels::tests::count;
-
-    /// The page's own HTML has every place of the first screen, so that its program, which makes
-    /// none of them, fills them all, and nothing that is shown before it comes moves.
-    #[test]
-    fn the_first_picture_is_taken_over_and_not_replaced() {
-        let page = include_str!("../../../index.html");
-        let frame =
-            page.split_once("<!--frame-->").and_then(|(_, rest)| rest.split_once("<!--/frame-->"));
-        let (first, _) = frame.expect("the first picture");
-        let wanted = Tree::new(first_screen().as_str().to_owned());
-        assert_eq!(inside(&Tree::new(first.to_owned()), &wanted), []);
-        assert!(
-            !inside(&Tree::new(String::new()), &wanted).is_empty(),
-            "places that lack are noticed"
-        );
-    }
 
     #[test]
     fn every_part_has_one_place() {

@@ -5,8 +5,8 @@ use super::form::{CHOICES, FormInputs, LIMITS, SearchQuestion, applies};
 use crate::catalog;
 use crate::config::Job;
 use crate::estimator::Lengths;
-use crate::planner::inverse;
 use crate::planner::search::Degree;
+use crate::planner::{even_micro_batch, inverse};
 use crate::scenario::{FieldId, Mode, Scenario, show};
 use crate::stacks::Stack;
 use crate::view::action::PlanVerb;
@@ -190,6 +190,18 @@ fn limits(form: &FormInputs, job: &Job) -> Html {
     }
 }
 
+/// Behind the largest batch that has room: its unit, or the micro-batch that the global batch allows,
+/// so that the number agrees with the one beside the answer.
+fn beside(job: &Job, most: u64) -> String {
+    let Some(run) = job.training() else { return " sequences at once".to_owned() };
+    let even = even_micro_batch(run.global_batch_size, job.layout().d(), most);
+    if even == most {
+        return String::new();
+    }
+    let global = whole(run.global_batch_size);
+    format!(" (up to {} where the global batch of {global} is shared out evenly)", whole(even))
+}
+
 /// The longest sequence and the largest batch that still fit with the present layout.
 fn present(job: &Job) -> Html {
     let inverse = inverse(&Lengths::of(job));
@@ -198,7 +210,7 @@ fn present(job: &Job) -> Html {
         None => "not even one token".to_owned(),
     };
     let per = if job.training().is_some() { "a micro-batch of up to" } else { "up to" };
-    let after = if job.training().is_some() { "" } else { " sequences at once" };
+    let after = inverse.largest_batch.map_or_else(String::new, |most| beside(job, most));
     let words = match (inverse.longest_seq, inverse.largest_batch) {
         (None, None) => "Nothing fits with this layout, not even one token.".to_owned(),
         (_, Some(largest)) => {
