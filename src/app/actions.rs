@@ -113,10 +113,10 @@ pub fn not_understood(state: State) {
 
 fn act(state: State, action: Action, event: &Event) {
     match action {
-        Action::Skip => {
+        Action::Skip(target) => {
             // The fragment is the scenario's: the jump must not write another one.
             event.prevent_default();
-            browser::focus("answer");
+            browser::focus(target.id());
         }
         Action::SwitchTheme => browser::switch_theme(),
         Action::Undo => state.undo(),

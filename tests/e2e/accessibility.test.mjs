@@ -96,8 +96,8 @@ for (const [name, viewport] of [['a desktop', { width: 1280, height: 720 }], ['a
     assert.ok(expected.length > 60);
     // Starts at the first stop of the Tab key, because the browser would continue from the last
     // click.
-    await page.locator('.skip').focus();
-    const seen = [await page.locator('.skip').evaluate((element) => globalThis.describe(element))];
+    await page.locator('.skip').first().focus();
+    const seen = [await page.locator('.skip').first().evaluate((element) => globalThis.describe(element))];
     const problems = [];
     for (const key of ['Tab', 'Shift+Tab']) {
       for (let step = 0; step < expected.length + 5; step += 1) {
@@ -115,12 +115,17 @@ for (const [name, viewport] of [['a desktop', { width: 1280, height: 720 }], ['a
   });
 }
 
-test('the first stop skips to the answer, and writes no link', async () => {
+test('the first stops skip to the answer and to the inputs, and write no link', async () => {
   const page = await open(SHORT);
   const before = page.url();
-  await press(page, 'Tab', 'Enter');
-  assert.equal(await page.evaluate(() => document.activeElement.id), 'answer');
-  assert.equal(page.url(), before);
+  for (const [tabs, place] of [[1, 'answer'], [2, 'form']]) {
+    await page.evaluate(() => document.activeElement.blur());
+    await page.locator('.skip').first().focus();
+    if (tabs === 2) await press(page, 'Tab');
+    await press(page, 'Enter');
+    assert.equal(await page.evaluate(() => document.activeElement.id), place);
+    assert.equal(page.url(), before);
+  }
 });
 
 test('dialogs open from the keyboard, keep the focus, close with Escape and give it back', async () => {
@@ -456,7 +461,7 @@ for (const colorScheme of ['light', 'dark']) {
     // The focused element has a visible ring.
     for (const selector of ['[data-testid=share]', '#f-s', '#f-z', '#plot-seq', '#plot-gpus', '[data-testid=mode-serve]', '.curve__hear', 'summary']) {
       const target = page.locator(selector).first();
-      await page.locator('.skip').focus();
+      await page.locator('.skip').first().focus();
       await press(page, 'Tab');
       await target.focus();
       const rings = await target.evaluate((element) =>

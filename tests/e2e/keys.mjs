@@ -48,7 +48,7 @@ export async function openByKeys(fragment, options = {}) {
       });
     },
   });
-  await page.locator('.skip').focus();
+  await page.locator('.skip').first().focus();
   return page;
 }
 

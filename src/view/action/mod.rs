@@ -17,11 +17,37 @@ use super::ui::Dialog;
 use crate::planner::Axis;
 use crate::scenario::{FieldId, field, field_of_key};
 
+/// A place that a reader with a keyboard can go to at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SkipTarget {
+    /// The answer.
+    Answer,
+    /// The inputs.
+    Form,
+}
+
+impl SkipTarget {
+    /// Every place.
+    pub const ALL: [Self; 2] = [Self::Answer, Self::Form];
+
+    /// The id of its element.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Answer => "answer",
+            Self::Form => "form",
+        }
+    }
+
+    fn of(id: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|target| target.id() == id)
+    }
+}
+
 /// A click on a button or a link does this: the value of `data-do`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Jumps to the answer.
-    Skip,
+    /// Jumps over what stands before a place.
+    Skip(SkipTarget),
     /// Switches between light and dark.
     SwitchTheme,
     /// Takes the last change back.
@@ -192,7 +218,7 @@ impl Action {
     /// The word in the markup.
     pub fn write(&self) -> String {
         let word = match self {
-            Self::Skip => "skip",
+            Self::Skip(target) => return with("skip", target.id()),
             Self::SwitchTheme => "theme",
             Self::Undo => "undo",
             Self::Redo => "redo",
@@ -242,7 +268,7 @@ impl Action {
     pub fn read(said: &str) -> Option<Self> {
         let (word, about) = halves(said);
         Some(match word {
-            "skip" => Self::Skip,
+            "skip" => Self::Skip(SkipTarget::of(about)?),
             "theme" => Self::SwitchTheme,
             "undo" => Self::Undo,
             "redo" => Self::Redo,
@@ -411,8 +437,8 @@ impl Render for PlanVerb {
 #[cfg(test)]
 mod tests {
     use super::{
-        Action, FitsList, FitsOrder, Line, PlanVerb, SavedVerb, Section, Sent, Settled, StageVerb,
-        StepChange, TeachVerb, TeachView,
+        Action, FitsList, FitsOrder, Line, PlanVerb, SavedVerb, Section, Sent, Settled, SkipTarget,
+        StageVerb, StepChange, TeachVerb, TeachView,
     };
     use crate::planner::Axis;
     use crate::scenario::fields;
@@ -495,7 +521,6 @@ mod tests {
     fn actions() -> Vec<Action> {
         use Action as A;
         let mut all = vec![
-            A::Skip,
             A::SwitchTheme,
             A::Undo,
             A::Redo,
@@ -513,6 +538,7 @@ mod tests {
             A::PrintHandout,
         ]);
         all.extend([A::ExportSaved, A::BringBack]);
+        all.extend(SkipTarget::ALL.map(A::Skip));
         all.extend([Dialog::Share, Dialog::Paste, Dialog::Save].map(A::OpenDialog));
         all.extend(
             [Axis::SeqLength, Axis::Gpus]

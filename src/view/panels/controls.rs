@@ -2,7 +2,7 @@
 //! stands.
 
 use crate::scenario::{Field, FieldId, FieldKind, Group, Mode, Scenario, Value, field, show};
-use crate::view::action::Action;
+use crate::view::action::{Action, SkipTarget};
 use crate::view::answers::Answers;
 use crate::view::fields::frame::{frame, told};
 use crate::view::markup::{Html, html};
@@ -134,7 +134,7 @@ pub fn place_of(id: FieldId) -> String {
 /// which took milliseconds of each change when all parts were one form.
 pub fn form() -> Html {
     html! {
-        section class="controls" aria-label="Scenario" {
+        section class="controls" id=(SkipTarget::Form.id()) tabindex="-1" aria-label="Scenario" {
             textarea class="field__input field__input--paste" rows="1" id=(FIELD) data-testid="paste"
                 data-do=(Action::OpenDialog(Dialog::Paste)) aria-label=(ASKS) placeholder=(ASKS) spellcheck="false" autocomplete="off" {}
             div data-own="mode" {}

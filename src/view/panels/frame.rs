@@ -6,15 +6,21 @@ use super::places::{evidence, methods, planner};
 use super::sections::{Section, about, sections, welcome};
 use super::sources::assumptions;
 use super::teach::{stage, teach};
-use crate::view::action::{Action, FitsList, FitsOrder};
+use crate::view::action::{Action, FitsList, FitsOrder, SkipTarget};
 use crate::view::markup::{Html, html};
 use crate::view::slot;
 use crate::view::ui::View;
 
+/// A link that readers with a keyboard meet first.
+fn skip(target: SkipTarget, words: &str) -> Html {
+    html! { a class="skip" href={ "#" (target.id()) } data-do=(Action::Skip(target)) { (words) } }
+}
+
 /// The first screen, and the place of everything below it.
 pub fn first_screen() -> Html {
     html! {
-        a class="skip" href="#answer" data-do=(Action::Skip) { "Skip to the answer" }
+        (skip(SkipTarget::Answer, "Skip to the answer"))
+        (skip(SkipTarget::Form, "Skip to the inputs"))
         header class="bar" data-own="bar" {}
         div class="notices" data-own="notices" data-testid="notices" role="status" {}
         div class="strip" data-own="strip" aria-hidden="true" {}
@@ -28,7 +34,7 @@ pub fn first_screen() -> Html {
             (sections(View::default()))
             div class="desk" data-key="desk" {
                 (form())
-                section class="answer" id="answer" tabindex="-1" aria-label="Answer" {
+                section class="answer" id=(SkipTarget::Answer.id()) tabindex="-1" aria-label="Answer" {
                     div data-own="verdict" {}
                     div id="warning" tabindex="-1" {}
                     figure data-own="stack" {}
