@@ -37,7 +37,7 @@
 use crate::config::Speed;
 use crate::hardware::kernels::{
     A100 as AMPERE, ARC_PRO_B60, B200 as BLACKWELL, H100 as HOPPER, Kernels, L40S as ADA,
-    RTX_PRO_6000,
+    MI300X as AMD_MI300X, MI355X as AMD_MI355X, RTX_PRO_6000,
 };
 
 /// Rows by the ids of [`super::accelerators`].
@@ -282,6 +282,8 @@ const KERNELS: &[(&[&str], &Kernels)] = &[
         &["l4", "rtx40", "rtx2000-ada", "rtx4000", "rtx4500", "rtx5000", "rtx5880", "rtx6000"],
         &ADA.assumed(),
     ),
+    (&["mi300", "mi325"], &AMD_MI300X),
+    (&["mi350", "mi355"], &AMD_MI355X),
     (&["gb10"], &Kernels::GB10),
     (&["rtx50", "rtx-pro", "jetson"], &RTX_PRO_6000.assumed()),
     (&["m1-", "m2-", "m3-", "m4-", "m5-"], &Kernels::APPLE),

@@ -6,9 +6,11 @@
 //! rate)^p)^(1/p)` (roofline, Williams et al. 2009, with a rounded corner). Bandwidth and rate are
 //! shares of the datasheet's, at most 1, so that no time is below the roofline.
 
+mod amd;
 mod ggml;
 mod measured;
 
+pub use amd::{MI300X, MI355X};
 pub use ggml::{Ggml, MOST_VECTORS};
 pub use measured::{A100, ARC_PRO_B60, B200, H100, L40S, RTX_PRO_6000};
 
@@ -256,9 +258,11 @@ fn found(laws: &[Option<Roofline>; 4], of: Multiplied) -> (Roofline, Multiplied)
 
 #[cfg(test)]
 mod tests {
-    use super::{A100, ARC_PRO_B60, B200, Ggml, H100, Kernels, L40S, RTX_PRO_6000, Roofline};
+    use super::{
+        A100, ARC_PRO_B60, B200, Ggml, H100, Kernels, L40S, MI300X, MI355X, RTX_PRO_6000, Roofline,
+    };
 
-    const ALL: [Kernels; 6] = [A100, H100, B200, L40S, RTX_PRO_6000, ARC_PRO_B60];
+    const ALL: [Kernels; 8] = [A100, H100, B200, L40S, RTX_PRO_6000, ARC_PRO_B60, MI300X, MI355X];
 
     fn laws() -> impl Iterator<Item = Roofline> {
         let ggml = [Ggml::CUDA, Ggml::GB10, Ggml::METAL];
@@ -308,10 +312,12 @@ mod tests {
                 sum.seconds(bytes, times)
             };
             for bytes in [1e3, 1e5, 1e7] {
-                assert!(
-                    seconds(2.0, bytes) < seconds(8.0, bytes)
-                        && seconds(8.0, bytes) < seconds(8.0, 2.0 * bytes)
-                );
+                for ranks in [2.0, 4.0, 8.0] {
+                    assert!(seconds(ranks, bytes) < seconds(ranks, 2.0 * bytes));
+                }
+                // Where every pair of ranks has a link of its own, two ranks have one of seven.
+                let is_mesh = kernels.link == MI300X.link;
+                assert!(is_mesh || seconds(2.0, bytes) < seconds(8.0, bytes));
             }
         }
     }
