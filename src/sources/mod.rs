@@ -250,8 +250,8 @@ sources! {
     MATMUL_CEILING = ("matmul-ceiling", "Bekman", "Machine Learning Engineering: maximum achievable matmul FLOPS; SimuMax's tables of products on A100 PCIe and B200; SemiAnalysis 2024 on H100 and MI300X",
         "stas00/ml-engineering, compute/accelerator; tiles and waves: NVIDIA, Matrix Multiplication Background", Measurement,
         "The best rate of matrix products, and what keeps a shape under it.");
-    SERVING_KERNELS = ("serving-kernels", "NVIDIA", "aiconfigurator-core 0.12.0: operator measurements on A100, H100, B200, L40S, RTX PRO 6000 and Arc Pro B60",
-        "products, attention, experts and all-reduce by size, as shares of the datasheet's rates; tests/data/tools/serving_rates.py", Measurement,
+    SERVING_KERNELS = ("serving-kernels", "NVIDIA; AMD", "aiconfigurator-core 0.12.0: operator measurements on A100, H100, B200, L40S, RTX PRO 6000 and Arc Pro B60; amd-aiter 0.1.7 and pull requests of vLLM: products and sums on MI300X and MI355X",
+        "products, attention, experts and all-reduce by size, as shares of the datasheet's rates; tests/data/tools/serving_rates.py, serving_rates_amd.py", Measurement,
         "How fast single operations of a server run.");
     ROOFLINE = ("roofline", "Williams et al. 2009", "Roofline; BabelStream 5.0 on H100 NVL; CUDA's bandwidthTest on B200",
         "bytes over bandwidth, of which streaming kernels reach 75 to 84 per cent", Paper,
