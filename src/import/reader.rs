@@ -290,6 +290,14 @@ impl<'a> Reader<'a> {
         self.flag(KEY, default)
     }
 
+    /// True if the file around a text part leaves the head untied and the part does not: the
+    /// modules inside still share their embedding.
+    pub(super) fn ties_inside(&self) -> bool {
+        const KEY: &str = "tie_word_embeddings";
+        let around = self.outer.and_then(|outer| outer.get(KEY));
+        around == Some(&Value::Bool(false)) && self.peek(KEY) != Some(&Value::Bool(false))
+    }
+
     /// The keys under `quantization_config`, of the text part or of the file around it.
     pub(super) fn quantization_config(&mut self) -> Option<&'a Object> {
         const KEY: &str = "quantization_config";

@@ -31,6 +31,8 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         stated(STATE, "max_state_dim", 32),
     ],
     not_looked_at: &["max_position_embeddings"],
+    // It has no head for words.
+    ties: Some(Ties::Always),
     follow,
     modules: &TowerModules {
         model_type: "pi0",
