@@ -249,7 +249,8 @@ pub(super) fn truth(file: &Reader<'_>, key: &str) -> bool {
 }
 
 /// MPT's own code adds learned positions where transformers has ALiBi whatever the file says.
-const TABLE_OF_FOUNDRY: &str = "A table of positions is counted, which the class of transformers does not have.";
+const TABLE_OF_FOUNDRY: &str =
+    "A table of positions is counted, which the class of transformers does not have.";
 
 /// How positions enter, and rows that the table has beyond positions.
 fn positions(
@@ -260,7 +261,11 @@ fn positions(
         Positions::Are(kind) => return Ok((kind, 0)),
         Positions::LearnedPlus(rows) => return Ok((PositionEmbedding::Learned, rows)),
         Positions::BehindPadding(default) => {
-            let pad = file.optional(&["pad_token_id"], MAX_SIZE)?.unwrap_or(default);
+            let pad = match file.peek("pad_token_id") {
+                Some(Value::Whole(0)) => 0,
+                _ => file.optional(&["pad_token_id"], MAX_SIZE)?.unwrap_or(default),
+            };
+            file.done_with(&["pad_token_id"]);
             return Ok((PositionEmbedding::Learned, pad.saturating_add(1)));
         }
         Positions::AlibiOrRotary if file.flag("alibi", false)? => PositionEmbedding::Alibi,

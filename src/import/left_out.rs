@@ -124,7 +124,7 @@ fn of_file_itself(file: &Object) -> Option<LeftOut> {
         specs.iter().flatten().any(|spec| spec.groups.iter().any(|of| of.path.is_empty()))
             && !class_of(file.get("architectures")).is_some_and(is_of_text);
     is_there.then(|| LeftOut {
-        part: "tower".to_owned(),
+        part: "tower for images or sound".to_owned(),
         key: "model_type".to_owned(),
         of_checkpoint: false,
     })
