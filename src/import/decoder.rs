@@ -137,6 +137,7 @@ fn is_tied(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<bool, ImportError
     match super::tower::ties(file).unwrap_or(kind.ties) {
         Ties::Stated => file.tied(kind.tied),
         Ties::Either => Ok(file.tied(kind.tied)? || file.flag("tie_word_embeddings", kind.tied)?),
+        Ties::OfWhole(default) => Ok(file.tied_by_whole(default)),
         Ties::OfText => file.flag("tie_word_embeddings", kind.tied),
         Ties::Never => Ok(false),
         Ties::Always => Ok(true),

@@ -92,7 +92,9 @@ fn sparse(text: &ModelConfig) -> u64 {
 /// does.
 pub(super) fn ties(file: &Reader<'_>) -> Option<Ties> {
     let (tower, projector) = specs(file)?;
-    projector.and_then(|projector| projector.ties).or(tower.ties)
+    let Some(Value::Text(whole)) = file.peek(VISION_OF) else { return None };
+    let listed = projector.into_iter().chain([tower]).flat_map(|spec| spec.ties);
+    listed.copied().find_map(|(kind, ties)| (kind == whole).then_some(ties))
 }
 
 /// The tower and the projector that the keys speak of.

@@ -270,6 +270,9 @@ pub(crate) enum Ties {
     OfText,
     /// The file around a text part or the text part, whichever says yes.
     Either,
+    /// The whole file alone; where it says nothing, the library's default of the whole, whatever
+    /// its text part says.
+    OfWhole(bool),
     /// Nobody: the modules never do it.
     Never,
     /// Nobody: there is no head.

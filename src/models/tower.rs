@@ -130,9 +130,9 @@ pub(crate) struct TowerSpec {
     pub head: Option<[TowerSize; 2]>,
     /// Keys that sound as if they were about a shape, and that make no difference.
     pub not_looked_at: &'static [&'static str],
-    /// Who says whether the head reuses the embedding, where the class of whole files has its own
-    /// way.
-    pub ties: Option<Ties>,
+    /// Who says whether the head reuses the embedding, for each kind of whole files whose class has
+    /// a way of its own.
+    pub ties: &'static [(&'static str, Ties)],
     /// Sets the sizes that follow from others.
     pub follow: fn(&mut TowerSizes),
     pub modules: &'static TowerModules,
@@ -151,7 +151,7 @@ impl TowerSpec {
         only: &[],
         keys: &[],
         head: None,
-        ties: None,
+        ties: &[],
         not_looked_at: &[],
         follow: nothing,
         modules: &TowerModules::NONE,

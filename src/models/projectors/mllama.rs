@@ -44,5 +44,6 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    ties: &[("mllama", Ties::Never)],
     ..TowerSpec::PLAIN
 };

@@ -32,7 +32,6 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
     ],
     not_looked_at: &["max_position_embeddings"],
     // It has no head for words.
-    ties: Some(Ties::Always),
     follow,
     modules: &TowerModules {
         model_type: "pi0",
@@ -67,6 +66,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    ties: &[("pi0", Ties::Always)],
     ..TowerSpec::PLAIN
 };
 

@@ -43,6 +43,6 @@ pub const TOWER: TowerSpec = TowerSpec {
         buffers: &[],
     },
     // The class of whole files names no weights to tie.
-    ties: Some(Ties::Never),
+    ties: &[("audioflamingo3", Ties::Never)],
     ..TowerSpec::PLAIN
 };

@@ -50,5 +50,6 @@ pub const TOWER: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    ties: &[("moss_transcribe_diarize", Ties::OfWhole(true))],
     ..TowerSpec::PLAIN
 };

@@ -31,6 +31,6 @@ pub const TOWER: TowerSpec = TowerSpec {
         buffers: &[],
     },
     // The class of whole files names no weights to tie.
-    ties: Some(Ties::Never),
+    ties: &[("qwen2_audio", Ties::Never)],
     ..TowerSpec::PLAIN
 };

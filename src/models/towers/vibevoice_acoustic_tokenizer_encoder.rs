@@ -83,6 +83,6 @@ pub const TOWER: TowerSpec = TowerSpec {
         buffers: &[],
     },
     // The class of whole files names no weights to tie.
-    ties: Some(Ties::Never),
+    ties: &[("vibevoice_asr", Ties::Never)],
     ..TowerSpec::PLAIN
 };

@@ -35,6 +35,6 @@ pub const TOWER: TowerSpec = TowerSpec {
         buffers: &[],
     },
     // The class of whole files names no weights to tie.
-    ties: Some(Ties::Never),
+    ties: &[("voxtral", Ties::Never)],
     ..TowerSpec::PLAIN
 };
