@@ -132,8 +132,10 @@ impl Targets {
     pub const SHARED_GATE: Self = Self(1 << 10);
     /// Every other linear layer of the blocks: projections of states, gates, indexers.
     pub const OTHERS: Self = Self(1 << 11);
+    /// The expansion of compressed queries.
+    pub const QUERY_UP: Self = Self(1 << 12);
     /// Every linear layer of the blocks (peft's `all-linear`).
-    pub const ALL: Self = Self((1 << 12) - 1);
+    pub const ALL: Self = Self((1 << 13) - 1);
 
     /// Returns both sets together.
     #[must_use]
@@ -160,7 +162,7 @@ impl Targets {
         Some(match name {
             "all-linear" => Self::ALL,
             // T5 and BERT have names of their own for them.
-            "q_proj" | "q_b_proj" | "q" | "query" => Self::QUERY,
+            "q_proj" | "q" | "query" => Self::QUERY,
             "k_proj" | "k" | "key" => Self::KEY,
             "v_proj" | "v" | "value" => Self::VALUE,
             "qkv_proj" | "query_key_value" | "c_attn" => JOINT,
@@ -173,6 +175,7 @@ impl Targets {
             // the feed-forward layer.
             "c_proj" => Self::OUTPUT.and(Self::DOWN),
             "q_a_proj" => Self::QUERY_DOWN,
+            "q_b_proj" => Self::QUERY_UP,
             "kv_a_proj_with_mqa" => Self::KEY_VALUE_DOWN,
             "kv_b_proj" => Self::KEY_VALUE_UP,
             "shared_expert_gate" => Self::SHARED_GATE,

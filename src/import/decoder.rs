@@ -54,7 +54,8 @@ pub(super) fn decoder(
     super::only::check(file, kind)?;
     let hidden_size = file.size_or(kind.names_of(HIDDEN), MAX_SIZE, sizes.hidden)?;
     let num_hidden_layers = super::source::layers_of(file, kind)?;
-    let num_hidden_layers = num_hidden_layers.saturating_sub(layers::crossed(file, kind)).max(1);
+    let num_hidden_layers =
+        num_hidden_layers.saturating_sub(layers::crossed(file, kind, num_hidden_layers)).max(1);
     let num_attention_heads = file.size_or(kind.names_of(HEADS), MAX_SIZE, sizes.heads)?;
     let mla = latent_attention(file, kind.latent)?;
     let num_key_value_heads = key_value_heads(file, kind, num_attention_heads)?;
@@ -133,8 +134,10 @@ fn vocabulary(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<u64, ImportErr
 
 /// True if the output head reuses the token embedding.
 fn is_tied(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<bool, ImportError> {
-    match kind.ties {
+    match super::tower::ties(file).unwrap_or(kind.ties) {
         Ties::Stated => file.tied(kind.tied),
+        Ties::Either => Ok(file.tied(kind.tied)? || file.flag("tie_word_embeddings", kind.tied)?),
+        Ties::OfWhole(default) => Ok(file.tied_by_whole(default)),
         Ties::OfText => file.flag("tie_word_embeddings", kind.tied),
         Ties::Never => Ok(false),
         Ties::Always => Ok(true),
@@ -246,6 +249,10 @@ pub(super) fn truth(file: &Reader<'_>, key: &str) -> bool {
     matches!(file.peek(key), Some(Value::Bool(true)))
 }
 
+/// MPT's own code adds learned positions where transformers has ALiBi whatever the file says.
+const TABLE_OF_FOUNDRY: &str =
+    "A table of positions is counted, which the class of transformers does not have.";
+
 /// How positions enter, and rows that the table has beyond positions.
 fn positions(
     file: &mut Reader<'_>,
@@ -254,6 +261,14 @@ fn positions(
     let found = match rule {
         Positions::Are(kind) => return Ok((kind, 0)),
         Positions::LearnedPlus(rows) => return Ok((PositionEmbedding::Learned, rows)),
+        Positions::BehindPadding(default) => {
+            let pad = match file.peek("pad_token_id") {
+                Some(Value::Whole(0)) => 0,
+                _ => file.optional(&["pad_token_id"], MAX_SIZE)?.unwrap_or(default),
+            };
+            file.done_with(&["pad_token_id"]);
+            return Ok((PositionEmbedding::Learned, pad.saturating_add(1)));
+        }
         Positions::AlibiOrRotary if file.flag("alibi", false)? => PositionEmbedding::Alibi,
         Positions::AlibiOrRotary => PositionEmbedding::Rotary,
         Positions::RotaryUnlessNull => {
@@ -280,7 +295,10 @@ fn positions(
             match (rope, no(alibi), no(learned)) {
                 (true, ..) => PositionEmbedding::Rotary,
                 (false, false, _) => PositionEmbedding::Alibi,
-                (false, true, false) => PositionEmbedding::Learned,
+                (false, true, false) => {
+                    file.upper_bound("learned_pos_emb", &true, TABLE_OF_FOUNDRY);
+                    PositionEmbedding::Learned
+                }
                 (false, true, true) => {
                     return Err(ImportError::not_modelled(
                         "no position embedding at all (learned_pos_emb)",

@@ -87,6 +87,9 @@ fn global(
     config: &ModelConfig,
     layers: LayerSet,
 ) -> Result<OtherHeads, ImportError> {
+    if let Some(listed) = listed(file, config, &layers)? {
+        return Ok(OtherHeads { layers, ..listed });
+    }
     let head_dim = file.size_or(&["global_head_dim"], MAX_SIZE, 512)?;
     let joint = file.flag("attention_k_eq_v", false)?;
     let stated = file.optional(&["num_global_key_value_heads"], MAX_SIZE)?;
@@ -99,6 +102,59 @@ fn global(
         attention_sinks: false,
         attention_k_eq_v: joint,
     })
+}
+
+/// The heads by `per_layer_config`, which files that transformers saved have in place of
+/// `global_head_dim`. Known are files in which all layers of the set have the same heads there, and
+/// other layers none of their own.
+fn listed(
+    file: &mut Reader<'_>,
+    config: &ModelConfig,
+    layers: &LayerSet,
+) -> Result<Option<OtherHeads>, ImportError> {
+    const KEY: &str = "per_layer_config";
+    let Some(Value::Object(listed)) = file.peek(KEY) else { return Ok(None) };
+    let plain = [config.head_dim, config.num_key_value_heads];
+    let of = |layer: u64| {
+        // Files write 5 as "05" where there are layers of two digits.
+        let of_layer = |key: &String| key.parse() == Ok(layer);
+        let Some(Value::Object(keys)) =
+            listed.iter().find_map(|(key, own)| of_layer(key).then_some(own))
+        else {
+            return Some(plain);
+        };
+        let mut heads = plain;
+        for (key, value) in keys {
+            match (key.as_str(), value) {
+                ("head_dim", Value::Whole(width @ 1..=MAX_SIZE)) => heads[0] = *width,
+                ("num_key_value_heads", Value::Whole(count @ 1..=MAX_SIZE)) => heads[1] = *count,
+                _ => return None,
+            }
+        }
+        Some(heads)
+    };
+    let all = || 0..config.num_hidden_layers;
+    let first = all().find(|layer| layers.contains(*layer)).map_or(Some(plain), of);
+    let fits = |layer| of(layer) == if layers.contains(layer) { first } else { Some(plain) };
+    let Some([head_dim, num_key_value_heads]) = first.filter(|_| all().all(fits)) else {
+        return Err(ImportError::not_modelled(format!("layers of several shapes ({KEY})")));
+    };
+    file.without_effect(&[KEY, "global_head_dim", "num_global_key_value_heads"]);
+    file.implied(KEY, &head_dim, "The width of heads in layers that see the whole text.");
+    file.asks("global_head_dim", Value::Whole(head_dim), true);
+    let attention_k_eq_v = file.flag("attention_k_eq_v", false)?;
+    if attention_k_eq_v {
+        file.asks("num_global_key_value_heads", Value::Whole(num_key_value_heads), true);
+    }
+    Ok(Some(OtherHeads {
+        layers: LayerSet::None,
+        num_attention_heads: config.num_attention_heads,
+        num_key_value_heads,
+        head_dim,
+        v_head_dim: head_dim,
+        attention_sinks: false,
+        attention_k_eq_v,
+    }))
 }
 
 /// The keys that begin with `swa_`; transformers takes twice the key/value heads where the file

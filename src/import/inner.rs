@@ -12,7 +12,7 @@ pub(super) fn inner(
     kind: &FamilySpec,
     hidden: u64,
 ) -> Result<u64, ImportError> {
-    if matches!(kind.inner, InnerWidth::RatioOrStated(_) | InnerWidth::RatioOrFourTimes)
+    if matches!(kind.inner, InnerWidth::RatioOrStated(_))
         && let Some(ratio) = file.optional(&["expansion_ratio"], 1000)?
     {
         let width = hidden.saturating_mul(ratio);
@@ -52,8 +52,7 @@ pub(super) fn inner(
         InnerWidth::Factor(_)
         | InnerWidth::TwoThirds { .. }
         | InnerWidth::Multiple(_)
-        | InnerWidth::FourTimes
-        | InnerWidth::RatioOrFourTimes => {
+        | InnerWidth::FourTimes => {
             file.implied("intermediate_size", &four_times, "4 × hidden_size.");
             return Ok(four_times);
         }

@@ -261,13 +261,18 @@ pub(super) fn compact(mut flags: Vec<bool>) -> Result<LayerSet, ImportError> {
 
 /// Layers that attend to images alone, by their list; as many as the library takes where the file
 /// has none.
-pub(super) fn crossed(file: &mut Reader<'_>, kind: &FamilySpec) -> u64 {
+pub(super) fn crossed(file: &mut Reader<'_>, kind: &FamilySpec, all: u64) -> u64 {
     const EVERY_FIFTH: u64 = 5;
     let Some(key) = kind.crossed else { return 0 };
     let stated = file.peek(key);
     file.done_with(&[key]);
     match stated {
-        Some(Value::List(layers)) => u64::try_from(layers.len()).unwrap_or_default(),
-        _ => kind.sizes.layers / EVERY_FIFTH,
+        // The list may name layers that a smaller model does not have.
+        Some(Value::List(layers)) => {
+            let is_there = |layer: &&Value| matches!(layer, Value::Whole(layer) if *layer < all);
+            u64::try_from(layers.iter().filter(is_there).count()).unwrap_or_default()
+        }
+        Some(Value::Whole(layers)) => *layers,
+        _ => all.saturating_add(1) / EVERY_FIFTH,
     }
 }

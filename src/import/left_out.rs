@@ -104,11 +104,30 @@ pub(super) fn left_out(
         key: key.to_owned(),
         of_checkpoint: false,
     }));
+    found.extend(
+        of_file_itself(around.unwrap_or(text)).filter(|_| found.is_empty() && counted.is_empty()),
+    );
     if let Some(around) = around {
         found.extend(unknown_parts(around).filter(|part| !counted.contains(&part.key.as_str())));
         found.extend(unknown_kind(around).filter(|_| found.is_empty() && counted.is_empty()));
     }
     found
+}
+
+/// A tower whose keys stand among those of the file, and that is not read.
+fn of_file_itself(file: &Object) -> Option<LeftOut> {
+    let Some(Value::Text(kind)) = file.get("model_type") else { return None };
+    let (tower, projector) = crate::models::of_file(kind, None)?;
+    let specs = [Some(tower), projector];
+    let is_of_text = |class: &str| specs.iter().flatten().any(|spec| spec.text_class == class);
+    let is_there =
+        specs.iter().flatten().any(|spec| spec.groups.iter().any(|of| of.path.is_empty()))
+            && !class_of(file.get("architectures")).is_some_and(is_of_text);
+    is_there.then(|| LeftOut {
+        part: "tower for images or sound".to_owned(),
+        key: "model_type".to_owned(),
+        of_checkpoint: false,
+    })
 }
 
 /// Parts of a file beside its text whose names are not known.

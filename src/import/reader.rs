@@ -290,6 +290,33 @@ impl<'a> Reader<'a> {
         self.flag(KEY, default)
     }
 
+    /// True if the head reuses the embedding by the file around a text part, or by the library's
+    /// default of that.
+    pub(super) fn tied_by_whole(&mut self, default: bool) -> bool {
+        const KEY: &str = "tie_word_embeddings";
+        let around = match self.outer {
+            Some(outer) => outer.get(KEY),
+            // What goes by keys alone states what counted before.
+            None => self.peek(KEY),
+        };
+        let (yes, note) = match around {
+            Some(Value::Bool(yes)) => (*yes, "Stated outside text_config."),
+            _ => (default, "The library's default of the whole file."),
+        };
+        self.without_effect(&[KEY]);
+        self.tell(KEY, &yes, How::Read, note);
+        self.asks(KEY, Value::Bool(yes), true);
+        yes
+    }
+
+    /// True if the file around a text part leaves the head untied and the part does not: the
+    /// modules inside still share their embedding.
+    pub(super) fn ties_inside(&self) -> bool {
+        const KEY: &str = "tie_word_embeddings";
+        let around = self.outer.and_then(|outer| outer.get(KEY));
+        around == Some(&Value::Bool(false)) && self.peek(KEY) != Some(&Value::Bool(false))
+    }
+
     /// The keys under `quantization_config`, of the text part or of the file around it.
     pub(super) fn quantization_config(&mut self) -> Option<&'a Object> {
         const KEY: &str = "quantization_config";

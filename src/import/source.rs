@@ -39,6 +39,11 @@ pub(super) fn source(
         .map(|(key, more)| Ok(size(Some(key), MAX_POSITIONS, 0)?.saturating_add(more)));
     let vocab_size = size(keys.vocab, MAX_SIZE, 0)?;
     let hidden_size = size(keys.hidden, MAX_SIZE, config.hidden_size)?;
+    if keys.one_width && hidden_size != config.hidden_size {
+        return Err(ImportError::not_modelled(
+            "an encoder of another width than its decoder (hidden_size)",
+        ));
+    }
     let of_heads =
         if keys.heads_of_decoder { config.head_dim } else { head_dim_of(hidden_size, heads)? };
     let head_dim = size(keys.head, MAX_SIZE, of_heads)?;
@@ -63,6 +68,13 @@ pub(super) fn source(
         && keys.vocab.is_none()
         && !keys.always_tied
         && !config.tie_word_embeddings;
+    if own_words && file.ties_inside() {
+        file.upper_bound(
+            "tie_word_embeddings",
+            &false,
+            "Encoder and decoder are counted with an embedding each; in this model they share one.",
+        );
+    }
     if let Some(source) = config.source.as_mut().filter(|_| own_words) {
         (source.vocab_size, source.idle_vocab_size) = (config.vocab_size, config.vocab_size);
     }
@@ -180,6 +192,13 @@ fn feed_forward(
         Some(Value::Text(word)) => word.clone(),
         Some(other) => return Err(ImportError::wrong_type(KEY, "text", other)),
         None => default.to_owned(),
+    };
+    // Where the two contradict each other, the library's modules ask `is_gated_act`.
+    let word = match (word.strip_prefix("gated-"), file.peek("is_gated_act")) {
+        (Some("gelu"), Some(Value::Bool(false))) => "gelu_new".to_owned(),
+        (Some(act), Some(Value::Bool(false))) => act.to_owned(),
+        (None, Some(Value::Bool(true))) => format!("gated-{word}"),
+        _ => word,
     };
     file.without_effect(&[KEY, "is_gated_act", "dense_act_fn"]);
     file.asks(KEY, Value::Text(word.clone()), file.has(KEY));

@@ -8,7 +8,7 @@ use super::sizes::{MAX_SIZE, whole};
 use super::value::{Object, Value};
 use super::{How, ImportError};
 use crate::config::{ModelConfig, Tower, TowerModules, TowerSize, TowerSizes, number_of_function};
-use crate::models::{self, TowerDefault, TowerKey, TowerSpec, VISION_KIND, VISION_OF};
+use crate::models::{self, Ties, TowerDefault, TowerKey, TowerSpec, VISION_KIND, VISION_OF};
 
 /// The groups of the file that the tower and the projector of these keys stand in: none where they
 /// speak of no tower.
@@ -88,6 +88,15 @@ fn sparse(text: &ModelConfig) -> u64 {
     u64::try_from((0..text.num_hidden_layers).filter(has).count()).unwrap_or_default()
 }
 
+/// Who says whether the head of a whole file reuses the embedding; `None` where its text part's kind
+/// does.
+pub(super) fn ties(file: &Reader<'_>) -> Option<Ties> {
+    let (tower, projector) = specs(file)?;
+    let Some(Value::Text(whole)) = file.peek(VISION_OF) else { return None };
+    let listed = projector.into_iter().chain([tower]).flat_map(|spec| spec.ties);
+    listed.copied().find_map(|(kind, ties)| (kind == whole).then_some(ties))
+}
+
 /// The tower and the projector that the keys speak of.
 fn specs(file: &Reader<'_>) -> Option<(&'static TowerSpec, Option<&'static TowerSpec>)> {
     let text = |key| match file.peek(key) {
@@ -120,7 +129,10 @@ fn one(
     file.done_with(&[key]);
     let value = match (default, stated) {
         (
-            TowerDefault::May(_) | TowerDefault::Times(..) | TowerDefault::Count(_),
+            TowerDefault::May(_)
+            | TowerDefault::Times(..)
+            | TowerDefault::Count(_)
+            | TowerDefault::Below { .. },
             Some(Value::Whole(0)),
         )
         | (TowerDefault::OnlyWord(_), None) => 0,
@@ -133,7 +145,17 @@ fn one(
             | TowerDefault::Times(..),
             Some(value),
         ) => whole(key, value, MAX_SIZE)?,
-        (TowerDefault::Count(_), Some(value)) => count(key, value)?,
+        (TowerDefault::Below { layers, .. }, Some(Value::List(places))) => {
+            let places = places.iter().filter_map(|place| match place {
+                Value::Whole(place) => Some(*place),
+                _ => None,
+            });
+            below(file, layers, places)
+        }
+        (TowerDefault::Below { layers, places }, None) => {
+            below(file, layers, places.iter().copied())
+        }
+        (TowerDefault::Count(_) | TowerDefault::Below { .. }, Some(value)) => count(key, value)?,
         (TowerDefault::Flag(yes), None) => u64::from(yes),
         (TowerDefault::Flag(_), Some(Value::Bool(yes))) => u64::from(*yes),
         (TowerDefault::Flag(_), Some(other)) => {
@@ -175,6 +197,15 @@ fn one(
         if stated.is_some() { (How::Read, "") } else { (How::Assumed, "The library's default.") };
     file.tell(key, &value, how, note);
     Ok(value)
+}
+
+/// The number of places below the number of layers under that key.
+fn below(file: &Reader<'_>, (key, default): (&str, u64), places: impl Iterator<Item = u64>) -> u64 {
+    let layers = match file.peek(key) {
+        Some(Value::Whole(layers)) => *layers,
+        _ => default,
+    };
+    u64::try_from(places.filter(|place| *place < layers).count()).unwrap_or_default()
 }
 
 /// A list of places, in the words of an error.

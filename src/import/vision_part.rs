@@ -6,8 +6,8 @@ use super::tower::kind_of;
 use super::value::{Object, Value};
 use crate::config::{GRID, TowerSize};
 use crate::models::{
-    self, FURTHER, Known, TowerDefault, TowerGroup, TowerOnly, TowerSpec, VISION, VISION_KIND,
-    VISION_OF,
+    self, FURTHER, Known, TowerDefault, TowerGroup, TowerKey, TowerOnly, TowerSpec, VISION,
+    VISION_KIND, VISION_OF,
 };
 
 /// Puts the keys of a known vision part, and those of its projector, beside the keys of the text
@@ -64,6 +64,7 @@ pub(super) fn beside(base: &mut Object, around: &Object) {
         }
         found.retain(|(key, _)| key != only.key);
     }
+    keys().for_each(|of| count_below(of, &mut found));
     for (key, value) in &mut found {
         let read = keys().find(|of| of.key == key);
         match read.map_or(Some(value.clone()), |of| simple(of.default, value)) {
@@ -186,6 +187,23 @@ const BEHIND: &str = "_behind";
 
 /// The key that says which block of the tower the projector reads.
 const FEATURE_LAYER: &str = "vision_feature_layer";
+
+/// Puts the number of places below the number of layers in the place of a list of such places.
+fn count_below(of: &TowerKey, found: &mut [(String, Value)]) {
+    let TowerDefault::Below { layers: (key, default), .. } = of.default else { return };
+    let layers = found.iter().find_map(|(name, value)| match value {
+        Value::Whole(layers) if name == key => Some(*layers),
+        _ => None,
+    });
+    let layers = layers.unwrap_or(default);
+    for (_, value) in found.iter_mut().filter(|(name, _)| name == of.key) {
+        if let Value::List(places) = value {
+            let is_below = |place: &&Value| matches!(place, Value::Whole(at) if *at < layers);
+            let count = places.iter().filter(is_below).count();
+            *value = Value::Whole(u64::try_from(count).unwrap_or_default());
+        }
+    }
+}
 
 /// A value as a scenario can hold it: of a list of layers their number, of equal sides one; `None`
 /// where there is none.

@@ -19,6 +19,8 @@ pub struct Reading<'a> {
     rows: Vec<Row>,
     /// True if the model comes from a `config.json` beside the text.
     has_config: bool,
+    /// The names by which the text chose layers with adapters.
+    pub adapter_names: Vec<String>,
     /// Rows of defaults, with the input that each is about.
     defaults: Vec<(FieldId, Row)>,
 }
@@ -40,6 +42,7 @@ impl<'a> Reading<'a> {
             reading.apply(format, given)?;
         }
         (format.end)(&mut reading)?;
+        super::shared::layers::in_latent_attention(&mut reading);
         Ok(reading.finish())
     }
 
@@ -61,6 +64,7 @@ impl<'a> Reading<'a> {
             beside,
             rows: Vec::new(),
             has_config: false,
+            adapter_names: Vec::new(),
             defaults: Vec::new(),
         }
     }

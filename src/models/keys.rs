@@ -24,6 +24,9 @@ pub(crate) struct SourceKeys {
     pub heads_of_decoder: bool,
     /// The decoder has as many blocks as the encoder where its key says nothing.
     pub deep: bool,
+    /// The decoder reads the encoder's states as if they had its own width, so that others are
+    /// refused.
+    pub one_width: bool,
     /// The feed-forward layer where `feed_forward_proj` says nothing; empty: there is no such key.
     pub feed_forward: &'static str,
     /// Both sides share a table of words, and have one each beside it where weights are not tied.
@@ -53,6 +56,7 @@ impl SourceKeys {
             vocab: None,
             heads_of_decoder: true,
             deep: false,
+            one_width: false,
             feed_forward: "",
             shares_words: true,
             always_tied: false,
@@ -159,8 +163,6 @@ pub(crate) enum InnerWidth {
     FourTimes,
     /// Under one of these names, for gate and up together.
     HalfOf(&'static [&'static str]),
-    /// As a multiple of the hidden size (`expansion_ratio`), else it is four times that.
-    RatioOrFourTimes,
     /// As a multiple of the hidden size under that key, with the library's default.
     Multiple(Key),
     /// As a factor on the hidden size, rounded up to whole 64s (`ffn_proj_factor`).
@@ -266,6 +268,11 @@ pub(crate) enum Ties {
     Stated,
     /// The text part alone.
     OfText,
+    /// The file around a text part or the text part, whichever says yes.
+    Either,
+    /// The whole file alone; where it says nothing, the library's default of the whole, whatever
+    /// its text part says.
+    OfWhole(bool),
     /// Nobody: the modules never do it.
     Never,
     /// Nobody: there is no head.

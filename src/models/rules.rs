@@ -79,6 +79,9 @@ pub(crate) enum Positions {
     Are(PositionEmbedding),
     /// A learned table with that many rows more than positions.
     LearnedPlus(u64),
+    /// A learned table with a row more than positions and tokens up to that of padding
+    /// (`pad_token_id`), with the library's default.
+    BehindPadding(u64),
     /// `alibi` or rotary.
     AlibiOrRotary,
     /// Rotary where `position_embedding_type` says so, else none.

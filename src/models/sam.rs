@@ -37,7 +37,11 @@ pub const fn keys(names: [&'static str; 13]) -> [TowerKey; 13] {
         stated(IMAGE, names[5], 1024),
         stated(SIDE, names[6], 16),
         stated(WINDOW, names[7], 14),
-        count(WHOLE, names[8], 4),
+        TowerKey {
+            size: WHOLE,
+            key: names[8],
+            default: TowerDefault::Below { layers: (names[2], 12), places: &[2, 5, 8, 11] },
+        },
         flag(BIASES, names[9], true),
         flag(PLACED, names[10], true),
         flag(RELATIVE, names[11], true),

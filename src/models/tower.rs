@@ -5,6 +5,7 @@
 //! [`TowerSpec`].
 
 use super::choices::same;
+use super::keys::Ties;
 use super::projectors::MEMBERS as PROJECTORS;
 use super::towers::MEMBERS as TOWERS;
 use crate::config::{
@@ -57,6 +58,9 @@ pub(crate) enum TowerDefault {
     Flag(bool),
     /// A list, of which the number of members counts; one number counts as a list of one.
     Count(u64),
+    /// A list of places, of which those below the number under another key count; with the places
+    /// and the number that the library takes.
+    Below { layers: (&'static str, u64), places: &'static [u64] },
     /// How often a list has that word.
     Times(&'static str, u64),
     /// Groups in a group, so many of them: the sum of a number that each has.
@@ -126,6 +130,9 @@ pub(crate) struct TowerSpec {
     pub head: Option<[TowerSize; 2]>,
     /// Keys that sound as if they were about a shape, and that make no difference.
     pub not_looked_at: &'static [&'static str],
+    /// Who says whether the head reuses the embedding, for each kind of whole files whose class has
+    /// a way of its own.
+    pub ties: &'static [(&'static str, Ties)],
     /// Sets the sizes that follow from others.
     pub follow: fn(&mut TowerSizes),
     pub modules: &'static TowerModules,
@@ -144,6 +151,7 @@ impl TowerSpec {
         only: &[],
         keys: &[],
         head: None,
+        ties: &[],
         not_looked_at: &[],
         follow: nothing,
         modules: &TowerModules::NONE,

@@ -1,5 +1,6 @@
 //! The words that the file of a tower or a projector is written with.
 
+pub(super) use super::keys::Ties;
 pub(super) use super::tower::{
     BLOCKS, FURTHER, Known, TowerDefault, TowerGroup, TowerKey, TowerOnly, TowerSpec, VISION,
     count, flag, function, maybe, patches, places, product, stated, turned, without_steps,

@@ -13,6 +13,7 @@ import measure, torch, transformers
 from measure import DEV
 import peft.tuners.tuners_utils as tuners_utils
 from peft import LoraConfig, PrefixTuningConfig, PromptTuningConfig, get_peft_model
+from peft.tuners.lora import dora
 from peft.tuners.lora.dora import DoraLinearLayer
 from peft.tuners.lora.layer import Linear as LoraLinear
 from peft.utils import ModulesToSaveWrapper
@@ -71,11 +72,21 @@ def lora_4bit(self, x):
     for name in self.active_adapters:
         lora_a, lora_b = self.lora_A[name], self.lora_B[name]
         expected = result.dtype
-        x = self._cast_input_dtype(x, lora_a.weight.dtype)
+        converts = not torch.is_autocast_enabled()
+        if converts:
+            x = self._cast_input_dtype(x, lora_a.weight.dtype)
+        if name in self.lora_variant:
+            result = self.lora_variant[name].forward(self, active_adapter=name, x=x, result=result)
+            result = result.to(expected) if converts else result
+            continue
         output = lora_b(lora_a(self.lora_dropout[name](x))) * self.scaling[name]
-        output = output.to(expected)
+        output = output.to(expected) if converts else output
         result = result + output
     return result
+
+# DoRA makes a packed weight whole to compare its columns.
+dequantise = dora.dequantize_module_weight
+dora.dequantize_module_weight = lambda layer: whole(layer) if isinstance(layer, Linear4bit) else dequantise(layer)
 
 def product(self, lora_A, lora_B, adapter_name=None):
     """`get_lora_weight` without calling the two modules, whose outputs the tracker's hooks would keep alive; the tensors are the same."""

@@ -15,6 +15,11 @@ pub const SEVEN: [&str; 7] =
 /// Words for every linear layer: peft's, LLaMA-Factory's, and those of ms-swift before version 3.
 const EVERY: [&str; 4] = ["all-linear", "all", "ALL", "all_linear"];
 
+/// Returns true for a word that means every linear layer.
+pub fn is_every(name: &str) -> bool {
+    EVERY.contains(&name)
+}
+
 /// Further arguments of `LoraConfig`: those that change neither memory nor time, and those that do
 /// and are not modelled.
 pub const FURTHER: &[Flag] = &[
@@ -105,6 +110,7 @@ fn targets(reading: &mut Reading<'_>, given: &Given) {
         }
     }
     layers::choose(reading, &chosen);
+    reading.adapter_names = given.list();
     if unknown.is_empty() {
         reading.tell(given, Way::Read, "Layers with adapters.".to_owned());
     } else {
@@ -117,17 +123,17 @@ pub fn default_targets(reading: &mut Reading<'_>, names: &[&str]) {
     let chosen: Vec<FieldId> =
         names.iter().filter_map(|name| inputs_of(name)).flatten().copied().collect();
     layers::choose(reading, &chosen);
+    reading.adapter_names = names.iter().map(|name| (*name).to_owned()).collect();
 }
 
 /// The inputs for a layer's name in transformers' models.
 fn inputs_of(name: &str) -> Option<&'static [FieldId]> {
     use FieldId::{AdaptDown, AdaptKey, AdaptOthers, AdaptOutput, AdaptQuery, AdaptUp, AdaptValue};
-    if EVERY.contains(&name) {
+    if is_every(name) {
         return Some(&layers::ALL);
     }
     let last = name.rsplit('.').next().unwrap_or(name);
     Some(match last {
-        "q_a_proj" | "q_b_proj" => &[AdaptQuery],
         "query_key_value" | "c_attn" | "W_pack" => &[AdaptQuery, AdaptKey, AdaptValue],
         "out_proj" | "dense" => &[AdaptOutput],
         "fc1" | "c_fc" | "dense_h_to_4h" => &[AdaptUp],
@@ -162,6 +168,16 @@ pub fn method(reading: &mut Reading<'_>, adapts: bool, bits: u64, dora: bool, fl
         (true, _, true) => "dora",
         (true, _, false) => "lora",
     };
+    if adapts && bits == 4 && dora {
+        let given = reading.stated(&["use_dora"]).cloned();
+        if let Some(given) = given {
+            reading.not_modelled(
+                &given,
+                "DoRA beside weights of 4 bits is counted as LoRA: without its magnitudes, and \
+                 without the whole weights that it makes to compare their columns.",
+            );
+        }
+    }
     reading.follows(flag, FieldId::Method, Value::Choice(method), "");
 }
 

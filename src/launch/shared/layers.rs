@@ -40,9 +40,54 @@ pub fn of_name(name: &str) -> Option<&'static [FieldId]> {
         "up_proj" | "w3" => &[AdaptUp],
         "gate_up_proj" => &[AdaptGate, AdaptUp],
         "down_proj" | "w2" => &[AdaptDown],
+        "q_a_proj" | "q_b_proj" => &[AdaptQuery],
+        "kv_a_proj_with_mqa" => &[AdaptKey],
+        "kv_b_proj" => &[AdaptValue],
         _ => return None,
     })
 }
+
+/// The layers of latent attention that adapters stand beside, as peft finds them: by the names that
+/// the library gives them. It has no keys and values of their own, and queries only where they are
+/// not compressed; names that it does not have adapt nothing.
+pub fn in_latent_attention(reading: &mut Reading<'_>) {
+    let names = std::mem::take(&mut reading.adapter_names);
+    let is_by_work = |name: &String| super::adapters::is_every(name) || name.starts_with("linear_");
+    if names.is_empty() || names.iter().any(is_by_work) {
+        return;
+    }
+    let Some(mla) = reading.scenario.model_config().mla else { return };
+    let has = |layer: &str| names.iter().any(|name| name.rsplit('.').next() == Some(layer));
+    let queries = match mla.q_lora_rank {
+        Some(_) => [has("q_a_proj"), has("q_b_proj")],
+        None => [has("q_proj"); 2],
+    };
+    let [down, up] = [has("kv_a_proj_with_mqa"), has("kv_b_proj")];
+    let chosen = [
+        (FieldId::AdaptQuery, queries[0] || queries[1]),
+        (FieldId::AdaptKey, down),
+        (FieldId::AdaptValue, up),
+    ];
+    for (id, yes) in chosen {
+        if is_on(&reading.scenario, id) != yes {
+            let how = "In latent attention, by the names that its layers have.";
+            reading.follows("target_modules", id, Value::Flag(yes), how);
+        }
+    }
+    if queries[0] != queries[1] || (down && !up) {
+        let given = reading.stated(&NAMED).cloned();
+        if let Some(given) = given {
+            reading.not_modelled(
+                &given,
+                "One of two layers that make compressed queries, or keys and values, has adapters; \
+                 both are counted.",
+            );
+        }
+    }
+}
+
+/// The flags that name layers with adapters.
+const NAMED: [&str; 3] = ["target_modules", "lora_target_modules", "lora_target"];
 
 /// The inputs for a layer's name, including Megatron-Core's names.
 fn named(name: &str) -> Option<&'static [FieldId]> {
@@ -70,6 +115,7 @@ pub fn beside(reading: &mut Reading<'_>, given: &Given, names: &[String]) {
     let found: Vec<FieldId> =
         names.iter().filter_map(|name| named(name)).flatten().copied().collect();
     choose(reading, &found);
+    reading.adapter_names = names.to_vec();
     let unknown: Vec<&str> =
         names.iter().filter(|name| named(name).is_none()).map(String::as_str).collect();
     if unknown.is_empty() {
@@ -89,7 +135,21 @@ pub fn names(scenario: &Scenario) -> Option<Vec<&'static str>> {
     if ALL.into_iter().all(|id| is_on(scenario, id)) {
         return Some(vec!["all-linear"]);
     }
-    let singles =
-        SINGLE.iter().filter(|(id, _)| is_on(scenario, *id)).map(|(_, name)| *name).collect();
-    (!is_on(scenario, FieldId::AdaptOthers)).then_some(singles)
+    let latent = scenario.model_config().mla.map(|mla| mla.q_lora_rank.is_some());
+    let singles = SINGLE.iter().filter(|(id, _)| is_on(scenario, *id));
+    let mut names: Vec<&str> = singles
+        .flat_map(|(id, name)| latent.map_or(vec![*name], |narrow| by(*id, name, narrow)))
+        .collect();
+    names.dedup();
+    (!is_on(scenario, FieldId::AdaptOthers)).then_some(names)
+}
+
+/// The names of an input's layers in latent attention, with narrow queries or without.
+fn by(id: FieldId, name: &'static str, narrow: bool) -> Vec<&'static str> {
+    match id {
+        FieldId::AdaptQuery if narrow => vec!["q_a_proj", "q_b_proj"],
+        FieldId::AdaptKey => vec!["kv_a_proj_with_mqa", "kv_b_proj"],
+        FieldId::AdaptValue => vec!["kv_b_proj"],
+        _ => vec![name],
+    }
 }

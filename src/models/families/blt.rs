@@ -58,7 +58,9 @@ fn rest(model: &Counted, own: &Own, _: Said<'_>) -> u64 {
     let [words, joined, joins_all] = [own[12], own[13], own[14]];
     let (h, depth) = (model.hidden_size, model.num_hidden_layers);
     let times = |all: u64, layers: u64| if all > 0 { layers } else { 1 };
-    let decoder = depth * attention(model)
+    // The library takes no other width of a head than the hidden size shared out.
+    let keys = h / model.num_attention_heads.max(1) * model.num_key_value_heads;
+    let decoder = depth * 2 * h * (h + keys)
         + times(all, depth) * across([h, model.num_attention_heads, model.num_key_value_heads])
         + global_width * h * patched;
     let bytes = layers(encoder)
@@ -99,6 +101,12 @@ pub const FAMILY: FamilySpec = FamilySpec {
         ("global_config", &transformer([2048, 5632, 25, 16])),
         ("patcher_config", &PATCHER),
     ],
+    // A tied head takes the place of the encoder's embedding, even where that is of another width.
+    only: &[Only::else_refused(
+        "tie_word_embeddings",
+        &["false"],
+        "a head that is the embedding of its encoder",
+    )],
     not_looked_at: &[
         "local_attention_window_len",
         "patch_size",

@@ -13,6 +13,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         ..Modules::PLAIN
     },
     sizes: Sizes::of([6144, 21_504], 64, 48, 128_256, 131_072).kv(8).head(128),
+    mlp_bias: Flag::Key("mlp_bias", false),
     window: Window::Where { slides: |layer, _| !layer.is_multiple_of(4), window: 8192 },
     ..FamilySpec::PLAIN
 };

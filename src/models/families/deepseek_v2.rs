@@ -25,5 +25,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
         as_published: true,
         ..Experts::of(64, 6)
     }),
+    mlp_bias: Flag::Key("mlp_bias", false),
     ..super::deepseek_v3::FAMILY
 };

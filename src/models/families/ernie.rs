@@ -7,7 +7,13 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["ernie"],
     class: "Ernie",
     labels: &[("ernie", "ERNIE")],
-    // Without `use_task_id` there is no table of tasks.
+    // With `use_task_id` a table of tasks stands beside that of token types.
+    only: &[Only {
+        key: "use_task_id",
+        values: &["false"],
+        otherwise: Otherwise::NotCounted,
+        unless: None,
+    }],
     not_looked_at: &["task_type_vocab_size"],
     ..super::bert::FAMILY
 };

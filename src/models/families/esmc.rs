@@ -36,6 +36,8 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     sizes: Sizes::of([2560, 6912], 80, 40, 64, 2048),
     tied: false,
+    // Its classes name no weights to tie.
+    ties: Ties::Never,
     embedding_norm: false,
     attention_bias: ATTENTION_BIAS,
     output_bias: ATTENTION_BIAS,

@@ -9,5 +9,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     class: "Evolla",
     labels: &[("evolla", "Evolla")],
     sizes: Sizes::of([4096, 14_336], 32, 32, 128_256, 8192).kv(8),
+    // Its class names no weights to tie.
+    ties: Ties::Never,
     ..super::llama::FAMILY
 };

@@ -29,6 +29,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         ("num_attention_heads", &["decoder_attention_heads"]),
         ("vocab_size", &["tgt_vocab_size"]),
     ],
+    positions: Positions::BehindPadding(1),
     embedding_norm: false,
     tied: false,
     act: HiddenAct::Relu,

@@ -12,7 +12,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "hy_v3",
         choice: FamilyChoice { rank: 39, word: "hy-v3", label: "Hunyuan 3" },
         query_key_norm: QueryKeyNorm::AfterTransposing,
-        experts: super::deepseek_v3::FAMILY.modules.experts,
+        experts: ExpertModules { router_first: true, ..super::deepseek_v3::FAMILY.modules.experts },
         shape: Some(ShapeRule { experts: ExpertsRule::Optional, ..ShapeRule::PLAIN }),
         ..Modules::PLAIN
     },

@@ -23,5 +23,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
     encoder: Some(Encoder::DECODER),
     own_rule: OwnSizes::Rest(rest),
     sizes: Sizes::of([1536, 6144], 24, 16, 108_481, 4096),
+    ties: Ties::OfText,
     ..super::kosmos_2_text_model::FAMILY
 };

@@ -16,6 +16,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
     sizes: Sizes::of([2048, 8192], 24, 32, 65_037, 2048),
     positions: Positions::Are(PositionEmbedding::None),
     tied: true,
-    ties: Ties::OfText,
+    ties: Ties::Either,
     ..FamilySpec::CLASSIC
 };

@@ -8,6 +8,8 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["llama4_text", "llama4"],
     class: "Llama4",
     sizes: Sizes::of([5120, 8192], 48, 40, 202_048, 131_072).kv(8).head(128),
+    // The class of whole files holds that of texts, which asks its own part alone.
+    ties: Ties::OfText,
     attention_bias: ATTENTION_BIAS,
     output_bias: ATTENTION_BIAS,
     experts: Some(Experts {

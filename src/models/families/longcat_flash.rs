@@ -36,7 +36,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     inner: InnerWidth::Stated(&["intermediate_size", "ffn_hidden_size"]),
     // Experts that do nothing have rows in the weights of gate and up, and in the router's.
     own_sizes: &[("zero_expert_num", 256)],
-    not_looked_at: &["head_dim", "qk_head_dim", "zero_expert_type"],
+    not_looked_at: &["head_dim", "zero_expert_type"],
     sizes: Sizes::of([6144, 12_288], 28, 64, 131_072, 131_072),
     attention_bias: ATTENTION_BIAS,
     output_bias: ATTENTION_BIAS,

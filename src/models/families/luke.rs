@@ -60,10 +60,13 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     sizes: Sizes::of([768, 3072], 12, 12, 50_267, 512),
     own_sizes: &[("entity_vocab_size", 500_000), ("entity_emb_size", 256)],
-    only: &[Only::else_refused(
-        "use_entity_aware_attention",
-        &["true"],
-        "attention that does not tell entities from words",
-    )],
+    only: &[
+        Only::else_refused(
+            "use_entity_aware_attention",
+            &["true"],
+            "attention that does not tell entities from words",
+        ),
+        Only::else_refused("tie_word_embeddings", &["true"], "a head of its own for entities"),
+    ],
     ..super::roberta::FAMILY
 };

@@ -19,6 +19,13 @@ pub const FAMILY: FamilySpec = FamilySpec {
         }),
         ..*super::bart::FAMILY.modules
     },
+    // A decoder's own words are named where they are not those of both sides.
+    own_names: &[
+        ("hidden_size", &["hidden_size", "d_model"]),
+        ("num_hidden_layers", &["decoder_layers"]),
+        ("num_attention_heads", &["decoder_attention_heads"]),
+        ("vocab_size", &["vocab_size", "decoder_vocab_size"]),
+    ],
     positions: LEARNED,
     embedding_norm: false,
     sizes: Sizes::of([1024, 4096], 12, 16, 58_101, 1024),
@@ -27,6 +34,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
         &["true"],
         "words of its own on each side",
     )],
-    not_looked_at: &["decoder_vocab_size", "encoder_layerdrop", "decoder_layerdrop"],
+    not_looked_at: &["encoder_layerdrop", "decoder_layerdrop"],
     ..super::bart::FAMILY
 };

@@ -6,7 +6,7 @@ use crate::models::prelude::*;
 /// Blocks with several feed-forward layers each, and ends with the wide states' norms and tables.
 /// The head's columns are those of the embedding and further ones: as many as the wide states have,
 /// together.
-fn rest(model: &Counted, [width, narrow, feeds, ..]: &Own, _: Said<'_>) -> u64 {
+fn rest(model: &Counted, [width, narrow, feeds, types, ..]: &Own, _: Said<'_>) -> u64 {
     let (h, inner) = (model.hidden_size, model.intermediate_size);
     let linear = |from: u64, to: u64| from * to + to;
     let norm = |width: u64| 2 * width;
@@ -16,7 +16,7 @@ fn rest(model: &Counted, [width, narrow, feeds, ..]: &Own, _: Said<'_>) -> u64 {
         2 * linear(*narrow, heads) + linear(h, heads) + linear(*narrow, *narrow) + norm(*narrow);
     let feed_forward = linear(*narrow, inner) + linear(inner, *narrow) + norm(*narrow);
     let around = linear(*narrow, h) + norm(h) + 2 * (linear(h, *narrow) + norm(*narrow));
-    let first = linear(3 * width, h) + model.max_position_embeddings * h + 2 * h + norm(h);
+    let first = linear(3 * width, h) + model.max_position_embeddings * h + types * h + norm(h);
     let last = linear(h, h) + norm(h);
     model.num_hidden_layers * (attention + feeds * feed_forward + around) + first + last
 }
@@ -41,6 +41,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         ("embedding_size", 128),
         ("intra_bottleneck_size", 128),
         ("num_feedforward_networks", 4),
+        ("type_vocab_size", 2),
     ],
     only: &[
         Only::else_refused("use_bottleneck", &["true"], BOTTLENECK),
@@ -54,7 +55,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         Only::else_refused("trigram_input", &["true"], "an embedding of one token each"),
     ],
     key_value_heads: KeyValueHeads::AsQueryHeads,
-    not_looked_at: &["normalization_type", "type_vocab_size", "true_hidden_size"],
+    not_looked_at: &["normalization_type", "true_hidden_size"],
     sizes: Sizes::of([512, 512], 24, 4, 30_522, 512),
     positions: Positions::Are(PositionEmbedding::None),
     final_norm: false,

@@ -8,8 +8,9 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["mpt"],
     class: "Mpt",
     labels: &[("mpt", "MPT")],
-    not_looked_at: &["norm_type", "fc_type", "ffn_type", "attn_type"],
-    inner: InnerWidth::RatioOrFourTimes,
+    // The modules take four times the width, whatever `expansion_ratio` says.
+    not_looked_at: &["expansion_ratio", "norm_type", "fc_type", "ffn_type", "attn_type"],
+    inner: InnerWidth::FourTimes,
     key_value_heads: KeyValueHeads::StatedOrNamed,
     older_names: true,
     sizes: Sizes::of([2048, 0], 24, 16, 50_368, 2048),

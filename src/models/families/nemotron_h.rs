@@ -43,6 +43,10 @@ pub const FAMILY: FamilySpec = FamilySpec {
         chunk: 128,
         ..States::of(MixerKind::Mamba2, Attends::MustBeListed, [128, 64, 8, 128, 4])
     }),
+    // Its attention has no biases, whatever `attention_bias` says.
+    attention_bias: Flag::Is(false),
+    output_bias: Flag::Is(false),
+    not_looked_at: &["attention_bias"],
     rotary_percent: 100.0,
     ..super::bamba::FAMILY
 };

@@ -50,6 +50,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         head: Some(("encoder.d_kv", 64)),
         inner: Some(("encoder.d_ff", 2048)),
         shares_words: false,
+        one_width: true,
         ..SourceKeys::of(("encoder.num_hidden_layers", 12))
     }),
     not_looked_at: &[

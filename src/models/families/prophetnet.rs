@@ -50,7 +50,12 @@ pub const FAMILY: FamilySpec = FamilySpec {
         finish,
         ..SourceKeys::of(("num_encoder_layers", 12))
     }),
-    not_looked_at: &["relative_max_distance", "add_cross_attention"],
+    only: &[Only::else_refused(
+        "add_cross_attention",
+        &["true"],
+        "a decoder that does not read its encoder",
+    )],
+    not_looked_at: &["relative_max_distance"],
     sizes: Sizes::of([1024, 4096], 12, 16, 30_522, 512),
     ..super::bart::FAMILY
 };

@@ -22,6 +22,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "qwen2_moe",
         choice: FamilyChoice { rank: 53, word: "qwen2-moe", label: "Qwen2 MoE" },
         mask_for_each_kind: false,
+        experts: ExpertModules { router_first: true, ..super::qwen2::FAMILY.modules.experts },
         shape: Some(ShapeRule { experts: ExpertsRule::Any, ..ShapeRule::PLAIN }),
         ..*super::qwen2::FAMILY.modules
     },

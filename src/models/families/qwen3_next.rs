@@ -12,6 +12,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "qwen3_next",
         choice: FamilyChoice { rank: 601, word: "qwen3-next", label: "Qwen3-Next" },
         norm: NormStyle::OnePlusScale,
+        experts: ExpertModules { router_first: true, ..super::qwen3::FAMILY.modules.experts },
         state_projections: StateProjections::ByKeyHead,
         tensor_plan: None,
         takes_prefix: false,

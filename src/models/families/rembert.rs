@@ -27,6 +27,8 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     sizes: Sizes::of([1152, 4608], 32, 18, 250_300, 512),
     tied: false,
+    // Its classes name no weights to tie, whatever `tie_word_embeddings` says.
+    ties: Ties::Never,
     embedding_size: Some(("input_embedding_size", 256)),
     own_sizes: &[("output_embedding_size", 1664)],
     ..super::bert::FAMILY

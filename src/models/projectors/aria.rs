@@ -29,6 +29,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         }],
         buffers: &[],
     },
+    ties: &[("aria", Ties::OfWhole(false))],
     ..TowerSpec::PLAIN
 };
 

@@ -40,6 +40,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    ties: &[("blip-2", Ties::OfText)],
     ..TowerSpec::PLAIN
 };
 

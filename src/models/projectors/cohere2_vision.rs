@@ -23,6 +23,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         }],
         buffers: &[],
     },
+    ties: &[("cohere2_vision", Ties::OfWhole(true))],
     ..TowerSpec::PLAIN
 };
 

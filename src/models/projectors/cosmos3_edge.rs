@@ -20,5 +20,6 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         }],
         buffers: &[],
     },
+    ties: &[("cosmos3_edge", Ties::Never)],
     ..TowerSpec::PLAIN
 };

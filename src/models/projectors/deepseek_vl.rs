@@ -7,6 +7,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
     names: &["deepseek_vl"],
     tower: "siglip_vision_model",
     modules: &TowerModules { model_type: "deepseek_vl", parts: &[TWO], buffers: &[] },
+    ties: &[("deepseek_vl", Ties::OfWhole(true))],
     ..TowerSpec::PLAIN
 };
 

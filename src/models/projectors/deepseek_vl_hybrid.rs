@@ -44,6 +44,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    ties: &[("deepseek_vl_hybrid", Ties::OfWhole(true))],
     ..TowerSpec::PLAIN
 };
 

@@ -79,6 +79,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    ties: &[("dots3_note", Ties::OfWhole(false))],
     ..TowerSpec::PLAIN
 };
 

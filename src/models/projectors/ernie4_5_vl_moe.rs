@@ -54,6 +54,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    ties: &[("ernie4_5_vl_moe", Ties::OfWhole(true))],
     ..TowerSpec::PLAIN
 };
 

@@ -19,5 +19,6 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         }],
         buffers: &[],
     },
+    ties: &[("gemma3", Ties::OfWhole(true)), ("shieldgemma2", Ties::Either)],
     ..TowerSpec::PLAIN
 };

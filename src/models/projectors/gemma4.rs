@@ -77,6 +77,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    ties: &[("gemma4", Ties::OfWhole(true))],
     ..TowerSpec::PLAIN
 };
 

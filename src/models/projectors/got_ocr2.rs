@@ -21,6 +21,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         }],
         buffers: &[],
     },
+    ties: &[("got_ocr2", Ties::OfWhole(true)), ("pp_chart2table", Ties::OfWhole(true))],
     ..TowerSpec::PLAIN
 };
 

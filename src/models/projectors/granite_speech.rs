@@ -43,6 +43,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    ties: &[("granite_speech", Ties::OfWhole(true)), ("granite_speech_plus", Ties::OfWhole(true))],
     ..TowerSpec::PLAIN
 };
 

@@ -12,5 +12,6 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         parts: &[TowerPart { times: One, layers: &[Linear("projection", Out, Text)] }],
         buffers: &[],
     },
+    ties: &[("hyperclovax_vision_v2", Ties::OfWhole(true))],
     ..TowerSpec::PLAIN
 };

@@ -57,6 +57,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    ties: &[("idefics2", Ties::OfWhole(false))],
     ..TowerSpec::PLAIN
 };
 

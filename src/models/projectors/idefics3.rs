@@ -28,5 +28,6 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         }],
         buffers: &[],
     },
+    ties: &[("idefics3", Ties::OfWhole(false))],
     ..TowerSpec::PLAIN
 };

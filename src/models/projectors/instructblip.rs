@@ -51,6 +51,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         ],
         buffers: &[TowerBuffer::PositionIds(PLACES)],
     },
+    ties: &[("instructblip", Ties::OfText), ("instructblipvideo", Ties::OfText)],
     ..TowerSpec::PLAIN
 };
 

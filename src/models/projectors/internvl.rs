@@ -45,6 +45,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         }],
         buffers: &[],
     },
+    ties: &[("internvl", Ties::OfWhole(true)), ("qianfan_ocr", Ties::OfWhole(false))],
     ..TowerSpec::PLAIN
 };
 

@@ -113,6 +113,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    ties: &[("janus", Ties::OfWhole(true))],
     ..TowerSpec::PLAIN
 };
 

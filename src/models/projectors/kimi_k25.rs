@@ -19,5 +19,6 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         }],
         buffers: &[],
     },
+    ties: &[("kimi_k25", Ties::OfWhole(true))],
     ..TowerSpec::PLAIN
 };

@@ -33,5 +33,6 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    ties: &[("lfm2_vl", Ties::OfWhole(true))],
     ..TowerSpec::PLAIN
 };

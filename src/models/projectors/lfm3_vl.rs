@@ -26,5 +26,6 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    ties: &[("lfm3_vl", Ties::OfWhole(true))],
     ..TowerSpec::PLAIN
 };

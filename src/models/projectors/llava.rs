@@ -20,6 +20,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
     ],
     follow,
     modules: &TowerModules { model_type: "llava", parts: &[READ, BIASES], buffers: &[] },
+    ties: &[("llava", Ties::Either)],
     ..TowerSpec::PLAIN
 };
 

@@ -55,5 +55,6 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    ties: &[("llava_next", Ties::OfWhole(false)), ("llava_next_video", Ties::Either)],
     ..super::llava::PROJECTOR
 };

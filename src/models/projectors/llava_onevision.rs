@@ -52,6 +52,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    ties: &[("llava_onevision", Ties::Either)],
     ..super::llava::PROJECTOR
 };
 

@@ -34,6 +34,11 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    ties: &[
+        ("minicpmv4_6", Ties::OfWhole(false)),
+        ("minicpmv4_7", Ties::OfWhole(false)),
+        ("minicpm_ocr", Ties::OfWhole(true)),
+    ],
     ..TowerSpec::PLAIN
 };
 

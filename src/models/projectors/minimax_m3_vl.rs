@@ -24,5 +24,6 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         }],
         buffers: &[],
     },
+    ties: &[("minimax_m3_vl", Ties::Either)],
     ..TowerSpec::PLAIN
 };

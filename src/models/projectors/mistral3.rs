@@ -54,6 +54,11 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    ties: &[
+        ("mistral3", Ties::OfWhole(true)),
+        ("lighton_ocr", Ties::OfWhole(true)),
+        ("mistral_large4", Ties::OfWhole(false)),
+    ],
     ..TowerSpec::PLAIN
 };
 

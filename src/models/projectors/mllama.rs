@@ -10,7 +10,14 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
     names: &["mllama"],
     tower: "mllama_vision_model",
     text_class: "MllamaForCausalLM",
-    keys: &[count(CROSSED, "cross_attention_layers", 8)],
+    keys: &[TowerKey {
+        size: CROSSED,
+        key: "cross_attention_layers",
+        default: TowerDefault::Below {
+            layers: ("num_hidden_layers", 40),
+            places: &[3, 8, 13, 18, 23, 28, 33, 38],
+        },
+    }],
     follow: |sizes| sizes.set(TextRows, 8),
     modules: &TowerModules {
         model_type: "mllama",
@@ -37,5 +44,6 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    ties: &[("mllama", Ties::Never)],
     ..TowerSpec::PLAIN
 };

@@ -19,5 +19,6 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         }],
         buffers: &[],
     },
+    ties: &[("muse_glimmer", Ties::OfWhole(false))],
     ..TowerSpec::PLAIN
 };

@@ -73,6 +73,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    ties: &[("muse_spark", Ties::Never)],
     ..TowerSpec::PLAIN
 };
 

@@ -22,5 +22,6 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         parts: &[TowerPart { times: One, layers: &[Table("embedding of images", ROWS, Out)] }],
         buffers: &[],
     },
+    ties: &[("ovis2", Ties::OfWhole(true))],
     ..TowerSpec::PLAIN
 };

@@ -19,5 +19,6 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         }],
         buffers: &[],
     },
+    ties: &[("paddleocr_vl", Ties::Either)],
     ..TowerSpec::PLAIN
 };

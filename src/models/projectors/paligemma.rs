@@ -15,5 +15,6 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         }],
         buffers: &[],
     },
+    ties: &[("paligemma", Ties::OfWhole(true))],
     ..TowerSpec::PLAIN
 };

@@ -31,6 +31,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         stated(STATE, "max_state_dim", 32),
     ],
     not_looked_at: &["max_position_embeddings"],
+    // It has no head for words.
     follow,
     modules: &TowerModules {
         model_type: "pi0",
@@ -65,6 +66,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    ties: &[("pi0", Ties::Always)],
     ..TowerSpec::PLAIN
 };
 

@@ -44,6 +44,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         ],
         buffers: &[TowerBuffer::Table(PLACES, SecondHidden)],
     },
+    ties: &[("qwen2_5_omni_thinker", Ties::OfWhole(false))],
     ..TowerSpec::PLAIN
 };
 

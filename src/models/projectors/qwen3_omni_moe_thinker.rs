@@ -30,5 +30,6 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         parts: &OVER_BANDS,
         buffers: &[TowerBuffer::Table(PLACES, SecondHidden)],
     },
+    ties: &[("qwen3_omni_moe_thinker", Ties::OfWhole(false))],
     ..TowerSpec::PLAIN
 };

@@ -23,5 +23,6 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         }],
         buffers: &[],
     },
+    ties: &[("smolvlm", Ties::OfWhole(false))],
     ..super::idefics3::PROJECTOR
 };

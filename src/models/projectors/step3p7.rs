@@ -15,5 +15,6 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    ties: &[("step3p7", Ties::OfWhole(false))],
     ..TowerSpec::PLAIN
 };

@@ -22,6 +22,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         }],
         buffers: &[],
     },
+    ties: &[("unlimited_ocr", Ties::OfWhole(false))],
     ..TowerSpec::PLAIN
 };
 

@@ -11,5 +11,6 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         parts: &[super::deepseek_vl::TWO],
         buffers: &[],
     },
+    ties: &[("video_llama_3", Ties::Either)],
     ..TowerSpec::PLAIN
 };

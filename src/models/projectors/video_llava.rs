@@ -14,5 +14,6 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         parts: &[BEFORE, BLOCKS, BEHIND, MATRICES, BIASES],
         buffers: &[TowerBuffer::PositionIds(Positions)],
     },
+    ties: &[("video_llava", Ties::OfWhole(false))],
     ..super::llava::PROJECTOR
 };

@@ -21,5 +21,6 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         }],
         buffers: &[],
     },
+    ties: &[("vipllava", Ties::OfWhole(false))],
     ..TowerSpec::PLAIN
 };

@@ -4,6 +4,9 @@
 use crate::models::sound::{BANDS, BLOCKS, CONVOLUTIONS, HEARD, PLACES, three_places};
 use crate::models::tower_prelude::*;
 
+/// True if the projector has biases.
+const PROJECTED: TowerSize = Own4;
+
 /// `audioflamingo3`.
 pub const TOWER: TowerSpec = TowerSpec {
     whole: &["audioflamingo3"],
@@ -14,6 +17,7 @@ pub const TOWER: TowerSpec = TowerSpec {
         stated(SecondLayers, "further_config.num_hidden_layers", 32),
         stated(BANDS, "further_config.num_mel_bins", 128),
         stated(PLACES, "further_config.max_source_positions", 1500),
+        flag(PROJECTED, "projector_bias", true),
     ],
     not_looked_at: &["num_attention_heads"],
     follow: three_places,
@@ -27,12 +31,18 @@ pub const TOWER: TowerSpec = TowerSpec {
                 times: One,
                 layers: &[
                     LayerNorm(SecondHidden),
-                    Linear("projection", SecondHidden, Text),
-                    Linear("second projection", Text, Text),
+                    Matrix("projection", SecondHidden, Text),
+                    Matrix("second projection", Text, Text),
                 ],
+            },
+            TowerPart {
+                times: PROJECTED,
+                layers: &[Vector("projection bias", Text), Vector("second projection bias", Text)],
             },
         ],
         buffers: &[],
     },
+    // The class of whole files names no weights to tie.
+    ties: &[("audioflamingo3", Ties::Never)],
     ..TowerSpec::PLAIN
 };

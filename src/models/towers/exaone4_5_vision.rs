@@ -30,6 +30,7 @@ pub const TOWER: TowerSpec = TowerSpec {
         parts: &[PARTS[0], without_steps(&PARTS[1]), PARTS[2], PARTS[3]],
         ..*super::qwen2_5_vl_vision::TOWER.modules
     },
+    ties: &[("exaone4_5", Ties::OfWhole(false))],
     ..super::qwen2_5_vl_vision::TOWER
 };
 

@@ -109,5 +109,6 @@ pub const TOWER: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    ties: &[("fun_asr_nano", Ties::OfWhole(true))],
     ..TowerSpec::PLAIN
 };

@@ -16,5 +16,6 @@ pub const TOWER: TowerSpec = TowerSpec {
         parts: &[TowerPart { times: One, layers: &[Linear("patch embedding", Patch, Text)] }],
         buffers: &[],
     },
+    ties: &[("fuyu", Ties::OfWhole(false))],
     ..TowerSpec::PLAIN
 };

@@ -69,6 +69,12 @@ pub const TOWER: TowerSpec = TowerSpec {
         ],
         buffers: &[TowerBuffer::Frequencies(Turned)],
     },
+    ties: &[
+        ("glm4v", Ties::Either),
+        ("glm4v_moe", Ties::Either),
+        ("glm46v", Ties::OfWhole(false)),
+        ("glmga", Ties::OfWhole(false)),
+    ],
     ..TowerSpec::PLAIN
 };
 

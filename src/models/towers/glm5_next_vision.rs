@@ -25,6 +25,7 @@ pub const TOWER: TowerSpec = TowerSpec {
         model_type: "glm5_next_vision",
         ..*super::glm_ocr_vision::TOWER.modules
     },
+    ties: &[("glm5_next", Ties::OfWhole(false))],
     ..super::glm_ocr_vision::TOWER
 };
 

@@ -66,6 +66,7 @@ pub const TOWER: TowerSpec = TowerSpec {
         ],
         buffers: &[TowerBuffer::Frequencies(Turned)],
     },
+    ties: &[("glm_ocr", Ties::Either)],
     ..TowerSpec::PLAIN
 };
 

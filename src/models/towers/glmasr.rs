@@ -65,5 +65,6 @@ pub const TOWER: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    ties: &[("glmasr", Ties::OfWhole(true))],
     ..TowerSpec::PLAIN
 };

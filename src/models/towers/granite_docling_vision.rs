@@ -67,6 +67,7 @@ pub const TOWER: TowerSpec = TowerSpec {
             TowerBuffer::Table(FINE_TOKENS, Out),
         ],
     },
+    ties: &[("granite_docling", Ties::OfWhole(true))],
     ..TowerSpec::PLAIN
 };
 

@@ -3,6 +3,10 @@
 
 use crate::models::tower_prelude::*;
 
+/// Images are summed up by their mean, without a norm; and a norm behind the blocks where not.
+pub(super) const POOLED: TowerSize = Own1;
+const LAST: TowerSize = Own2;
+
 /// `internvl_vision`.
 pub const TOWER: TowerSpec = TowerSpec {
     names: &["internvl_vision"],
@@ -23,6 +27,7 @@ pub const TOWER: TowerSpec = TowerSpec {
             default: TowerDefault::Word("layer_norm"),
         },
         stated(Heads, "vision_config.num_attention_heads", 16),
+        flag(POOLED, "vision_config.use_mean_pooling", true),
         function(Act, "vision_config.hidden_act", HiddenAct::Gelu),
     ],
     not_looked_at: &["layer_scale_init_value"],
@@ -71,6 +76,7 @@ pub const TOWER: TowerSpec = TowerSpec {
                     ]),
                 ],
             },
+            TowerPart { times: LAST, layers: &[LayerNorm(Hidden)] },
         ],
         buffers: &[],
     },
@@ -80,5 +86,6 @@ pub const TOWER: TowerSpec = TowerSpec {
 /// A position for every patch, and one for the class token, where there are positions.
 fn follow(sizes: &mut TowerSizes) {
     patches(sizes);
+    sizes.set(LAST, u64::from(sizes.get(POOLED) == 0));
     sizes.set(Positions, sizes.get(Patches).saturating_add(1).saturating_mul(sizes.get(Positions)));
 }

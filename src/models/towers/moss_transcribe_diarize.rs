@@ -11,6 +11,8 @@ fn follow(sizes: &mut TowerSizes) {
 
 /// Width of the frames that are read at once.
 const MERGED: TowerSize = Own4;
+/// True if the projector has biases.
+const PROJECTED: TowerSize = Own5;
 
 /// `moss_transcribe_diarize`.
 pub const TOWER: TowerSpec = TowerSpec {
@@ -22,6 +24,7 @@ pub const TOWER: TowerSpec = TowerSpec {
         stated(SecondLayers, "further_config.num_hidden_layers", 24),
         stated(BANDS, "further_config.num_mel_bins", 80),
         stated(PLACES, "further_config.max_source_positions", 1500),
+        flag(PROJECTED, "projector_bias", true),
     ],
     not_looked_at: &["num_attention_heads"],
     follow,
@@ -35,13 +38,18 @@ pub const TOWER: TowerSpec = TowerSpec {
                 times: One,
                 layers: &[
                     LayerNorm(SecondHidden),
-                    Linear("projection", MERGED, Text),
-                    Linear("second projection", Text, Text),
+                    Matrix("projection", MERGED, Text),
+                    Matrix("second projection", Text, Text),
                     LayerNorm(Text),
                 ],
+            },
+            TowerPart {
+                times: PROJECTED,
+                layers: &[Vector("projection bias", Text), Vector("second projection bias", Text)],
             },
         ],
         buffers: &[],
     },
+    ties: &[("moss_transcribe_diarize", Ties::OfWhole(true))],
     ..TowerSpec::PLAIN
 };

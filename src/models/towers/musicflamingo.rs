@@ -8,5 +8,6 @@ pub const TOWER: TowerSpec = TowerSpec {
     whole: &["musicflamingo"],
     not_looked_at: &["num_attention_heads", "head_dim"],
     modules: &TowerModules { model_type: "musicflamingo", ..*super::audioflamingo3::TOWER.modules },
+    ties: &[("musicflamingo", Ties::Never)],
     ..super::audioflamingo3::TOWER
 };

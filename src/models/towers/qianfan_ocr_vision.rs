@@ -25,12 +25,18 @@ pub const TOWER: TowerSpec = TowerSpec {
             default: TowerDefault::Word("layer_norm"),
         },
         stated(Heads, "vision_config.num_attention_heads", 16),
+        flag(super::internvl_vision::POOLED, "vision_config.use_mean_pooling", true),
         function(Act, "vision_config.hidden_act", HiddenAct::Gelu),
     ],
     modules: &TowerModules {
         model_type: "qianfan_ocr_vision",
         // Its blocks are left out at random in training.
-        parts: &[without_steps(&PARTS[0]), without_steps(&PARTS[1]), without_steps(&PARTS[2])],
+        parts: &[
+            without_steps(&PARTS[0]),
+            without_steps(&PARTS[1]),
+            without_steps(&PARTS[2]),
+            PARTS[3],
+        ],
         buffers: &[],
     },
     ..super::internvl_vision::TOWER

@@ -73,6 +73,7 @@ pub const TOWER: TowerSpec = TowerSpec {
         ],
         buffers: &[TowerBuffer::Frequencies(Turned)],
     },
+    ties: &[("qwen2_5_vl", Ties::Either)],
     ..TowerSpec::PLAIN
 };
 

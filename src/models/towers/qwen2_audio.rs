@@ -30,5 +30,7 @@ pub const TOWER: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    // The class of whole files names no weights to tie.
+    ties: &[("qwen2_audio", Ties::Never)],
     ..TowerSpec::PLAIN
 };

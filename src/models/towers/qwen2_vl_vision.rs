@@ -40,6 +40,7 @@ pub const TOWER: TowerSpec = TowerSpec {
         ],
         buffers: &[TowerBuffer::Frequencies(Turned)],
     },
+    ties: &[("qwen2_vl", Ties::Either)],
     ..TowerSpec::PLAIN
 };
 

@@ -24,5 +24,6 @@ pub const TOWER: TowerSpec = TowerSpec {
         model_type: "qwen3_5_vision",
         ..*super::qwen3_vl_vision::TOWER.modules
     },
+    ties: &[("qwen3_5", Ties::OfWhole(false)), ("qwen3_5_moe", Ties::OfWhole(false))],
     ..super::qwen3_vl_vision::TOWER
 };

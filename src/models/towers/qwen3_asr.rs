@@ -29,5 +29,6 @@ pub const TOWER: TowerSpec = TowerSpec {
         parts: &[HEARD, OVER_BANDS[0], OVER_BANDS[1]],
         buffers: &[],
     },
+    ties: &[("qwen3_asr", Ties::OfWhole(true))],
     ..TowerSpec::PLAIN
 };

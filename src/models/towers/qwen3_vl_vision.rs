@@ -81,5 +81,10 @@ pub const TOWER: TowerSpec = TowerSpec {
         ],
         buffers: &[TowerBuffer::Frequencies(Turned)],
     },
+    ties: &[
+        ("cosmos3_omni", Ties::OfWhole(false)),
+        ("qwen3_vl", Ties::OfWhole(false)),
+        ("qwen3_vl_moe", Ties::OfWhole(false)),
+    ],
     ..TowerSpec::PLAIN
 };

@@ -82,5 +82,7 @@ pub const TOWER: TowerSpec = TowerSpec {
         }],
         buffers: &[],
     },
+    // The class of whole files names no weights to tie.
+    ties: &[("vibevoice_asr", Ties::Never)],
     ..TowerSpec::PLAIN
 };

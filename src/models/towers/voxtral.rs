@@ -34,5 +34,7 @@ pub const TOWER: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    // The class of whole files names no weights to tie.
+    ties: &[("voxtral", Ties::Never)],
     ..TowerSpec::PLAIN
 };

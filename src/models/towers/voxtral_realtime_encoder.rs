@@ -74,5 +74,6 @@ pub const TOWER: TowerSpec = TowerSpec {
         ],
         buffers: &[],
     },
+    ties: &[("voxtral_realtime", Ties::OfWhole(true))],
     ..TowerSpec::PLAIN
 };

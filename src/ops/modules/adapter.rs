@@ -58,6 +58,8 @@ fn role(build: &Build<'_>, name: &str) -> Targets {
         "router weight" if !build.model().family.modules().experts.router_is_linear => {
             Targets::NONE
         }
+        // Queries that are compressed first have another name (`q_b_proj`).
+        "query weight" if compresses_queries(build) => Targets::QUERY_UP,
         "query weight" => Targets::QUERY,
         "key weight" => Targets::KEY,
         "value weight" => Targets::VALUE,
@@ -73,6 +75,12 @@ fn role(build: &Build<'_>, name: &str) -> Targets {
         "shared expert gate weight" => Targets::SHARED_GATE,
         _ => Targets::OTHERS,
     }
+}
+
+/// True if queries are made of narrow ones.
+fn compresses_queries(build: &Build<'_>) -> bool {
+    let model = build.model();
+    model.compressed.is_some() || model.mla.as_ref().is_some_and(|mla| mla.q_lora_rank.is_some())
 }
 
 /// True if peft takes the name of a linear layer for that of the experts' matrix or the router's

@@ -7,7 +7,7 @@ use crate::units::DType;
 
 /// The fields of `target_modules`, with the layers of latent attention that do the same work.
 const TARGETS: [(FieldId, Targets); 8] = [
-    (FieldId::AdaptQuery, Targets::QUERY.and(Targets::QUERY_DOWN)),
+    (FieldId::AdaptQuery, Targets::QUERY.and(Targets::QUERY_DOWN).and(Targets::QUERY_UP)),
     (FieldId::AdaptKey, Targets::KEY.and(Targets::KEY_VALUE_DOWN).and(Targets::KEY_VALUE_UP)),
     (FieldId::AdaptValue, Targets::VALUE.and(Targets::KEY_VALUE_UP)),
     (FieldId::AdaptOutput, Targets::OUTPUT),

@@ -9,6 +9,8 @@ use super::row::{Comparison, Fields, Quantity};
 /// Which parameters learn in a row of that kind; `None` for a row in which all do.
 pub fn tuning(row: Fields<'_>) -> Result<Option<Tuning>, String> {
     let method = match row.text("/kind")? {
+        // Rows of weights of few bits say themselves which adapters stand beside.
+        "qlora" if row.text("/run/method")? == "dora" => Method::Dora,
         "lora" | "qlora" => Method::Lora,
         "dora" => Method::Dora,
         kind @ ("prompt" | "prefix") => {

@@ -60,6 +60,8 @@ fields! { $
     UsePostNorm("use-post-norm", "use_post_norm", "Norms behind each half").flag().of_file(),
     /// Rows of a table that says which part of its input a token belongs to; few parameters.
     TypeVocabSize("type-vocab-size", "type_vocab_size", "Token types").whole(1..=10_000).step(1).optional().of_file(),
+    /// The token of padding, where rows of positions stand behind it.
+    PadTokenId("pad-token-id", "pad_token_id", "Token of padding").whole(0..=SIZE).step(1).optional().of_file(),
     /// A token sees those before it alone, as in a decoder; otherwise every token sees all.
     IsDecoder("is-decoder", "is_decoder", "Used as a decoder").flag().of_file(),
     /// Of so many layers the last one sees the whole text, the others their window.

@@ -68,6 +68,8 @@ fields! { $
     VisionMask("vision-config.use-mask-token", "vision_config.use_mask_token", "Vision: mask token").flag().of_file(),
     /// A learned table of positions.
     VisionTable("vision-config.use-absolute-position-embeddings", "vision_config.use_absolute_position_embeddings", "Vision: table of positions").flag().of_file(),
+    /// Patches are summed up by their mean, without a norm behind the blocks.
+    VisionPools("vision-config.use-mean-pooling", "vision_config.use_mean_pooling", "Vision: mean of patches").flag().of_file(),
     /// The kind of norm in the vision tower: with a bias, or without.
     VisionNorm("vision-config.norm-type", "vision_config.norm_type", "Vision: kind of norm").text(20).of_file(),
     /// Width behind the vision adapter's first matrix.
