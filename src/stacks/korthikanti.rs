@@ -22,6 +22,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     tensor_parallelism: TensorParallelism::HeadsAndColumns,
     splits_vocabulary: true,
     has_all_degrees: false,
+    runs_torch_stages: false,
     sharding: CarriedOutBy::Library,
     // The paper counts no buffers.
     has_main_gradients: false,

@@ -23,6 +23,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     tensor_parallelism: TensorParallelism::HeadsAndColumns,
     splits_vocabulary: true,
     has_all_degrees: true,
+    runs_torch_stages: false,
     sharding: CarriedOutBy::Stack,
     has_main_gradients: true,
     options: StackOptions::OfRun,

@@ -28,7 +28,7 @@ const NO_DUAL_PIPE: StackRule = StackRule {
 };
 
 /// The rule of torchtitan's stacks against other ways to split a model.
-const BY_TOKENS_ALONE: &str = "torchtitan's tensor parallelism is modelled with sequence parallelism, and without torch.compile, float8 and pipeline stages; use these alone, or another stack";
+const BY_TOKENS_ALONE: &str = "torchtitan's tensor parallelism is modelled with sequence parallelism, and without torch.compile and float8; use these alone, or another stack";
 
 /// The rule of stacks whose compiled step nobody has compared with PyTorch's.
 const NOT_COMPILED: StackRule = StackRule {

@@ -46,6 +46,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     tensor_parallelism: TensorParallelism::HeadsAndColumns,
     splits_vocabulary: true,
     has_all_degrees: false,
+    runs_torch_stages: true,
     sharding: CarriedOutBy::Library,
     has_main_gradients: false,
     options: StackOptions::Fixed(MegatronOptions::DEFAULT),
@@ -58,6 +59,10 @@ pub(super) const STACK: StackSpec = StackSpec {
             "torchtitan is modelled for models of Llama's kind; use the software stack Hugging Face",
         ),
         rule(NotWith::SplitOtherThanByTokens, BY_TOKENS_ALONE),
+        rule(
+            NotWith::OtherSchedules,
+            "torchtitan's pipelines are modelled with GPipe, and with 1F1B, which needs as many micro-batches as stages; use one of these",
+        ),
         rule(
             NotWith::TensorwiseFloat8,
             "torchtitan 0.3 has the recipes rowwise and rowwise_with_gw_hp alone; choose one of them, or the software stack torchtitan 0.1",

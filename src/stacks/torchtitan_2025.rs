@@ -44,6 +44,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     tensor_parallelism: TensorParallelism::HeadsAndColumns,
     splits_vocabulary: true,
     has_all_degrees: false,
+    runs_torch_stages: false,
     sharding: CarriedOutBy::Library,
     has_main_gradients: false,
     options: StackOptions::Fixed(MegatronOptions::DEFAULT),
@@ -56,6 +57,10 @@ pub(super) const STACK: StackSpec = StackSpec {
             "torchtitan 0.1 is modelled for models of Llama's kind; use the software stack Hugging Face",
         ),
         rule(NotWith::SplitOtherThanByTokens, BY_TOKENS_ALONE),
+        rule(
+            NotWith::Stages,
+            "torchtitan 0.1 is modelled without pipeline parallelism; use the software stack torchtitan",
+        ),
         // `repeat_kv` sees one head as many without a copy, which PyTorch's flash kernel does not
         // take.
         rule(

@@ -6,8 +6,8 @@ mod blocks;
 use self::blocks::{gives_back, live, played};
 use super::libraries;
 use crate::config::{
-    DataSharding, Evaluation, Job, LibraryOptions, Optimizer, OptimizerImplementation,
-    PrecisionRecipe, Recompute, TrainingPrecision, TrainingRun,
+    DataSharding, Evaluation, Job, LibraryOptions, Optimizer, OptimizerImplementation, PassType,
+    PipelineSchedule, PrecisionRecipe, Recompute, TrainingPrecision, TrainingRun,
 };
 use crate::estimator::stage::Stage;
 use crate::estimator::{MemoryKind, host};
@@ -103,6 +103,14 @@ pub(super) struct Plan<'a> {
     /// True if gradients of micro-batches add up unreduced before those of the last micro-batch are
     /// reduced.
     pub reduce_once: bool,
+    /// True if PyTorch's pipeline runs the stage under FSDP2 (`backward_maybe_with_nosync` in
+    /// `torch/distributed/pipelining/stage.py`, 2.15): backward gives no weights back and reduces
+    /// no gradients, until all micro-batches of a step are through.
+    pub in_stages: bool,
+    /// The passes of all micro-batches of a stage in order, where every tensor is played.
+    pub passes: Vec<PassType>,
+    /// True if the stage's output is sent before the next backward, not after all forward passes.
+    pub sends_at_once: bool,
     /// Buckets into which gradients are copied, and the elements of one and their format.
     pub buckets: (Buckets, u64, DType),
     /// Options of the library that shares the training out.
@@ -192,6 +200,7 @@ impl<'a> Plan<'a> {
             live(job, run, sharding).filter(|_| matches!(movement, Movement::Weights { .. }));
         let is_one_group = libraries::is_one_group(run, sharding, movement);
         let buckets = libraries::buckets(job, run, sharding, recipe);
+        let in_stages = runs_in_stages(job);
         if matches!(movement, Movement::Weights { .. }) {
             // A group is gathered in one format.
             with.tuning.adapter_dtype = None;
@@ -221,7 +230,10 @@ impl<'a> Plan<'a> {
                 GroupsOfEnds::Together
             },
             is_one_group,
-            reduce_once: libraries::reduces_once(job, sharding, buckets.0),
+            reduce_once: in_stages || libraries::reduces_once(job, sharding, buckets.0),
+            in_stages,
+            passes: Vec::new(),
+            sends_at_once: job.pipeline().schedule != PipelineSchedule::GPipe,
             keeps_last_block: run.stack.keeps_last_block && gathers_into_buffers(movement),
             buckets,
             library: run.library,
@@ -235,7 +247,14 @@ impl<'a> Plan<'a> {
 
     /// The plan of a step of which every tensor is played.
     pub fn of_every_tensor(job: &'a Job, run: &TrainingRun, stage: Stage) -> Self {
-        Self { singly: true, ..Self::of(job, run, stage, true) }
+        let plan = Self::of(job, run, stage, true);
+        let passes = if plan.in_stages {
+            let order = job.pipeline().settled().order(plan.stage.index);
+            order.into_iter().map(|slot| slot.work).collect()
+        } else {
+            Vec::new()
+        };
+        Self { singly: true, passes, ..plan }
     }
 
     /// The format that FSDP2 casts what a block is given to, where it gathers parameters in another
@@ -331,6 +350,17 @@ impl<'a> Plan<'a> {
     pub fn head(&self) -> u16 {
         u16::try_from(self.played.len()).unwrap_or(u16::MAX - 1).saturating_add(1)
     }
+}
+
+/// True if PyTorch's pipeline runs the stages of a job under FSDP2.
+pub(in crate::estimator) fn runs_in_stages(job: &Job) -> bool {
+    job.training().is_some_and(|run| {
+        let mixed = run.precision == TrainingPrecision::FsdpMixed;
+        let moves = mixed || job.layout().shards() > 1;
+        let gathers = job.layout().sharding.gathers.as_ref();
+        let buffers = gathers.is_some_and(|found| found.into == GatheredInto::BufferAndTensors);
+        job.layout().p() > 1 && run.stack.runs_torch_stages && moves && buffers
+    })
 }
 
 /// How weights and gradients that are shared out move.

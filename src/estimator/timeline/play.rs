@@ -3,6 +3,7 @@
 mod model;
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 
 use self::model::Playing;
 use super::blocks::{Layers, layers};
@@ -74,7 +75,11 @@ pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
         }
     }
     let before = tape.state().storages.len();
+    groups.reduces(!plan.in_stages);
     micro_batch(tape, plan, (ends, layers, &groups), ids);
+    if plan.in_stages {
+        groups.finalize();
+    }
     optimizer::step(tape, plan, &learned, &mut shares);
     tape.close();
     shares.append(&mut groups.shares());
@@ -167,14 +172,19 @@ pub(super) fn play_all(tape: &Tape, plan: &Plan<'_>) -> Parts {
     let built = length();
     let reduces_once = plan.reduce_once
         || (plan.accumulated && groups.bucket.as_ref().is_some_and(Bucket::reduces_once));
-    groups.reduces(!reduces_once);
-    micro_batch(tape, plan, (ends, layers, &groups), ids);
+    let in_stages = plan.in_stages;
+    if in_stages {
+        all_micro_batches(tape, plan, (ends, layers, &groups), ids);
+    } else {
+        groups.reduces(!reduces_once);
+        micro_batch(tape, plan, (ends, layers, &groups), ids);
+    }
     let first = length();
-    if plan.has_gradients_before() {
+    if plan.has_gradients_before() && !in_stages {
         micro_batch(tape, plan, (ends, layers, &groups), ids);
     }
     let further = length();
-    if reduces_once {
+    if reduces_once && !in_stages {
         groups.reduces(true);
         micro_batch(tape, plan, (ends, layers, &groups), ids);
     }
@@ -215,10 +225,16 @@ struct Around<'t, 'g> {
     groups: &'g Groups<'t>,
     /// The layer of the operations behind the model.
     behind: u16,
+    /// True if a pipeline holds the model's output until its backward is through.
+    holds: bool,
+    held: RefCell<Option<Var<'t>>>,
 }
 
 impl AroundLoss for Around<'_, '_> {
-    fn returns(&self) {
+    fn returns(&self, output: &Var<'_>) {
+        if self.holds {
+            self.held.replace(Some(self.tape.kept_alive(output)));
+        }
         self.groups.after_forward(self.groups.of_head());
         self.tape.begin(When::Forward, self.behind, Kind::Activation);
     }
@@ -244,6 +260,30 @@ impl AroundLoss for Around<'_, '_> {
     }
 }
 
+/// A micro-batch between its forward and its backward.
+struct Pass<'t, 'g> {
+    loss: Var<'t>,
+    playing: Playing<'t, 'g>,
+    /// How many gradients it wants of each parameter.
+    uses: Option<Vec<u32>>,
+    /// The input and the model's output, where a pipeline holds them.
+    _held: [Option<Var<'t>>; 2],
+}
+
+impl<'t> Pass<'t, '_> {
+    fn backward(&self, tape: &'t Tape, plan: &Plan<'_>) {
+        let behind = plan.head().saturating_add(1);
+        let is_behind = plan.with.stack.modules().loss_behind_model;
+        let last = if is_behind { behind } else { plan.head() };
+        tape.begin(When::Backward, last, Kind::Temporary);
+        if let Some(uses) = &self.uses {
+            tape.give_uses(uses);
+        }
+        tape.backward(&self.loss, &self.playing);
+        self.playing.end();
+    }
+}
+
 /// Forward and backward of one micro-batch.
 fn micro_batch<'t>(
     tape: &'t Tape,
@@ -251,21 +291,56 @@ fn micro_batch<'t>(
     model: (&Ends, &Layers, &Groups<'t>),
     ids: &Var<'t>,
 ) {
-    let (loss, playing) = forward(tape, plan, model, ids);
-    let behind = plan.head().saturating_add(1);
-    let last = if plan.with.stack.modules().loss_behind_model { behind } else { plan.head() };
-    tape.begin(When::Backward, last, Kind::Temporary);
-    tape.backward(&loss, &playing);
-    playing.end();
+    forward(tape, plan, model, ids).backward(tape, plan);
 }
 
-/// Forward of one micro-batch: the loss, and the model as backward calls it.
+/// All micro-batches of a stage, as PyTorch's pipeline orders them
+/// (`torch/distributed/pipelining/schedules.py`, `ScheduleGPipe` and `Schedule1F1B`, 2.15).
+fn all_micro_batches<'t>(
+    tape: &'t Tape,
+    plan: &Plan<'_>,
+    model: (&Ends, &Layers, &Groups<'t>),
+    ids: &Var<'t>,
+) {
+    let groups = model.2;
+    groups.reduces(false);
+    tape.hands_gradients_on(true);
+    let mut waiting = VecDeque::new();
+    let mut sent = Vec::new();
+    for (at, pass) in plan.passes.iter().enumerate() {
+        if pass.releases() {
+            sent.clear();
+            let Some(pass): Option<Pass<'_, '_>> = waiting.pop_front() else { continue };
+            pass.backward(tape, plan);
+        } else {
+            let mut pass = forward(tape, plan, model, ids);
+            if !plan.stage.head {
+                // Output is let go when it has been sent: once the next forward has run, or before
+                // a backward.
+                let follows = plan.passes.get(at + 1).is_some_and(|next| !next.releases());
+                let output = tape.kept_alive(&pass.loss);
+                pass.loss = pass.loss.edge();
+                if !plan.sends_at_once {
+                    sent.push(output);
+                } else if follows {
+                    sent.splice(.., [output]);
+                }
+            }
+            waiting.push_back(pass);
+        }
+    }
+    drop(sent);
+    groups.finalize();
+    tape.hands_gradients_on(false);
+}
+
+/// Forward of one micro-batch.
 fn forward<'t, 'g>(
     tape: &'t Tape,
     plan: &Plan<'_>,
     (ends, layers, groups): (&'g Ends, &'g Layers, &'g Groups<'t>),
     ids: &Var<'t>,
-) -> (Var<'t>, Playing<'t, 'g>) {
+) -> Pass<'t, 'g> {
     let autocast = plan.with.autocast.then_some(DType::Bf16);
     tape.begin(When::Forward, 0, Kind::Activation);
     groups.before_forward(0);
@@ -275,6 +350,8 @@ fn forward<'t, 'g>(
     let mut embedded = ends.embed(tape, ids, &|layer, begins| {
         if begins { groups.before_forward(layer) } else { groups.after_forward(groups.tag(layer)) }
     });
+    let input =
+        (plan.in_stages && !plan.stage.embedding).then(|| tape.kept_alive(&embedded.hidden));
     if groups.of_head() != 0 {
         groups.after_forward(0);
     }
@@ -321,9 +398,12 @@ fn forward<'t, 'g>(
     }
     // A loss behind the model has a layer of its own, for which nothing is gathered.
     let behind = plan.head().saturating_add(1);
-    let loss = ends.end(tape, (embedded, outputs), &Around { tape, groups, behind });
+    let holds = plan.in_stages && plan.stage.head;
+    let around = Around { tape, groups, behind, holds, held: RefCell::default() };
+    let loss = ends.end(tape, (embedded, outputs), &around);
     drop(cached);
     groups.after_forward(ends_tag);
     tape.autocast(None);
-    (loss, playing)
+    let uses = plan.in_stages.then(|| tape.take_uses());
+    Pass { loss, playing, uses, _held: [input, around.held.take()] }
 }

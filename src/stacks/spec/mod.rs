@@ -48,6 +48,9 @@ pub struct StackSpec {
     /// True if it splits sequences over context ranks, experts over expert ranks and tensor ranks
     /// of their own, and a stage into several chunks of layers.
     pub has_all_degrees: bool,
+    /// True if `torch.distributed.pipelining` runs its pipeline stages. FSDP2 then keeps weights
+    /// gathered and adds whole gradients up until all micro-batches of a step are through.
+    pub runs_torch_stages: bool,
     /// Whose implementation of sharding it runs.
     pub sharding: CarriedOutBy,
     /// True if gradients are added up in a buffer of their own format (Megatron-LM's main
@@ -355,9 +358,14 @@ pub enum NotWith {
     ModulesUnlikeLlama,
     /// Several tensor-parallel ranks, or several pipeline stages.
     SplitModel,
-    /// Several pipeline stages, or tensor-parallel ranks that each have all tokens or run compiled
-    /// blocks or products in float8.
+    /// Tensor-parallel ranks that each have all tokens or run compiled blocks or products in
+    /// float8.
     SplitOtherThanByTokens,
+    /// Several pipeline stages.
+    Stages,
+    /// Several pipeline stages that take turns otherwise than by all forward passes first, or by
+    /// one forward, one backward with at least as many micro-batches as stages.
+    OtherSchedules,
     /// One key/value head on each rank, which several query heads share.
     OneKeyHead,
     /// Anything but all weights that learn the next token.
