@@ -347,7 +347,6 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let by_tokens = layout.sequence_parallel && !run.compile && !run.float8.is_on();
     let otherwise = layout.t() > 1 && !by_tokens;
     forbid(otherwise, &|| run.stack.forbidden(NotWith::SplitOtherThanByTokens));
-    forbid(layout.p() > 1, &|| run.stack.forbidden(NotWith::Stages));
     forbid(has_other_schedule(job), &|| run.stack.forbidden(NotWith::OtherSchedules));
     let (heads, keys) = (job.model().num_attention_heads, job.model().num_key_value_heads);
     forbid(keys < heads && keys <= layout.t(), &|| run.stack.forbidden(NotWith::OneKeyHead));

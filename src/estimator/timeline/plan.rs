@@ -107,6 +107,8 @@ pub(super) struct Plan<'a> {
     /// `torch/distributed/pipelining/stage.py`, 2.15): backward gives no weights back and reduces
     /// no gradients, until all micro-batches of a step are through.
     pub in_stages: bool,
+    /// Micro-batches of a step.
+    pub micro_batches: u64,
     /// The passes of all micro-batches of a stage in order, where every tensor is played.
     pub passes: Vec<PassType>,
     /// True if the stage's output is sent before the next backward, not after all forward passes.
@@ -232,6 +234,7 @@ impl<'a> Plan<'a> {
             is_one_group,
             reduce_once: in_stages || libraries::reduces_once(job, sharding, buckets.0),
             in_stages,
+            micro_batches: job.gradient_accumulation_steps(),
             passes: Vec::new(),
             sends_at_once: job.pipeline().schedule != PipelineSchedule::GPipe,
             keeps_last_block: run.stack.keeps_last_block && gathers_into_buffers(movement),
@@ -359,7 +362,7 @@ pub(in crate::estimator) fn runs_in_stages(job: &Job) -> bool {
         let moves = mixed || job.layout().shards() > 1;
         let gathers = job.layout().sharding.gathers.as_ref();
         let buffers = gathers.is_some_and(|found| found.into == GatheredInto::BufferAndTensors);
-        job.layout().p() > 1 && run.stack.runs_torch_stages && moves && buffers
+        job.layout().p() > 1 && run.stack.stages.are_of_torch() && moves && buffers
     })
 }
 

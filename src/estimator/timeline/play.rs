@@ -1,9 +1,9 @@
 //! Plays one step of one pipeline stage on a tape.
 
 mod model;
+mod stages;
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 
 use self::model::Playing;
 use super::blocks::{Layers, layers};
@@ -75,12 +75,15 @@ pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
         }
     }
     let before = tape.state().storages.len();
-    groups.reduces(!plan.in_stages);
-    micro_batch(tape, plan, (ends, layers, &groups), ids);
-    if plan.in_stages {
-        groups.finalize();
-    }
+    let model = (ends, layers, &groups);
+    let outputs = if plan.in_stages {
+        stages::one_for_all(tape, plan, model, ids)
+    } else {
+        micro_batch(tape, plan, model, ids);
+        None
+    };
     optimizer::step(tape, plan, &learned, &mut shares);
+    drop(outputs);
     tape.close();
     shares.append(&mut groups.shares());
     (before, shares)
@@ -173,12 +176,13 @@ pub(super) fn play_all(tape: &Tape, plan: &Plan<'_>) -> Parts {
     let reduces_once = plan.reduce_once
         || (plan.accumulated && groups.bucket.as_ref().is_some_and(Bucket::reduces_once));
     let in_stages = plan.in_stages;
-    if in_stages {
-        all_micro_batches(tape, plan, (ends, layers, &groups), ids);
+    let outputs = if in_stages {
+        stages::all(tape, plan, (ends, layers, &groups), ids)
     } else {
         groups.reduces(!reduces_once);
         micro_batch(tape, plan, (ends, layers, &groups), ids);
-    }
+        None
+    };
     let first = length();
     if plan.has_gradients_before() && !in_stages {
         micro_batch(tape, plan, (ends, layers, &groups), ids);
@@ -197,7 +201,7 @@ pub(super) fn play_all(tape: &Tape, plan: &Plan<'_>) -> Parts {
     let states = length();
     groups.end_micro_batches();
     optimizer::step(tape, plan, &learned, &mut shares);
-    drop(upcast);
+    drop((upcast, outputs));
     if !plan.keeps_gradients {
         tape.zero_gradients();
         groups.zero_gradients();
@@ -267,7 +271,7 @@ struct Pass<'t, 'g> {
     /// How many gradients it wants of each parameter.
     uses: Option<Vec<u32>>,
     /// The input and the model's output, where a pipeline holds them.
-    _held: [Option<Var<'t>>; 2],
+    held: [Option<Var<'t>>; 2],
 }
 
 impl<'t> Pass<'t, '_> {
@@ -292,46 +296,6 @@ fn micro_batch<'t>(
     ids: &Var<'t>,
 ) {
     forward(tape, plan, model, ids).backward(tape, plan);
-}
-
-/// All micro-batches of a stage, as PyTorch's pipeline orders them
-/// (`torch/distributed/pipelining/schedules.py`, `ScheduleGPipe` and `Schedule1F1B`, 2.15).
-fn all_micro_batches<'t>(
-    tape: &'t Tape,
-    plan: &Plan<'_>,
-    model: (&Ends, &Layers, &Groups<'t>),
-    ids: &Var<'t>,
-) {
-    let groups = model.2;
-    groups.reduces(false);
-    tape.hands_gradients_on(true);
-    let mut waiting = VecDeque::new();
-    let mut sent = Vec::new();
-    for (at, pass) in plan.passes.iter().enumerate() {
-        if pass.releases() {
-            sent.clear();
-            let Some(pass): Option<Pass<'_, '_>> = waiting.pop_front() else { continue };
-            pass.backward(tape, plan);
-        } else {
-            let mut pass = forward(tape, plan, model, ids);
-            if !plan.stage.head {
-                // Output is let go when it has been sent: once the next forward has run, or before
-                // a backward.
-                let follows = plan.passes.get(at + 1).is_some_and(|next| !next.releases());
-                let output = tape.kept_alive(&pass.loss);
-                pass.loss = pass.loss.edge();
-                if !plan.sends_at_once {
-                    sent.push(output);
-                } else if follows {
-                    sent.splice(.., [output]);
-                }
-            }
-            waiting.push_back(pass);
-        }
-    }
-    drop(sent);
-    groups.finalize();
-    tape.hands_gradients_on(false);
 }
 
 /// Forward of one micro-batch.
@@ -405,5 +369,5 @@ fn forward<'t, 'g>(
     groups.after_forward(ends_tag);
     tape.autocast(None);
     let uses = plan.in_stages.then(|| tape.take_uses());
-    Pass { loss, playing, uses, _held: [input, around.held.take()] }
+    Pass { loss, playing, uses, held: [input, around.held.take()] }
 }
