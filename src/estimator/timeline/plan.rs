@@ -7,7 +7,7 @@ use self::blocks::{gives_back, live, played};
 use super::libraries;
 use crate::config::{
     DataSharding, Evaluation, Job, LibraryOptions, Optimizer, OptimizerImplementation, PassType,
-    PipelineSchedule, PrecisionRecipe, Recompute, TrainingPrecision, TrainingRun,
+    Pipeline, PipelineSchedule, PrecisionRecipe, Recompute, TrainingPrecision, TrainingRun,
 };
 use crate::estimator::stage::Stage;
 use crate::estimator::{MemoryKind, host};
@@ -16,6 +16,9 @@ use crate::ops::{self, Lowering};
 use crate::sharding::{Buckets, GatheredInto, Pieces};
 use crate::stacks::GroupsOfEnds;
 use crate::units::DType;
+
+/// Micro-batches that are played at most where the outputs of all stay.
+const MOST_KEPT: u64 = 32;
 
 /// Bits at whose multiples FSDP1 lets each parameter of a flat one begin: 16 bytes.
 const ALIGNED_BITS: u64 = 128;
@@ -252,7 +255,13 @@ impl<'a> Plan<'a> {
     pub fn of_every_tensor(job: &'a Job, run: &TrainingRun, stage: Stage) -> Self {
         let plan = Self::of(job, run, stage, true);
         let passes = if plan.in_stages {
-            let order = job.pipeline().settled().order(plan.stage.index);
+            let keeps = plan.stage.head && run.stack.stages.keep_outputs();
+            let pipeline = job.pipeline();
+            let settled = pipeline.settled();
+            // Where outputs stay, each micro-batch leaves less room than the one before.
+            let most = if keeps { pipeline.micro_batches.min(MOST_KEPT) } else { 0 };
+            let micro_batches = settled.micro_batches.max(most);
+            let order = Pipeline { micro_batches, ..settled }.order(plan.stage.index);
             order.into_iter().map(|slot| slot.work).collect()
         } else {
             Vec::new()
