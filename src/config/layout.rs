@@ -193,10 +193,15 @@ impl ParallelLayout {
                 first..first.saturating_add(each).min(layers)
             }
             PipelineSplit::WithEnds => {
-                let each = layers.saturating_add(2).div_ceil(places);
-                let first = position.saturating_mul(each);
+                // Where they do not divide evenly, the first places have one more (torchtitan 0.3.0,
+                // `_generate_llm_fqn_per_model_part`).
+                let (each, more) =
+                    (layers.saturating_add(2) / places, layers.saturating_add(2) % places);
+                let first = |position: u64| {
+                    position.saturating_mul(each).saturating_add(position.min(more))
+                };
                 let block = |place: u64| place.saturating_sub(1).min(layers);
-                block(first)..block(first.saturating_add(each))
+                block(first(position))..block(first(position.saturating_add(1)))
             }
             PipelineSplit::Ends { first, last } => {
                 let (stage, chunk) = (position % p, position / p);

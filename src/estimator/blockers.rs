@@ -22,7 +22,8 @@ mod tuning;
 use thiserror::Error;
 
 use crate::config::{
-    Job, Loss, Objective, PipelineSplit, Recompute, RouterWeights, TrainingPrecision, TrainingRun,
+    Job, Loss, Objective, PipelineSchedule, PipelineSplit, Recompute, RouterWeights,
+    TrainingPrecision, TrainingRun,
 };
 use crate::optimizers::{ConflictingTool, OptimizerConflict};
 use degrees::{batch, micro_batch, model, own_degrees, pipeline};
@@ -344,8 +345,9 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     forbid(!job.model().is_like_llama(), &|| run.stack.forbidden(NotWith::ModulesUnlikeLlama));
     forbid(layout.t() > 1 || layout.p() > 1, &|| run.stack.forbidden(NotWith::SplitModel));
     let by_tokens = layout.sequence_parallel && !run.compile && !run.float8.is_on();
-    let otherwise = layout.p() > 1 || (layout.t() > 1 && !by_tokens);
+    let otherwise = layout.t() > 1 && !by_tokens;
     forbid(otherwise, &|| run.stack.forbidden(NotWith::SplitOtherThanByTokens));
+    forbid(has_other_schedule(job), &|| run.stack.forbidden(NotWith::OtherSchedules));
     let (heads, keys) = (job.model().num_attention_heads, job.model().num_key_value_heads);
     forbid(keys < heads && keys <= layout.t(), &|| run.stack.forbidden(NotWith::OneKeyHead));
     let tuned = !run.tuning.is_full() || run.tuning.objective != Objective::NextToken;
@@ -360,6 +362,21 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     forbid(layout.ep() > 1, &|| sharding.forbidden(With::Experts, run.stack.sharding));
     forbid(layout.d() > 1, &|| sharding.forbidden(With::Anything, run.stack.sharding));
     parts::forbidden(job, run, &mut forbid);
+}
+
+/// True if stages take turns otherwise than PyTorch's `ScheduleGPipe` and `Schedule1F1B`, which
+/// wants a micro-batch for every stage.
+fn has_other_schedule(job: &Job) -> bool {
+    let pipeline = job.pipeline();
+    let runs = match pipeline.schedule {
+        PipelineSchedule::GPipe => true,
+        PipelineSchedule::OneForwardOneBackward => pipeline.micro_batches >= pipeline.ranks,
+        PipelineSchedule::Interleaved
+        | PipelineSchedule::ZeroBubbleH1
+        | PipelineSchedule::ZeroBubbleH2
+        | PipelineSchedule::DualPipe => false,
+    };
+    pipeline.ranks > 1 && !runs
 }
 
 /// True if routers learn in fp32 beside weights of 16 bits.

@@ -7,7 +7,7 @@
 //! states, and steps that find them. Peaks are those of steps; what was kept since the model was
 //! made is part of them.
 
-use super::timeline::{Sequence, TensorEvent, sequence};
+use super::timeline::{Sequence, TensorEvent, runs_in_stages, sequence_of};
 use super::{alone_run, blockers, megatron, megatron_run, memory_by_kind, overhead, played_run};
 use crate::config::{Job, TrainingRun};
 use crate::hardware::allocator::{Device, Event, Gap, Settings, Stream, replay, replay_until};
@@ -28,6 +28,9 @@ const CLOSE: u64 = 32 << 20;
 /// Micro-batches of a step that are replayed at most: from the third on each finds what the second
 /// left.
 const MOST_MICRO_BATCHES: u64 = 3;
+
+/// Micro-batches in flight that are replayed at most.
+const MOST_IN_FLIGHT: u64 = 128;
 
 /// Batches of an evaluation that are replayed: the second finds what the first left.
 const EVALUATION_BATCHES: usize = 2;
@@ -183,15 +186,18 @@ fn all_steps(job: &Job) -> Result<Vec<Event>, NotReplayed> {
     }
 }
 
-/// Returns [`device_memory`] of one rank of a training under Megatron-LM, bytes; `rank` is its
-/// number among all ranks, counted from 0.
+/// Returns [`device_memory`] of one rank of a training under Megatron-LM or in PyTorch's pipeline,
+/// bytes; `rank` is its number among all ranks, counted from 0.
 ///
 /// # Errors
 /// [`NotReplayed`] where the order of allocations is not known, and for other jobs.
 pub fn rank_device_memory(job: &Job, rank: u64) -> Result<DeviceMemory, NotReplayed> {
-    let run = megatron_run(job).ok_or(NotReplayed::Stack)?;
-    is_within_reach(job)?;
     let each = (job.layout().world_size() / job.layout().p().max(1)).max(1);
+    let Some(run) = megatron_run(job) else {
+        let events = events(job, &singly_of(job, Some(rank / each))?);
+        return Ok(replayed(job, &settings_of(job), &events));
+    };
+    is_within_reach(job)?;
     Ok(replayed(job, &settings_of(job), &of_stage(job, run, [rank / each, rank % each])?))
 }
 
@@ -255,6 +261,11 @@ fn is_within_reach(job: &Job) -> Result<(), NotReplayed> {
 
 /// The training tensor by tensor.
 pub(super) fn singly(job: &Job) -> Result<Sequence, NotReplayed> {
+    singly_of(job, None)
+}
+
+/// The training tensor by tensor on a pipeline stage, or on the most loaded one.
+fn singly_of(job: &Job, stage: Option<u64>) -> Result<Sequence, NotReplayed> {
     is_within_reach(job)?;
     if played_run(job).is_none() {
         return Err(NotReplayed::Stack);
@@ -262,13 +273,15 @@ pub(super) fn singly(job: &Job) -> Result<Sequence, NotReplayed> {
     if alone_run(job).is_none() {
         return Err(NotReplayed::Companions);
     }
-    if job.layout().p() > 1 || job.pipeline().in_flight(0) > 1 {
+    let in_flight = job.pipeline().in_flight(0);
+    let is_staged = job.layout().p() > 1 || in_flight > 1;
+    if is_staged && (in_flight > MOST_IN_FLIGHT || !runs_in_stages(job)) {
         return Err(NotReplayed::Pipeline);
     }
     if job.layout().offload.any() {
         return Err(NotReplayed::Offload);
     }
-    sequence(job).ok_or(NotReplayed::Stack)
+    sequence_of(job, stage).ok_or(NotReplayed::Stack)
 }
 
 /// All steps in a row.
@@ -323,7 +336,12 @@ fn steps_in_order<'p>(job: &Job, parts: &'p Sequence, steps: u32) -> Vec<&'p Ten
         if step == 1 {
             all.extend(&parts.rebuilt);
         }
-        let micro_batches = job.gradient_accumulation_steps().min(MOST_MICRO_BATCHES);
+        // A pipeline's micro-batches are one part.
+        let micro_batches = if job.layout().p() > 1 {
+            1
+        } else {
+            job.gradient_accumulation_steps().min(MOST_MICRO_BATCHES)
+        };
         for micro_batch in 1..=micro_batches {
             let has_own = micro_batch == micro_batches && !parts.last_micro_batch.is_empty();
             all.extend(match micro_batch {

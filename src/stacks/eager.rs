@@ -2,7 +2,7 @@
 
 use super::{
     Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_COMPILED, NOT_IN_FLOAT8,
-    SelectiveRecompute, StackOptions, StackSpec, StepMemory, TensorParallelism,
+    SelectiveRecompute, StackOptions, StackSpec, Stages, StepMemory, TensorParallelism,
 };
 use crate::sharding::CarriedOutBy;
 
@@ -24,6 +24,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     // gathered.
     splits_vocabulary: false,
     has_all_degrees: false,
+    stages: Stages::Elsewhere,
     sharding: CarriedOutBy::Library,
     has_main_gradients: false,
     options: StackOptions::Fixed(MegatronOptions::DEFAULT),

@@ -3,7 +3,7 @@
 
 use super::{
     Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_COMPILED,
-    NOT_EVALUATED, NOT_IN_FLOAT8, SelectiveRecompute, StackOptions, StackSpec, StepMemory,
+    NOT_EVALUATED, NOT_IN_FLOAT8, SelectiveRecompute, StackOptions, StackSpec, Stages, StepMemory,
     TensorParallelism, TokenSplit,
 };
 use crate::sharding::CarriedOutBy;
@@ -33,6 +33,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     tensor_parallelism: TensorParallelism::HeadsAndColumns,
     splits_vocabulary: true,
     has_all_degrees: false,
+    stages: Stages::Elsewhere,
     sharding: CarriedOutBy::Library,
     has_main_gradients: false,
     options: StackOptions::Fixed(MegatronOptions::DEFAULT),

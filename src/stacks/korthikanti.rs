@@ -2,7 +2,7 @@
 
 use super::{
     Flash, GroupsOfEnds, MegatronOptions, NOT_COMPILED, NOT_EVALUATED, NOT_IN_FLOAT8,
-    SelectiveRecompute, StackOptions, StackSpec, StepMemory, TensorParallelism,
+    SelectiveRecompute, StackOptions, StackSpec, Stages, StepMemory, TensorParallelism,
 };
 use crate::sharding::CarriedOutBy;
 
@@ -22,6 +22,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     tensor_parallelism: TensorParallelism::HeadsAndColumns,
     splits_vocabulary: true,
     has_all_degrees: false,
+    stages: Stages::Elsewhere,
     sharding: CarriedOutBy::Library,
     // The paper counts no buffers.
     has_main_gradients: false,

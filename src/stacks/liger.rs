@@ -10,7 +10,7 @@
 use super::{
     Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_COMPILED,
     NOT_IN_FLOAT8, NotWith, RotationKernel, SelectiveRecompute, StackOptions, StackRule, StackSpec,
-    StepMemory, TensorParallelism,
+    Stages, StepMemory, TensorParallelism,
 };
 use crate::sharding::{CarriedOutBy, FrameworkRule};
 use crate::sources;
@@ -38,6 +38,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     tensor_parallelism: TensorParallelism::PlanOfFamily,
     splits_vocabulary: false,
     has_all_degrees: false,
+    stages: Stages::Elsewhere,
     sharding: CarriedOutBy::Library,
     has_main_gradients: false,
     options: StackOptions::Fixed(MegatronOptions::DEFAULT),

@@ -2,7 +2,7 @@
 
 use super::{
     Flash, GroupsOfEnds, NOT_COMPILED, NOT_EVALUATED, NOT_IN_FLOAT8, NotWith, SelectiveRecompute,
-    StackOptions, StackRule, StackSpec, StepMemory, TensorParallelism,
+    StackOptions, StackRule, StackSpec, Stages, StepMemory, TensorParallelism,
 };
 use crate::sharding::{CarriedOutBy, FrameworkRule};
 use crate::sources;
@@ -23,6 +23,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     tensor_parallelism: TensorParallelism::HeadsAndColumns,
     splits_vocabulary: true,
     has_all_degrees: true,
+    stages: Stages::Elsewhere,
     sharding: CarriedOutBy::Stack,
     has_main_gradients: true,
     options: StackOptions::OfRun,

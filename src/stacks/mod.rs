@@ -13,7 +13,7 @@ use crate::sources;
 pub use spec::{
     Flash, GroupsOfEnds, LossFusion, LossKernel, MegatronOptions, ModuleKernels, NotWith,
     RecomputeMethod, RecomputeModules, RotationKernel, SelectiveRecompute, StackOptions, StackRule,
-    StackSpec, StepMemory, TensorParallelism, TokenDispatcher, TokenSender, TokenSplit,
+    StackSpec, Stages, StepMemory, TensorParallelism, TokenDispatcher, TokenSender, TokenSplit,
 };
 
 members::of_folder!("src/stacks", STACK: StackSpec);
@@ -28,7 +28,10 @@ const NO_DUAL_PIPE: StackRule = StackRule {
 };
 
 /// The rule of torchtitan's stacks against other ways to split a model.
-const BY_TOKENS_ALONE: &str = "torchtitan's tensor parallelism is modelled with sequence parallelism, and without torch.compile, float8 and pipeline stages; use these alone, or another stack";
+const BY_TOKENS_ALONE: &str = "torchtitan's tensor parallelism is modelled with sequence parallelism, and without torch.compile and float8; use these alone, or another stack";
+
+/// The rule of torchtitan's stacks against other schedules than they are modelled with.
+const BY_TORCH_SCHEDULES: &str = "torchtitan's pipelines are modelled with GPipe, and with 1F1B, which needs as many micro-batches as stages; use one of these";
 
 /// The rule of stacks whose compiled step nobody has compared with PyTorch's.
 const NOT_COMPILED: StackRule = StackRule {

@@ -16,9 +16,9 @@
 //! computed from a rank's columns of the logits (`_LossParallelCrossEntropy`).
 
 use super::{
-    BY_TOKENS_ALONE, Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE,
-    NOT_EVALUATED, NotWith, RotationKernel, SelectiveRecompute, StackOptions, StackRule, StackSpec,
-    StepMemory, TensorParallelism, TokenSender, TokenSplit,
+    BY_TOKENS_ALONE, BY_TORCH_SCHEDULES, Flash, GroupsOfEnds, MegatronOptions, ModuleKernels,
+    NO_DUAL_PIPE, NOT_EVALUATED, NotWith, RotationKernel, SelectiveRecompute, StackOptions,
+    StackRule, StackSpec, Stages, StepMemory, TensorParallelism, TokenSender, TokenSplit,
 };
 use crate::sharding::{CarriedOutBy, FrameworkRule};
 use crate::sources;
@@ -46,6 +46,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     tensor_parallelism: TensorParallelism::HeadsAndColumns,
     splits_vocabulary: true,
     has_all_degrees: false,
+    stages: Stages::OfTorch,
     sharding: CarriedOutBy::Library,
     has_main_gradients: false,
     options: StackOptions::Fixed(MegatronOptions::DEFAULT),
@@ -58,6 +59,7 @@ pub(super) const STACK: StackSpec = StackSpec {
             "torchtitan is modelled for models of Llama's kind; use the software stack Hugging Face",
         ),
         rule(NotWith::SplitOtherThanByTokens, BY_TOKENS_ALONE),
+        rule(NotWith::OtherSchedules, BY_TORCH_SCHEDULES),
         rule(
             NotWith::TensorwiseFloat8,
             "torchtitan 0.3 has the recipes rowwise and rowwise_with_gw_hp alone; choose one of them, or the software stack torchtitan 0.1",

@@ -13,9 +13,9 @@
 //! logits (`loss_parallel`).
 
 use super::{
-    BY_TOKENS_ALONE, Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE,
-    NOT_EVALUATED, NotWith, RotationKernel, SelectiveRecompute, StackOptions, StackRule, StackSpec,
-    StepMemory, TensorParallelism, TokenSender, TokenSplit,
+    BY_TOKENS_ALONE, BY_TORCH_SCHEDULES, Flash, GroupsOfEnds, MegatronOptions, ModuleKernels,
+    NO_DUAL_PIPE, NOT_EVALUATED, NotWith, RotationKernel, SelectiveRecompute, StackOptions,
+    StackRule, StackSpec, Stages, StepMemory, TensorParallelism, TokenSender, TokenSplit,
 };
 use crate::sharding::{CarriedOutBy, FrameworkRule};
 use crate::sources;
@@ -44,6 +44,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     tensor_parallelism: TensorParallelism::HeadsAndColumns,
     splits_vocabulary: true,
     has_all_degrees: false,
+    stages: Stages::OfTorchWithOutputs,
     sharding: CarriedOutBy::Library,
     has_main_gradients: false,
     options: StackOptions::Fixed(MegatronOptions::DEFAULT),
@@ -56,6 +57,7 @@ pub(super) const STACK: StackSpec = StackSpec {
             "torchtitan 0.1 is modelled for models of Llama's kind; use the software stack Hugging Face",
         ),
         rule(NotWith::SplitOtherThanByTokens, BY_TOKENS_ALONE),
+        rule(NotWith::OtherSchedules, BY_TORCH_SCHEDULES),
         // `repeat_kv` sees one head as many without a copy, which PyTorch's flash kernel does not
         // take.
         rule(

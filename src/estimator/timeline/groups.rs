@@ -96,6 +96,8 @@ pub(super) struct Groups<'t> {
     kept_block: Option<u16>,
     /// True if backward gathers the next group ahead.
     ahead: bool,
+    /// True if weights stay and gradients wait until all micro-batches are through.
+    in_stages: bool,
     /// The source of the rule by which weights and gradients move.
     source: Source,
     /// Format of the weights that a rank keeps.
@@ -139,6 +141,7 @@ impl<'t> Groups<'t> {
             is_one: plan.is_one_group,
             kept_block: plan.head().checked_sub(1).filter(|_| plan.keeps_last_block),
             ahead: plan.gathers_ahead,
+            in_stages: plan.in_stages,
             source: plan.sharding.gathers.as_ref().map_or(sources::FSDP2, |gathers| gathers.source),
             kept: plan.recipe.parameter,
             compute,
@@ -190,6 +193,11 @@ impl<'t> Groups<'t> {
         }
         if let Some(ddp) = &self.ddp {
             ddp.arrives(param);
+        }
+        if self.in_stages && !self.reduces.get() {
+            // A gradient is cast where it is the first, and added to the sum where it is not, as it
+            // arrives (`_set_unsharded_grad_dtypes`).
+            self.tape.add_up_gradient(param, self.reduce);
         }
     }
 

@@ -40,8 +40,10 @@ use beside::{Beside, add_blocks};
 pub use groups::{GRADIENT_REDUCTION, REDUCTION_BUCKET};
 pub(super) use moments::moments;
 pub(super) use plan::is_played;
+pub(super) use plan::runs_in_stages;
 use plan::{Plan, Shares};
 pub(super) use ranks::Ranks;
+pub(super) use sequence::sequence_of;
 pub use sequence::{Sequence, TensorEvent, sequence};
 pub use stretch::{Phase, Stretch, Timeline};
 use totals::{by_kind, grown, ledger_kind, plus, sum};
@@ -231,7 +233,8 @@ impl<'a> Played<'a> {
             return;
         }
         let more = self.retained.map(|bytes| bytes * others);
-        for mark in &mut self.marks {
+        let in_flight = |mark: &&mut Mark| mark.segment.when != When::Reduction;
+        for mark in self.marks.iter_mut().filter(in_flight) {
             for moment in [&mut mark.start, &mut mark.peak, &mut mark.end] {
                 *moment = plus(moment, &more);
             }
@@ -279,6 +282,7 @@ impl<'a> Played<'a> {
             When::Backward if segment.layer >= BESIDE => "when backward is in the vision tower",
             When::Before => "before the step",
             When::Step => "when the optimizer steps",
+            When::Reduction => "when gradients are reduced",
             When::Forward if layer == head && stage.head => "when the loss is computed",
             When::Forward if layer == head => "when the stage hands its output on",
             When::Forward if layer == 0 && stage.embedding => "when tokens are embedded",
@@ -341,12 +345,12 @@ impl<'a> Played<'a> {
             let played = usize::from(mark.segment.layer)
                 .checked_sub(1)
                 .and_then(|at| self.plan.played.get(at));
-            let reversed = mark.segment.when == When::Backward;
+            let reversed = matches!(mark.segment.when, When::Backward | When::Reduction);
             Stretch {
                 phase: match mark.segment.when {
                     _ if self.plan.evaluation.is_some() => Phase::Evaluation,
                     When::Step => Phase::Step,
-                    When::Backward => Phase::Backward,
+                    When::Backward | When::Reduction => Phase::Backward,
                     When::Before | When::Forward => Phase::Forward,
                 },
                 layer: played.map(|played| {

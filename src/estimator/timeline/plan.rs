@@ -6,8 +6,8 @@ mod blocks;
 use self::blocks::{gives_back, live, played};
 use super::libraries;
 use crate::config::{
-    DataSharding, Evaluation, Job, LibraryOptions, Optimizer, OptimizerImplementation,
-    PrecisionRecipe, Recompute, TrainingPrecision, TrainingRun,
+    DataSharding, Evaluation, Job, LibraryOptions, Optimizer, OptimizerImplementation, PassType,
+    Pipeline, PipelineSchedule, PrecisionRecipe, Recompute, TrainingPrecision, TrainingRun,
 };
 use crate::estimator::stage::Stage;
 use crate::estimator::{MemoryKind, host};
@@ -16,6 +16,9 @@ use crate::ops::{self, Lowering};
 use crate::sharding::{Buckets, GatheredInto, Pieces};
 use crate::stacks::GroupsOfEnds;
 use crate::units::DType;
+
+/// Micro-batches that are played at most where the outputs of all stay.
+const MOST_KEPT: u64 = 32;
 
 /// Bits at whose multiples FSDP1 lets each parameter of a flat one begin: 16 bytes.
 const ALIGNED_BITS: u64 = 128;
@@ -103,6 +106,16 @@ pub(super) struct Plan<'a> {
     /// True if gradients of micro-batches add up unreduced before those of the last micro-batch are
     /// reduced.
     pub reduce_once: bool,
+    /// True if PyTorch's pipeline runs the stage under FSDP2 (`backward_maybe_with_nosync` in
+    /// `torch/distributed/pipelining/stage.py`, 2.15): backward gives no weights back and reduces
+    /// no gradients, until all micro-batches of a step are through.
+    pub in_stages: bool,
+    /// Micro-batches of a step.
+    pub micro_batches: u64,
+    /// The passes of all micro-batches of a stage in order, where every tensor is played.
+    pub passes: Vec<PassType>,
+    /// True if the stage's output is sent before the next backward, not after all forward passes.
+    pub sends_at_once: bool,
     /// Buckets into which gradients are copied, and the elements of one and their format.
     pub buckets: (Buckets, u64, DType),
     /// Options of the library that shares the training out.
@@ -192,6 +205,7 @@ impl<'a> Plan<'a> {
             live(job, run, sharding).filter(|_| matches!(movement, Movement::Weights { .. }));
         let is_one_group = libraries::is_one_group(run, sharding, movement);
         let buckets = libraries::buckets(job, run, sharding, recipe);
+        let in_stages = runs_in_stages(job);
         if matches!(movement, Movement::Weights { .. }) {
             // A group is gathered in one format.
             with.tuning.adapter_dtype = None;
@@ -221,7 +235,11 @@ impl<'a> Plan<'a> {
                 GroupsOfEnds::Together
             },
             is_one_group,
-            reduce_once: libraries::reduces_once(job, sharding, buckets.0),
+            reduce_once: in_stages || libraries::reduces_once(job, sharding, buckets.0),
+            in_stages,
+            micro_batches: job.gradient_accumulation_steps(),
+            passes: Vec::new(),
+            sends_at_once: job.pipeline().schedule != PipelineSchedule::GPipe,
             keeps_last_block: run.stack.keeps_last_block && gathers_into_buffers(movement),
             buckets,
             library: run.library,
@@ -235,7 +253,20 @@ impl<'a> Plan<'a> {
 
     /// The plan of a step of which every tensor is played.
     pub fn of_every_tensor(job: &'a Job, run: &TrainingRun, stage: Stage) -> Self {
-        Self { singly: true, ..Self::of(job, run, stage, true) }
+        let plan = Self::of(job, run, stage, true);
+        let passes = if plan.in_stages {
+            let keeps = plan.stage.head && run.stack.stages.keep_outputs();
+            let pipeline = job.pipeline();
+            let settled = pipeline.settled();
+            // Where outputs stay, each micro-batch leaves less room than the one before.
+            let most = if keeps { pipeline.micro_batches.min(MOST_KEPT) } else { 0 };
+            let micro_batches = settled.micro_batches.max(most);
+            let order = Pipeline { micro_batches, ..settled }.order(plan.stage.index);
+            order.into_iter().map(|slot| slot.work).collect()
+        } else {
+            Vec::new()
+        };
+        Self { singly: true, passes, ..plan }
     }
 
     /// The format that FSDP2 casts what a block is given to, where it gathers parameters in another
@@ -331,6 +362,17 @@ impl<'a> Plan<'a> {
     pub fn head(&self) -> u16 {
         u16::try_from(self.played.len()).unwrap_or(u16::MAX - 1).saturating_add(1)
     }
+}
+
+/// True if PyTorch's pipeline runs the stages of a job under FSDP2.
+pub(in crate::estimator) fn runs_in_stages(job: &Job) -> bool {
+    job.training().is_some_and(|run| {
+        let mixed = run.precision == TrainingPrecision::FsdpMixed;
+        let moves = mixed || job.layout().shards() > 1;
+        let gathers = job.layout().sharding.gathers.as_ref();
+        let buffers = gathers.is_some_and(|found| found.into == GatheredInto::BufferAndTensors);
+        job.layout().p() > 1 && run.stack.stages.are_of_torch() && moves && buffers
+    })
 }
 
 /// How weights and gradients that are shared out move.

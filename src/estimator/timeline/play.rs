@@ -1,6 +1,7 @@
 //! Plays one step of one pipeline stage on a tape.
 
 mod model;
+mod stages;
 
 use std::cell::{Cell, RefCell};
 
@@ -74,8 +75,15 @@ pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
         }
     }
     let before = tape.state().storages.len();
-    micro_batch(tape, plan, (ends, layers, &groups), ids);
+    let model = (ends, layers, &groups);
+    let outputs = if plan.in_stages {
+        stages::one_for_all(tape, plan, model, ids)
+    } else {
+        micro_batch(tape, plan, model, ids);
+        None
+    };
     optimizer::step(tape, plan, &learned, &mut shares);
+    drop(outputs);
     tape.close();
     shares.append(&mut groups.shares());
     (before, shares)
@@ -167,14 +175,20 @@ pub(super) fn play_all(tape: &Tape, plan: &Plan<'_>) -> Parts {
     let built = length();
     let reduces_once = plan.reduce_once
         || (plan.accumulated && groups.bucket.as_ref().is_some_and(Bucket::reduces_once));
-    groups.reduces(!reduces_once);
-    micro_batch(tape, plan, (ends, layers, &groups), ids);
+    let in_stages = plan.in_stages;
+    let outputs = if in_stages {
+        stages::all(tape, plan, (ends, layers, &groups), ids)
+    } else {
+        groups.reduces(!reduces_once);
+        micro_batch(tape, plan, (ends, layers, &groups), ids);
+        None
+    };
     let first = length();
-    if plan.has_gradients_before() {
+    if plan.has_gradients_before() && !in_stages {
         micro_batch(tape, plan, (ends, layers, &groups), ids);
     }
     let further = length();
-    if reduces_once {
+    if reduces_once && !in_stages {
         groups.reduces(true);
         micro_batch(tape, plan, (ends, layers, &groups), ids);
     }
@@ -187,7 +201,7 @@ pub(super) fn play_all(tape: &Tape, plan: &Plan<'_>) -> Parts {
     let states = length();
     groups.end_micro_batches();
     optimizer::step(tape, plan, &learned, &mut shares);
-    drop(upcast);
+    drop((upcast, outputs));
     if !plan.keeps_gradients {
         tape.zero_gradients();
         groups.zero_gradients();
@@ -215,10 +229,16 @@ struct Around<'t, 'g> {
     groups: &'g Groups<'t>,
     /// The layer of the operations behind the model.
     behind: u16,
+    /// True if a pipeline holds the model's output until its backward is through.
+    holds: bool,
+    held: RefCell<Option<Var<'t>>>,
 }
 
 impl AroundLoss for Around<'_, '_> {
-    fn returns(&self) {
+    fn returns(&self, output: &Var<'_>) {
+        if self.holds {
+            self.held.replace(Some(self.tape.kept_alive(output)));
+        }
         self.groups.after_forward(self.groups.of_head());
         self.tape.begin(When::Forward, self.behind, Kind::Activation);
     }
@@ -244,6 +264,30 @@ impl AroundLoss for Around<'_, '_> {
     }
 }
 
+/// A micro-batch between its forward and its backward.
+struct Pass<'t, 'g> {
+    loss: Var<'t>,
+    playing: Playing<'t, 'g>,
+    /// How many gradients it wants of each parameter.
+    uses: Option<Vec<u32>>,
+    /// The input and the model's output, where a pipeline holds them.
+    held: [Option<Var<'t>>; 2],
+}
+
+impl<'t> Pass<'t, '_> {
+    fn backward(&self, tape: &'t Tape, plan: &Plan<'_>) {
+        let behind = plan.head().saturating_add(1);
+        let is_behind = plan.with.stack.modules().loss_behind_model;
+        let last = if is_behind { behind } else { plan.head() };
+        tape.begin(When::Backward, last, Kind::Temporary);
+        if let Some(uses) = &self.uses {
+            tape.give_uses(uses);
+        }
+        tape.backward(&self.loss, &self.playing);
+        self.playing.end();
+    }
+}
+
 /// Forward and backward of one micro-batch.
 fn micro_batch<'t>(
     tape: &'t Tape,
@@ -251,21 +295,16 @@ fn micro_batch<'t>(
     model: (&Ends, &Layers, &Groups<'t>),
     ids: &Var<'t>,
 ) {
-    let (loss, playing) = forward(tape, plan, model, ids);
-    let behind = plan.head().saturating_add(1);
-    let last = if plan.with.stack.modules().loss_behind_model { behind } else { plan.head() };
-    tape.begin(When::Backward, last, Kind::Temporary);
-    tape.backward(&loss, &playing);
-    playing.end();
+    forward(tape, plan, model, ids).backward(tape, plan);
 }
 
-/// Forward of one micro-batch: the loss, and the model as backward calls it.
+/// Forward of one micro-batch.
 fn forward<'t, 'g>(
     tape: &'t Tape,
     plan: &Plan<'_>,
     (ends, layers, groups): (&'g Ends, &'g Layers, &'g Groups<'t>),
     ids: &Var<'t>,
-) -> (Var<'t>, Playing<'t, 'g>) {
+) -> Pass<'t, 'g> {
     let autocast = plan.with.autocast.then_some(DType::Bf16);
     tape.begin(When::Forward, 0, Kind::Activation);
     groups.before_forward(0);
@@ -275,6 +314,8 @@ fn forward<'t, 'g>(
     let mut embedded = ends.embed(tape, ids, &|layer, begins| {
         if begins { groups.before_forward(layer) } else { groups.after_forward(groups.tag(layer)) }
     });
+    let input =
+        (plan.in_stages && !plan.stage.embedding).then(|| tape.kept_alive(&embedded.hidden));
     if groups.of_head() != 0 {
         groups.after_forward(0);
     }
@@ -321,9 +362,12 @@ fn forward<'t, 'g>(
     }
     // A loss behind the model has a layer of its own, for which nothing is gathered.
     let behind = plan.head().saturating_add(1);
-    let loss = ends.end(tape, (embedded, outputs), &Around { tape, groups, behind });
+    let holds = plan.in_stages && plan.stage.head;
+    let around = Around { tape, groups, behind, holds, held: RefCell::default() };
+    let loss = ends.end(tape, (embedded, outputs), &around);
     drop(cached);
     groups.after_forward(ends_tag);
     tape.autocast(None);
-    (loss, playing)
+    let uses = plan.in_stages.then(|| tape.take_uses());
+    Pass { loss, playing, uses, held: [input, around.held.take()] }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::coordinator::Coordinator;
 use super::plan::Plan;
 use super::play::{self, Parts};
-use super::{evaluation, is_played, loading};
+use super::{evaluation, is_played, loading, most_loaded};
 use crate::config::Job;
 use crate::estimator::stage;
 use crate::ops::tape::{Entry, KEPT_WORKSPACE, State, Tape};
@@ -76,8 +76,18 @@ pub struct Sequence {
 /// the most loaded stage; `None` when serving, and for kernels whose step is not played operator by
 /// operator.
 pub fn sequence(job: &Job) -> Option<Sequence> {
+    sequence_of(job, None)
+}
+
+/// Returns [`sequence`] of that pipeline stage, or of the most loaded one.
+pub(in crate::estimator) fn sequence_of(job: &Job, index: Option<u64>) -> Option<Sequence> {
     let run = job.training().filter(|run| is_played(run))?;
-    let plan = Plan::of_every_tensor(job, run, stage::only(job));
+    let stage = if job.layout().p() > 1 {
+        stage::stage(job, index.unwrap_or_else(|| most_loaded(job, run, false).stage()))
+    } else {
+        stage::only(job)
+    };
+    let plan = Plan::of_every_tensor(job, run, stage);
     let tape = Tape::new();
     let Parts { emptied, built, first, further, last, ready, states, step, rebuilt } =
         play::play_all(&tape, &plan);

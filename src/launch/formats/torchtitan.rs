@@ -36,6 +36,7 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
         FieldId::Float8,
         FieldId::Sharding,
         FieldId::Replicas,
+        FieldId::AccountForEnds,
         FieldId::SequenceParallel,
         FieldId::OffloadParameters,
         FieldId::OffloadOptimizer,
@@ -118,6 +119,8 @@ const PARALLELISM: &[Flag] = &[
     Flag::together(&[
         "parallelism.pipeline_parallel_microbatch_size",
         "parallelism.enable_sequence_parallel",
+        "parallelism.pipeline_parallel_first_stage_less_layers",
+        "parallelism.pipeline_parallel_last_stage_less_layers",
     ]),
 ];
 
@@ -382,8 +385,37 @@ fn gpus(reading: &mut Reading<'_>) -> u64 {
     ranks
 }
 
-/// The order of a pipeline's micro-batches.
+/// The layers of stages, the order of their micro-batches, and whether weights stay gathered over
+/// them.
 fn schedule(reading: &mut Reading<'_>) {
+    // Embedding and head count as a layer each unless a file says otherwise.
+    let names = [
+        "parallelism.pipeline_parallel_first_stage_less_layers",
+        "parallelism.pipeline_parallel_last_stage_less_layers",
+    ];
+    let ends = names.map(|name| reading.stated(&[name]).cloned());
+    let fewer = ends.each_ref().map(|end| end.as_ref().map_or(Ok(1), Given::whole));
+    match fewer {
+        [Ok(first), Ok(last)] if first == last && first <= 1 => reading.follows(
+            names[0],
+            FieldId::AccountForEnds,
+            Value::Flag(first == 1),
+            "The first and the last stage have so many layers fewer.",
+        ),
+        _ => {
+            for given in ends.iter().flatten() {
+                reading.not_modelled(given, "Both ends count as a layer, or neither does.");
+            }
+        }
+    }
+    if reading.stated(&["parallelism.fsdp_reshard_after_forward"]).is_none() {
+        reading.follows(
+            "parallelism.fsdp_reshard_after_forward",
+            FieldId::ReshardAfterForward,
+            Value::Flag(false),
+            "Weights stay gathered over the micro-batches of a stage.",
+        );
+    }
     if let Some(given) = reading.stated(&["parallelism.pipeline_parallel_schedule"]).cloned() {
         match given.text().as_str() {
             "1F1B" => reading.read(&given, FieldId::PipelineSchedule, Value::Choice("1f1b")),

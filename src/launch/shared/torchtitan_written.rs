@@ -41,6 +41,13 @@ pub fn write(writing: &mut Writing<'_>) -> String {
     };
     writing.say(key, Some(micro.to_string()), &[FieldId::MicroBatchSize]);
     let all = whole(scenario, FieldId::GlobalBatchSize);
+    if staged {
+        let degrees =
+            [FieldId::TensorParallel, FieldId::PipelineParallel, FieldId::ContextParallel];
+        let model = degrees.into_iter().map(|id| whole(scenario, id)).product::<u64>().max(1);
+        let local = all / (gpus / model).max(1);
+        writing.say("training.local_batch_size", Some(local.to_string()), &[]);
+    }
     writing.say("training.global_batch_size", Some(all.to_string()), &[FieldId::GlobalBatchSize]);
     formats(writing);
     let mode = word(scenario, FieldId::Recompute).to_owned();
@@ -52,7 +59,7 @@ pub fn write(writing: &mut Writing<'_>) -> String {
     if offload.into_iter().all(|id| is_on(scenario, id)) {
         writing.say("training.enable_cpu_offload", None, &offload);
     }
-    if writing.differs(FieldId::ReshardAfterForward) {
+    if staged || writing.differs(FieldId::ReshardAfterForward) {
         let policy = if is_on(scenario, FieldId::ReshardAfterForward) { "always" } else { "never" };
         writing.say(
             "parallelism.fsdp_reshard_after_forward",
@@ -101,6 +108,17 @@ fn formats(writing: &mut Writing<'_>) {
 /// Writes the order of a pipeline's micro-batches.
 fn schedule(writing: &mut Writing<'_>, staged: bool) {
     let scenario = writing.scenario;
+    if staged {
+        if !is_on(scenario, FieldId::AccountForEnds) {
+            for key in [
+                "parallelism.pipeline_parallel_first_stage_less_layers",
+                "parallelism.pipeline_parallel_last_stage_less_layers",
+            ] {
+                writing.say(key, Some("0".to_owned()), &[]);
+            }
+        }
+        writing.is_said(&[FieldId::AccountForEnds]);
+    }
     if let schedule @ ("1f1b" | "gpipe") = word(scenario, FieldId::PipelineSchedule) {
         let name = if schedule == "gpipe" { "GPipe" } else { "1F1B" };
         writing.say("parallelism.pipeline_parallel_schedule", Some(name.to_owned()), &[]);

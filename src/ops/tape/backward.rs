@@ -78,10 +78,36 @@ impl Tape {
             model.leaves(self, left);
         }
         let mut state = self.state.borrow_mut();
-        for leaf in std::mem::take(&mut state.leaves) {
+        let leaves = std::mem::take(&mut state.leaves);
+        let ended = if state.hands_on { state.handed_on.replace(leaves) } else { Some(leaves) };
+        for leaf in ended.into_iter().flatten() {
             state.release(leaf);
         }
         state.release(root);
+    }
+
+    /// How many gradients the forwards since the last call want of each parameter.
+    pub fn take_uses(&self) -> Vec<u32> {
+        let mut state = self.state.borrow_mut();
+        state.parameters.iter_mut().map(|found| std::mem::take(&mut found.uses)).collect()
+    }
+
+    /// The next backward is of the forwards that want those.
+    pub fn give_uses(&self, uses: &[u32]) {
+        let mut state = self.state.borrow_mut();
+        for (parameter, uses) in state.parameters.iter_mut().zip(uses) {
+            parameter.uses = *uses;
+        }
+    }
+
+    /// From now on, gradients of what the stage received stay until the next backward has ended, as
+    /// the pipeline's list of messages holds them; or those are let go.
+    pub fn hands_gradients_on(&self, hands_on: bool) {
+        let mut state = self.state.borrow_mut();
+        state.hands_on = hands_on;
+        for leaf in state.handed_on.take().into_iter().flatten() {
+            state.release(leaf);
+        }
     }
 
     /// Backward leaves the layer where it is for another one, if it is another.

@@ -101,34 +101,38 @@ impl Tape {
     /// Adds the gradients of a group up unreduced, in that format: each becomes a whole tensor of
     /// it, or is added to the one that is there and let go.
     pub fn add_up_gradients(&self, group: impl Fn(u16) -> bool, dtype: DType) {
-        let mut state = self.state.borrow_mut();
-        let before = std::mem::replace(&mut state.kind, Kind::Gradient);
-        for param in 0..state.parameters.len() {
-            let Some(parameter) =
-                state.parameters.get_mut(param).filter(|found| group(found.layer))
-            else {
-                continue;
-            };
-            let (gradient, copy, form) = (parameter.gradient, parameter.copy, parameter.form);
-            let made_in = state.storages.get(state::at(gradient)).map(|gradient| gradient.dtype);
-            if made_in.is_none() || (copy == NONE && made_in == Some(dtype)) {
-                // Nothing has come, or what has come is what is added to; it stays.
-                if let Some(parameter) =
-                    state.parameters.get_mut(param).filter(|_| made_in.is_some())
-                {
-                    (parameter.gradient, parameter.copy) = (NONE, gradient);
-                }
-                state.turn_into_gradient(gradient);
-                continue;
+        let params = 0..state::count(self.state.borrow().parameters.len());
+        for param in params {
+            let layer = self.state.borrow().parameters.get(state::at(param)).map(|of| of.layer);
+            if layer.is_some_and(&group) {
+                self.add_up_gradient(param, dtype);
             }
+        }
+    }
+
+    /// Adds the gradient of one parameter up unreduced, in that format.
+    pub fn add_up_gradient(&self, param: Param, dtype: DType) {
+        let mut state = self.state.borrow_mut();
+        let Some(parameter) = state.parameters.get(state::at(param)) else { return };
+        let (gradient, copy, form) = (parameter.gradient, parameter.copy, parameter.form);
+        let made_in = state.storages.get(state::at(gradient)).map(|gradient| gradient.dtype);
+        let kept = if made_in.is_none() || (copy == NONE && made_in == Some(dtype)) {
+            // Nothing has come, or what has come is what is added to; it stays.
+            state.turn_into_gradient(gradient);
+            made_in.map(|_| gradient)
+        } else {
+            let before = std::mem::replace(&mut state.kind, Kind::Gradient);
             let sum =
                 if copy == NONE { state.allocate("gradients added up", form, dtype) } else { copy };
-            if let Some(parameter) = state.parameters.get_mut(param) {
-                (parameter.gradient, parameter.copy) = (NONE, sum);
-            }
+            state.kind = before;
             state.release(gradient);
+            Some(sum)
+        };
+        if let Some(parameter) = state.parameters.get_mut(state::at(param))
+            && let Some(kept) = kept
+        {
+            (parameter.gradient, parameter.copy) = (NONE, kept);
         }
-        state.kind = before;
     }
 
     /// Gives every parameter that learns a gradient that was added up unreduced.

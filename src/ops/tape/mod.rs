@@ -330,6 +330,11 @@ impl Tape {
         self.state.borrow_mut().gather = form;
     }
 
+    /// A further holder of a tensor's memory.
+    pub fn kept_alive(&self, of: &Var<'_>) -> Var<'_> {
+        self.again(of.storage, of.form, of.dtype)
+    }
+
     /// A further holder of a storage.
     pub fn again(&self, storage: u32, form: Form, dtype: DType) -> Var<'_> {
         self.state.borrow_mut().hold(storage);
@@ -338,6 +343,14 @@ impl Tape {
 }
 
 impl Var<'_> {
+    /// Lets go of the tensor's memory; backward can begin there all the same (`GradientEdge`).
+    #[must_use]
+    pub fn edge(mut self) -> Self {
+        let storage = std::mem::replace(&mut self.storage, NONE);
+        self.tape.state.borrow_mut().release(storage);
+        self
+    }
+
     /// The tensor in a forward that runs again, as one whose gradient is wanted.
     pub fn wanted(mut self) -> Self {
         self.node = 0;

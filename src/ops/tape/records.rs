@@ -53,6 +53,8 @@ pub(crate) enum When {
     Forward,
     /// Backward.
     Backward,
+    /// Gradients of all micro-batches are reduced behind them.
+    Reduction,
     /// The optimizer's step.
     Step,
 }

@@ -136,6 +136,9 @@ pub(crate) struct State {
     /// Tensors that are no parameters and want a gradient, and their gradients, kept until the
     /// graph goes.
     pub(super) leaves: Vec<u32>,
+    /// True if gradients of leaves stay until the next backward has ended, and those that do.
+    pub(super) hands_on: bool,
+    pub(super) handed_on: Option<Vec<u32>>,
     /// Tensors that nodes of a part that runs again keep until that has run.
     pub(super) kept_again: Vec<u32>,
     /// True if products in float8 have a rule of their own, so that others run in the format of

@@ -48,6 +48,8 @@ pub struct StackSpec {
     /// True if it splits sequences over context ranks, experts over expert ranks and tensor ranks
     /// of their own, and a stage into several chunks of layers.
     pub has_all_degrees: bool,
+    /// Who runs its pipeline stages.
+    pub stages: Stages,
     /// Whose implementation of sharding it runs.
     pub sharding: CarriedOutBy,
     /// True if gradients are added up in a buffer of their own format (Megatron-LM's main
@@ -130,6 +132,31 @@ pub enum SelectiveRecompute {
     /// All of a block but the results of attention's kernel and of every second product with a
     /// weight, the first included.
     AllButSecondProducts,
+}
+
+/// Who runs pipeline stages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stages {
+    /// Software whose order of allocations is not modelled on the tape.
+    Elsewhere,
+    /// `torch.distributed.pipelining`. FSDP2 then keeps weights gathered and adds whole gradients
+    /// up until all micro-batches of a step are through.
+    OfTorch,
+    /// As [`Self::OfTorch`]; the last stage keeps the model's outputs of all micro-batches, and
+    /// joins them at the end of a step, because its trainer does not say `return_outputs=False`.
+    OfTorchWithOutputs,
+}
+
+impl Stages {
+    /// Returns true if `torch.distributed.pipelining` runs them.
+    pub const fn are_of_torch(self) -> bool {
+        matches!(self, Self::OfTorch | Self::OfTorchWithOutputs)
+    }
+
+    /// Returns true if the outputs of all micro-batches stay.
+    pub const fn keep_outputs(self) -> bool {
+        matches!(self, Self::OfTorchWithOutputs)
+    }
 }
 
 /// In which groups the ends of a model are gathered.
@@ -355,9 +382,12 @@ pub enum NotWith {
     ModulesUnlikeLlama,
     /// Several tensor-parallel ranks, or several pipeline stages.
     SplitModel,
-    /// Several pipeline stages, or tensor-parallel ranks that each have all tokens or run compiled
-    /// blocks or products in float8.
+    /// Tensor-parallel ranks that each have all tokens or run compiled blocks or products in
+    /// float8.
     SplitOtherThanByTokens,
+    /// Several pipeline stages that take turns otherwise than by all forward passes first, or by
+    /// one forward, one backward with at least as many micro-batches as stages.
+    OtherSchedules,
     /// One key/value head on each rank, which several query heads share.
     OneKeyHead,
     /// Anything but all weights that learn the next token.

@@ -6,10 +6,11 @@ use std::num::NonZeroU64;
 
 use headroom::config::{
     AttentionKernel, DataSharding, GradientDType, Job, Loss, OptimizerImplementation, OverlapComm,
-    ParallelLayout, Recompute, Run, Stack, TrainingPrecision, TrainingRun,
+    ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, Run, Stack, TrainingPrecision,
+    TrainingRun,
 };
 use headroom::estimator::{
-    Blocker, blockers, device_memory, estimate, memory_by_kind, memory_of_each,
+    Blocker, blockers, device_memory, estimate, memory_by_kind, memory_of_each, rank_device_memory,
 };
 use headroom::units::Bytes;
 use serde_json::Value;
@@ -272,7 +273,76 @@ fn split(run: &mut TrainingRun, layout: &mut ParallelLayout, (stack, ranks): (&s
     (layout.tensor_model_parallel_size, layout.sequence_parallel) = (of(ranks), true);
 }
 
-/// Compiled, with all tokens on every rank, or in stages, torchtitan's tensor parallelism was not
+/// torchtitan's stages: layers are dealt out with embedding and head as one each, weights stay
+/// gathered and whole gradients add up until all micro-batches are through, and the last stage
+/// keeps every input, under torchtitan 0.1 every output, too.
+#[test]
+fn torchtitans_stages_take_what_pytorch_measured() {
+    for (id, stack, schedule) in [
+        ("619b0109a5", "torchtitan", PipelineSchedule::OneForwardOneBackward),
+        ("c3add31fa5", "torchtitan", PipelineSchedule::OneForwardOneBackward),
+        ("f5b9ce00e6", "torchtitan", PipelineSchedule::OneForwardOneBackward),
+        ("73c6a6eb05", "torchtitan", PipelineSchedule::GPipe),
+        ("4526cf08f2", "torchtitan-2025", PipelineSchedule::OneForwardOneBackward),
+        ("6183c7d127", "torchtitan-2025", PipelineSchedule::GPipe),
+    ] {
+        let row = row(id);
+        let number = |pointer: &str| row.pointer(pointer).and_then(Value::as_u64);
+        let stages = number("/parallel/pp").expect("stages");
+        let job = job(&row, "fsdp", |run, layout| {
+            in_stages(run, layout, (stack, stages));
+            layout.pipeline_schedule = schedule;
+            layout.reshard_after_forward = row["flags"]["reshard"] == "always";
+        });
+        assert_eq!(forbidden(&job), Vec::<String>::new());
+        let memory = rank_device_memory(&job, number("/rank").expect("a rank")).expect("a replay");
+        let near = |ours: Bytes, pointer: &str, one_in: u64| {
+            let measured = number(pointer).expect("bytes");
+            assert!(
+                ours.0.abs_diff(measured) <= measured / one_in,
+                "{id}{pointer}: {ours} and {measured}"
+            );
+        };
+        near(memory.allocated, "/measured/peak_allocated", 250);
+        near(memory.reserved, "/measured/peak_reserved", 50);
+    }
+}
+
+/// So many stages, each micro-batch of one sequence.
+fn in_stages(run: &mut TrainingRun, layout: &mut ParallelLayout, (stack, stages): (&str, u64)) {
+    run.stack = Stack::named(stack).expect("a stack");
+    run.optimizer_implementation = OptimizerImplementation::Fused;
+    run.global_batch_size /= stages;
+    run.micro_batch_size = Some(1);
+    let of = |ranks| NonZeroU64::new(ranks).expect("ranks");
+    layout.data_parallel_size = of(layout.data_parallel_size.get() / stages);
+    layout.pipeline_model_parallel_size = of(stages);
+    layout.pipeline_split = PipelineSplit::WithEnds;
+    layout.reshard_after_forward = false;
+}
+
+/// PyTorch's 1F1B wants a micro-batch for every stage; other schedules were not compared with
+/// anything.
+#[test]
+fn other_schedules_of_torchtitan_are_refused() {
+    let row = row("f4c00c6bf3");
+    for stack in ["torchtitan", "torchtitan-2025"] {
+        let refused = |micro_batches: u64, schedule: PipelineSchedule| {
+            let job = job(&row, "fsdp", |run, layout| {
+                in_stages(run, layout, (stack, 4));
+                run.global_batch_size = 2 * micro_batches;
+                layout.pipeline_schedule = schedule;
+            });
+            forbidden(&job).iter().any(|says| says.contains("GPipe, and with 1F1B"))
+        };
+        assert!(!refused(4, PipelineSchedule::OneForwardOneBackward));
+        assert!(refused(3, PipelineSchedule::OneForwardOneBackward));
+        assert!(!refused(3, PipelineSchedule::GPipe));
+        assert!(refused(8, PipelineSchedule::ZeroBubbleH1));
+    }
+}
+
+/// Compiled, or with all tokens on every rank, torchtitan's tensor parallelism was not
 /// compared with anything; and each rank must have a whole number of key/value heads.
 #[test]
 fn other_tensor_parallelism_of_torchtitan_is_refused() {

@@ -3,7 +3,7 @@
 use super::{GRADIENT_REDUCTION, Groups, REDUCING};
 use crate::estimator::timeline::plan::{Movement, Share};
 use crate::ops::modules::BESIDE;
-use crate::ops::tape::Kind;
+use crate::ops::tape::{Kind, When};
 use crate::sharding::{Buckets, GatheredInto};
 use crate::sources;
 
@@ -30,6 +30,19 @@ impl Groups<'_> {
         }
     }
 
+    /// All micro-batches of a stage are through: group by group, the last first, weights are given
+    /// back and gradients reduced (`finalize_backward`).
+    pub fn finalize(&self) {
+        self.reduces.set(true);
+        for tag in (0..self.end_of_tags()).rev() {
+            self.tape.begin(When::Reduction, tag, Kind::Temporary);
+            self.reduce(tag);
+        }
+        let before = self.alive.borrow_mut().reduced.take();
+        drop(before);
+        self.reduces.set(false);
+    }
+
     /// True if no gradient comes to a group.
     fn learns_nothing(&self, tag: u16) -> bool {
         self.sizes.get(usize::from(tag)).is_none_or(|size| size.learned[0] == 0)
@@ -39,7 +52,9 @@ impl Groups<'_> {
         if self.into() == Some(GatheredInto::FlatTensor) {
             return self.reduce_flat(tag);
         }
-        self.release(tag);
+        if !self.in_stages || self.reduces.get() {
+            self.release(tag);
+        }
         if !self.reduces.get() {
             return self.tape.add_up_gradients(|layer| self.tag(layer) == tag, self.reduce);
         }

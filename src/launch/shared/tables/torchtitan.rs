@@ -35,6 +35,10 @@ pub const NOT_MODELLED: &[Flag] = &[
         "Chunks of stages are not modelled for torchtitan.",
     ),
     Flag::not_modelled(
+        &["parallelism.pipeline_parallel_schedule_csv"],
+        "An order of one's own is not modelled.",
+    ),
+    Flag::not_modelled(
         &["parallelism.enable_fsdp_symm_mem"],
         "Symmetric memory takes buffers of its own.",
     ),
@@ -129,12 +133,5 @@ pub const QUIET: &[Flag] = &[
         "parallelism.context_parallel_rotate_method",
         "parallelism.context_parallel_load_balancer",
     ]),
-    Flag::no_effect(&[
-        "parallelism.pipeline_parallel_schedule_csv",
-        "parallelism.pipeline_parallel_first_stage_less_layers",
-    ]),
-    Flag::no_effect(&[
-        "parallelism.pipeline_parallel_last_stage_less_layers",
-        "parallelism.spmd_backend",
-    ]),
+    Flag::no_effect(&["parallelism.spmd_backend"]),
 ];

@@ -9,8 +9,8 @@ use crate::units::DType;
 
 /// The library that shares weights out, as a loss calls it.
 pub(crate) trait AroundLoss {
-    /// The model's `forward` has returned.
-    fn returns(&self) {}
+    /// The model's `forward` has returned that.
+    fn returns(&self, _output: &Var<'_>) {}
     /// The head's weights are gathered for the loss alone (`unshard`).
     fn gathers_head(&self) {}
     /// The head's weights are given back (`reshard`).
@@ -43,7 +43,7 @@ impl Ends {
         head: &Linear,
         around: &dyn AroundLoss,
     ) -> Var<'t> {
-        around.returns();
+        around.returns(hidden);
         around.gives_head_back();
         tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
         let weight = tape.read(head.weight);

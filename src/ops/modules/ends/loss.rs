@@ -82,7 +82,7 @@ impl Ends {
         let logits = self.logits(&hidden, head);
         let _held = if self.loss_behind {
             drop(hidden);
-            around.returns();
+            around.returns(&logits);
             None
         } else {
             Some(hidden)

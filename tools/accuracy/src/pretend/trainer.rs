@@ -4,7 +4,8 @@ use std::num::NonZeroU64;
 
 use headroom::config::{
     BaseFormat, Evaluation, Float8, Float8Recipe, Loss, Method, Optimizer, OptimizerImplementation,
-    ParallelLayout, Targets, TrainingPrecision, TrainingRun, Tuning,
+    ParallelLayout, PipelineSchedule, PipelineSplit, Targets, TrainingPrecision, TrainingRun,
+    Tuning,
 };
 use headroom::units::DType;
 use serde_json::Value;
@@ -239,7 +240,7 @@ fn float8(row: Fields<'_>) -> Result<Float8, String> {
 /// A row of torchtitan: its Llama under FSDP2.
 pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
     is_plain_run(row, &["optimizer_implementation"])?;
-    only_known(row, "/parallel", &["size", "tp"])?;
+    only_known(row, "/parallel", &["size", "tp", "pp"])?;
     only_known(
         row,
         "/flags",
@@ -247,6 +248,8 @@ pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
             "compile",
             "loss",
             "reshard",
+            "pp_schedule",
+            "pp_microbatch_size",
             "float8",
             "fsdp_float8_all_gather",
             "precompute_scale",
@@ -263,13 +266,24 @@ pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
         other => return Err(format!("torchtitan's loss {other} is not modelled")),
     };
     let mut layout = data_parallel(row, "fsdp")?;
-    let ranks = row.degree("/parallel/tp")?;
+    let [ranks, stages] = ["/parallel/tp", "/parallel/pp"].map(|key| row.degree(key));
+    let (ranks, stages) = (ranks?, stages?);
     layout.tensor_model_parallel_size = ranks;
-    layout.data_parallel_size = NonZeroU64::new(layout.data_parallel_size.get() / ranks)
+    layout.pipeline_model_parallel_size = stages;
+    layout.pipeline_split = PipelineSplit::WithEnds;
+    layout.data_parallel_size = NonZeroU64::new(layout.data_parallel_size.get() / ranks / stages)
         .ok_or("fewer ranks than tensor-parallel ones")?;
     layout.sequence_parallel = ranks.get() > 1;
+    let is_staged = stages.get() > 1;
+    layout.pipeline_schedule = match row.text("/flags/pp_schedule").unwrap_or("1F1B") {
+        "1F1B" => PipelineSchedule::OneForwardOneBackward,
+        "GPipe" => PipelineSchedule::GPipe,
+        other => return Err(format!("torchtitan's schedule {other} is not modelled")),
+    };
     layout.reshard_after_forward = match row.text("/flags/reshard").unwrap_or("default") {
-        "default" | "always" => true,
+        // Weights stay gathered over the micro-batches of a stage.
+        "default" => !is_staged,
+        "always" => true,
         "never" => false,
         other => {
             return Err(format!("torchtitan's fsdp_reshard_after_forward {other} is not modelled"));
@@ -291,5 +305,13 @@ pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
         stack: stack(&row.text("/framework")?.replace('_', "-"))?,
         ..plain_run(row)?
     };
-    job(row, &run, layout)
+    let run = if is_staged { in_micro_batches(row, run)? } else { run };
+    let rank = is_staged.then(|| row.count("/rank")).transpose()?;
+    Ok(Pretended { rank, ..job(row, &run, layout)? })
+}
+
+/// The run with the local batch cut into a pipeline's micro-batches.
+fn in_micro_batches(row: Fields<'_>, run: TrainingRun) -> Result<TrainingRun, String> {
+    let size = row.degree("/flags/pp_microbatch_size")?.get();
+    Ok(TrainingRun { micro_batch_size: Some(size), ..run })
 }

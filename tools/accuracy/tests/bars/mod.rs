@@ -198,11 +198,14 @@ pub const BARS: [Bar; 37] = [
     ("FSDP1 under PyTorch's CUDA allocator", || framework("FSDP1", 18, all(0.0001))),
     ("FSDP2 under PyTorch's CUDA allocator", || framework("FSDP2", 21, all(0.0005))),
     ("torchtitan 0.3 under PyTorch's CUDA allocator", || {
-        // The largest is 70B with tensor parallelism on 256 ranks.
-        framework("torchtitan 0.3", 26, Limits { median: 0.0001, p90: 0.0002, max: 0.006 })
+        // The largest is the last of four stages with two tensor-parallel ranks each. Stages are
+        // within 0.4 %: who holds a message of one micro-batch, and how long, is not known to the
+        // last.
+        framework("torchtitan 0.3", 42, Limits { median: 0.0005, p90: 0.002, max: 0.0064 })
     }),
     ("torchtitan 0.1 under PyTorch's CUDA allocator", || {
-        framework("torchtitan 0.1", 7, all(0.0001))
+        // The largest is the first of two stages.
+        framework("torchtitan 0.1", 22, Limits { median: 0.0001, p90: 0.0012, max: 0.0013 })
     }),
     ("DeepSpeed under PyTorch's CUDA allocator", || {
         // The largest keeps the optimizer's states in host memory: 17 MB of 10.8 GB are missing.
