@@ -152,6 +152,9 @@ pub fn expressed(row: Fields<'_>) -> Result<Pretended, String> {
         "megatron" if keeps_workspaces(row) => {
             Err("workspaces that PyTorch keeps beside Megatron-LM's".to_owned())
         }
+        "megatron" if further_settings(row)?.is_some() => {
+            Err("further settings of the allocator under Megatron-LM".to_owned())
+        }
         "megatron" => megatron::pretended(row),
         "torchtitan" | "torchtitan_2025" => trainer::torchtitan(row),
         "torchtune" => trainer::torchtune(row),
@@ -195,16 +198,25 @@ fn only_known(row: Fields<'_>, pointer: &str, known: &[&str]) -> Result<(), Stri
     }
 }
 
-/// True if segments may grow, as `PYTORCH_CUDA_ALLOC_CONF` would say.
-fn expandable_segments(row: Fields<'_>) -> Result<bool, String> {
+/// The allocator's settings, as `PYTORCH_CUDA_ALLOC_CONF` would say them.
+fn settings(row: Fields<'_>) -> Result<Settings, String> {
     if row.is_absent("/run/alloc_conf") {
-        return Ok(false);
+        return Ok(Settings::default());
     }
-    match row.text("/run/alloc_conf")? {
-        "" => Ok(false),
-        "expandable_segments:True" => Ok(true),
-        other => Err(format!("the allocator's setting {other} is not modelled")),
-    }
+    Settings::from_conf(row.text("/run/alloc_conf")?).map_err(|error| error.to_string())
+}
+
+/// True if segments may grow.
+fn expandable_segments(row: Fields<'_>) -> Result<bool, String> {
+    settings(row).map(|settings| settings.expandable_segments)
+}
+
+/// The allocator's settings where they say more than whether segments may grow, which a job states.
+fn further_settings(row: Fields<'_>) -> Result<Option<Settings>, String> {
+    let stated = settings(row)?;
+    let of_job =
+        Settings { expandable_segments: stated.expandable_segments, ..Settings::default() };
+    Ok((stated != of_job).then_some(stated))
 }
 
 /// The card, with the allocator's setting; `gpu_total_bytes` of the run is another amount of
@@ -351,6 +363,6 @@ fn job(row: Fields<'_>, run: &TrainingRun, layout: ParallelLayout) -> Result<Pre
         job,
         expandable_segments: expandable_segments(row)?,
         rank: None,
-        settings: None,
+        settings: further_settings(row)?,
     })
 }
