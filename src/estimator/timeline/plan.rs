@@ -192,11 +192,20 @@ impl<'a> Plan<'a> {
             live(job, run, sharding).filter(|_| matches!(movement, Movement::Weights { .. }));
         let is_one_group = libraries::is_one_group(run, sharding, movement);
         let buckets = libraries::buckets(job, run, sharding, recipe);
-        if matches!(movement, Movement::Weights { .. }) {
+        let gathers_singly =
+            matches!(movement, Movement::Weights { into: GatheredInto::Tensors, .. });
+        if matches!(movement, Movement::Weights { .. }) && !gathers_singly {
             // A group is gathered in one format.
             with.tuning.adapter_dtype = None;
         }
-        let recipe = if run.tuning.freezes_model() { of_adapters(recipe, &with) } else { recipe };
+        // DeepSpeed's stage 3 leaves adapters beside partitioned weights in the format in which
+        // they were made (`_cast_module_mixed_precision` in `deepspeed/runtime/engine.py`); their
+        // gradients and states are those of any parameter.
+        let recipe = if run.tuning.freezes_model() && !gathers_singly {
+            of_adapters(recipe, &with)
+        } else {
+            recipe
+        };
         Self {
             with,
             // Blocks of one group are not alike: where its vector is cut, only some of them keep a
