@@ -194,8 +194,11 @@ impl<'a> Plan<'a> {
         let buckets = libraries::buckets(job, run, sharding, recipe);
         let gathers_singly =
             matches!(movement, Movement::Weights { into: GatheredInto::Tensors, .. });
-        if matches!(movement, Movement::Weights { .. }) && !gathers_singly {
-            // A group is gathered in one format.
+        let casts_all = buckets.0 == Buckets::WhileReducing
+            || (matches!(movement, Movement::Weights { .. }) && !gathers_singly);
+        if casts_all {
+            // A group is gathered in one format, and below its stage 3 DeepSpeed casts every
+            // parameter to the weights' format.
             with.tuning.adapter_dtype = None;
         }
         // DeepSpeed's stage 3 leaves adapters beside partitioned weights in the format in which
