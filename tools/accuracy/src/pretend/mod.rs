@@ -19,8 +19,8 @@ use headroom::config::{
     Accelerator, Cluster, Job, ModelConfig, Overheads, ParallelLayout, Run, TrainingRun,
 };
 use headroom::estimator::{
-    DeviceMemory, NotReplayed, device_memory, device_memory_under, memory_by_kind,
-    rank_device_memory, stage_ledger,
+    Blocker, DeviceMemory, NotReplayed, blockers, device_memory, device_memory_under,
+    memory_by_kind, rank_device_memory, stage_ledger,
 };
 use headroom::hardware::allocator::Settings;
 use headroom::units::Bytes;
@@ -339,9 +339,20 @@ fn filled(config: &Value) -> Value {
     config
 }
 
+/// Fails for a model that drops out by itself: `GPT2Config` does where a file is silent.
+fn drops_nothing(config: &Value) -> Result<(), String> {
+    let is_gpt2 = config.get("model_type").and_then(Value::as_str) == Some("gpt2");
+    let drops = |key: &&str| config.get(*key).and_then(Value::as_f64).unwrap_or(0.1) > 0.0;
+    match ["resid_pdrop", "embd_pdrop"].iter().find(|key| is_gpt2 && drops(key)) {
+        Some(key) => Err(format!("the model's own dropout ({key}) is not modelled")),
+        None => Ok(()),
+    }
+}
+
 /// The architecture of a row: its `config`, or the catalog's of that name.
 fn model(row: Fields<'_>) -> Result<ModelConfig, String> {
     if row.is_absent("/catalog") {
+        drops_nothing(row.value("/config")?)?;
         return imported(&filled(row.value("/config")?));
     }
     let name = row.text("/catalog")?;
@@ -359,6 +370,10 @@ fn job(row: Fields<'_>, run: &TrainingRun, layout: ParallelLayout) -> Result<Pre
     let job = Job::new(model, Run::Training(run), layout, card(row)?)
         .map_err(|error| error.to_string())?;
     tuning::is_modelled(&job)?;
+    // A rule of the stack says why it does not run such a model.
+    if let Some(Blocker::Framework(rule)) = blockers(&job).first() {
+        return Err(rule.says.to_owned());
+    }
     Ok(Pretended {
         job,
         expandable_segments: expandable_segments(row)?,
