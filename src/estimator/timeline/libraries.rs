@@ -48,13 +48,14 @@ impl Plan<'_> {
     }
 
     /// True if every tensor of a training under stage 3 is played, with the coordinator that
-    /// gathers its weights. False where weights are frozen, because it is not known when backward
-    /// needs those.
+    /// gathers its weights, frozen ones like others (`_fetch_sub_module_impl`).
     pub fn is_coordinated(&self) -> bool {
-        self.singly
-            && self.buckets.0 == Buckets::Lasting
-            && self.is_in_tensors()
-            && !self.with.tuning.freezes_model()
+        self.singly && self.is_stage_3()
+    }
+
+    /// True under DeepSpeed's stage 3.
+    pub fn is_stage_3(&self) -> bool {
+        self.buckets.0 == Buckets::Lasting && self.is_in_tensors()
     }
 
     /// True if a parameter of so many elements stays gathered for good.

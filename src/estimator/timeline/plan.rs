@@ -206,11 +206,23 @@ impl<'a> Plan<'a> {
         let is_one_group = libraries::is_one_group(run, sharding, movement);
         let buckets = libraries::buckets(job, run, sharding, recipe);
         let in_stages = runs_in_stages(job);
-        if matches!(movement, Movement::Weights { .. }) {
-            // A group is gathered in one format.
+        let gathers_singly =
+            matches!(movement, Movement::Weights { into: GatheredInto::Tensors, .. });
+        let casts_all = buckets.0 == Buckets::WhileReducing
+            || (matches!(movement, Movement::Weights { .. }) && !gathers_singly);
+        if casts_all {
+            // A group is gathered in one format, and below its stage 3 DeepSpeed casts every
+            // parameter to the weights' format.
             with.tuning.adapter_dtype = None;
         }
-        let recipe = if run.tuning.freezes_model() { of_adapters(recipe, &with) } else { recipe };
+        // DeepSpeed's stage 3 leaves adapters beside partitioned weights in the format in which
+        // they were made (`_cast_module_mixed_precision` in `deepspeed/runtime/engine.py`); their
+        // gradients and states are those of any parameter.
+        let recipe = if run.tuning.freezes_model() && !gathers_singly {
+            of_adapters(recipe, &with)
+        } else {
+            recipe
+        };
         Self {
             with,
             // Blocks of one group are not alike: where its vector is cut, only some of them keep a

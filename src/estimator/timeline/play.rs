@@ -34,6 +34,9 @@ fn made<'t>(tape: &'t Tape, plan: &Plan<'_>) -> Made<'t> {
     tape.play_scratch(if plan.singly { Scratch::All } else { Scratch::Even });
     tape.recompute_to_the_end(plan.with.stack.recomputes_to_the_end);
     tape.checkpoints_compiled(plan.with.stack.checkpoints_compiled);
+    if plan.is_stage_3() {
+        tape.save_inputs_of_linears();
+    }
     let mut ends = Ends::new(&build, plan.stage.embedding, plan.stage.head);
     let layers = layers(tape, plan, &build);
     tape.set_layer(plan.head());

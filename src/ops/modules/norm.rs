@@ -208,7 +208,7 @@ impl Norm {
             }
             (Style::GemmaRms, Some(weight)) => self.gemma(x, weight),
             (Style::Cohere, Some(weight)) => self.cohere(x, weight),
-            (Style::Layer, Some(weight)) => self.layer(x, &weight),
+            (Style::Layer, Some(weight)) => self.layer(x, weight),
         }
     }
 
@@ -330,8 +330,12 @@ impl Norm {
         weight.map_or_else(|| run(&[x]), |weight| run(&[x, weight]))
     }
 
-    fn layer<'t>(&self, x: &Var<'t>, weight: &Var<'t>) -> Var<'t> {
-        let bias = self.bias.map(|bias| self.read(x, bias));
+    /// Autocast runs it in fp32 on GPUs (`AT_FORALL_FP32` in `aten/src/ATen/autocast_mode.h`): copies
+    /// of operands of 16 bits are saved in their place.
+    fn layer<'t>(&self, x: &Var<'t>, weight: Var<'t>) -> Var<'t> {
+        let x = &x.clone().for_function_in_fp32();
+        let weight = &weight.for_function_in_fp32();
+        let bias = self.bias.map(|bias| self.read(x, bias).for_function_in_fp32());
         // Mean and deviation have the input's format on CPUs, and that of their sums on GPUs
         // (`aten/src/ATen/native/cuda/layer_norm_kernel.cu`, `acc_type`).
         let (format, rows) = (x.dtype(), if x.tape().is_cuda() { FP32 } else { x.dtype() });

@@ -155,8 +155,18 @@ impl State {
     /// Notes that forward needs a parameter.
     pub fn note_use(&mut self, param: Param) {
         let (from, layer, stopped) = (self.log.len(), self.layer, self.stopped);
+        let frozen = self.is_frozen(param);
         if let Some(uses) = self.uses.as_mut().filter(|_| !stopped) {
             uses.push(Use { param, from, until: None, layer });
+            self.frozen_read.extend(frozen.then_some(param));
+        }
+    }
+
+    /// The frozen parameters that were read since the node before are this node's.
+    pub(super) fn note_frozen(&mut self, node: u32) {
+        let read = std::mem::take(&mut self.frozen_read);
+        if node != NONE && !read.is_empty() {
+            self.frozen_of.insert(node, read);
         }
     }
 
@@ -168,7 +178,8 @@ impl State {
             return;
         };
         let (until, layer) = (Some(self.log.len()), self.layer);
-        let params = operands.iter().filter_map(|operand| as_leaf(operand.node));
+        let frozen = self.frozen_of.get(&node).into_iter().flatten().copied();
+        let params = operands.iter().filter_map(|operand| as_leaf(operand.node)).chain(frozen);
         if let Some(uses) = self.uses.as_mut() {
             uses.extend(params.map(|param| Use { param, from, until, layer }));
         }

@@ -51,13 +51,13 @@ impl<'t> Var<'t> {
 
     /// An elementwise function; the result has the operand's shape and format.
     pub fn apply(self, function: Function) -> Self {
-        let operand = if function.in_fp32 { self.autocast_to_fp32() } else { self };
+        let operand = if function.in_fp32 { self.for_function_in_fp32() } else { self };
         let (shape, order) = ((operand.form, operand.dtype), operand.order);
         operand.unary(function.rule, function.save, function.name, shape).ordered(order)
     }
 
     /// In fp32 where autocast of a GPU casts the operand to it.
-    fn autocast_to_fp32(self) -> Self {
+    pub fn for_function_in_fp32(self) -> Self {
         let state = self.tape.state.borrow();
         let casts = state.autocast.is_some() && state.dispatch == Dispatch::Cuda;
         drop(state);

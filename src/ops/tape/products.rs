@@ -33,7 +33,7 @@ impl Var<'_> {
         let rule = Rule::Linear { bias: bias.is_some(), gathered };
         let node = state.node(rule, [x.operand(), weight.operand(), third]);
         state.count_weights(form, weight.form);
-        if weight.node != NONE {
+        if weight.node != NONE || state.linears_save_inputs {
             state.save(node, x.storage);
         }
         if x.node != NONE {
@@ -108,6 +108,12 @@ impl Var<'_> {
 }
 
 impl Tape {
+    /// From here on linear layers save what they are given, whether or not their weight learns
+    /// (`LinearFunctionForZeroStage3` in `deepspeed/runtime/zero/linear.py`).
+    pub fn save_inputs_of_linears(&self) {
+        self.state.borrow_mut().linears_save_inputs = true;
+    }
+
     /// The format in which products of operands of that one are made.
     pub fn multiplies_in(&self, own: DType) -> DType {
         self.state.borrow().autocast.unwrap_or(own)

@@ -1,5 +1,7 @@
 //! Storages, nodes, parameters and the running totals of a tape.
 
+use std::collections::BTreeMap;
+
 use crate::config::Dispatch;
 pub(crate) use crate::ops::tape::records::{
     Arrival, Cut, Grad, OpName, Parameter, Shards, Storage, Use, When,
@@ -94,6 +96,8 @@ pub(crate) struct State {
     pub(super) to_the_end: bool,
     pub(super) stopped: bool,
     pub(super) autocast: Option<DType>,
+    /// True if linear layers save what they are given, whether or not their weight learns.
+    pub(super) linears_save_inputs: bool,
     pub(super) casts: Vec<(u32, u32, u32)>,
     /// The shape into which the next product gathers its input.
     pub gather: Option<Form>,
@@ -127,6 +131,10 @@ pub(crate) struct State {
     pub(super) products: Option<Vec<LayerProduct>>,
     /// Uses of parameters, where they are noted.
     pub uses: Option<Vec<Use>>,
+    /// Frozen parameters that were read since the last node, where uses are noted.
+    pub(super) frozen_read: Vec<Param>,
+    /// Frozen parameters that a node's operation read: its backward needs them.
+    pub(super) frozen_of: BTreeMap<u32, Vec<Param>>,
     /// Gradients of the parts of split tensors, by the node that split them; and those of the node
     /// that runs.
     pub(super) parts: Vec<(u32, Vec<Option<Grad>>)>,
@@ -328,9 +336,11 @@ impl State {
             self.runs(rule, &operands);
         }
         if self.no_grad || operands.iter().all(|operand| operand.node == NONE) {
+            self.frozen_read.clear();
             return NONE;
         }
         if self.recording.is_some() {
+            self.frozen_read.clear();
             return 0;
         }
         for operand in &operands {
@@ -349,7 +359,9 @@ impl State {
             (node.rule, node.operands) = (rule, operands);
             (node.op, node.layer, node.frame, node.compiled) = (op, layer, frame, compiled);
         }
-        count(self.nodes.len()) - 1
+        let node = count(self.nodes.len()) - 1;
+        self.note_frozen(node);
+        node
     }
 
     /// A node with nothing before it.

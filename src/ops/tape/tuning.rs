@@ -167,6 +167,19 @@ impl Var<'_> {
     }
 }
 
+impl Tape {
+    /// Backward comes to the module of a frozen parameter, whose output wants a gradient by itself:
+    /// what gathers the module's parameters before its backward (`PreBackwardFunctionForModule` in
+    /// `deepspeed/runtime/zero/parameter_offload.py`) gathers this one.
+    pub fn reaches(&self, output: &Var<'_>, param: Param) {
+        let mut state = self.state.borrow_mut();
+        let param = state.meant(param);
+        if state.uses.is_some() && output.node != NONE && state.is_frozen(param) {
+            state.frozen_of.entry(output.node).or_default().push(param);
+        }
+    }
+}
+
 impl<'t> Tape {
     /// A weight of four bits made whole for forward's product, after scales that stay as long: on a
     /// GPU as they are read, and moved by their offset (bitsandbytes 0.50,

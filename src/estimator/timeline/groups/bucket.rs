@@ -82,7 +82,15 @@ impl<'t> Bucket<'t> {
             .adapter_dtype
             .filter(|_| plan.with.tuning.freezes_model())
             .unwrap_or(plan.with.parameter);
-        let reduced = if shares_gradients { learned } else { plan.recipe.gradient };
+        // Stage 3's bucket has the format of communication, whatever adapters are in
+        // (`communication_data_type`).
+        let reduced = if stands {
+            plan.with.parameter
+        } else if shares_gradients {
+            learned
+        } else {
+            plan.recipe.gradient
+        };
         let places = places(tape);
         let all = places.last().map_or(0, |last| last.begins + last.elements);
         Some(Self {

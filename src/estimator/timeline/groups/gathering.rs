@@ -54,12 +54,16 @@ impl<'t> Groups<'t> {
         self.gather_on(tag, GATHERING);
     }
 
+    /// Shares are cast side by side first; those that need no cast are copied to their place in the
+    /// buffer (`_get_param_all_gather_inputs` in `_fsdp_collectives.py`).
     pub(super) fn gather_on(&self, tag: u16, stream: u8) {
-        let shares = self.take(
-            "shares side by side",
-            GATHERED_WEIGHTS,
-            (Share::Kept(tag), self.compute, stream),
-        );
+        let shares = (self.kept != self.compute).then(|| {
+            self.take(
+                "shares side by side",
+                GATHERED_WEIGHTS,
+                (Share::Kept(tag), self.compute, stream),
+            )
+        });
         let buffer = self.take(
             "all-gather buffer",
             GATHERED_WEIGHTS,

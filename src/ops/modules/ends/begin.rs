@@ -168,7 +168,13 @@ impl Ends {
             } else {
                 tape.embedding(ids.clone(), self.embedding, form)
             };
-            if self.wanting && self.scale.is_none() { tokens.wanting() } else { tokens }
+            if self.wanting && self.scale.is_none() {
+                let tokens = tokens.wanting();
+                tape.reaches(&tokens, self.embedding);
+                tokens
+            } else {
+                tokens
+            }
         } else {
             tape.received("hidden states from the stage before", self.shapes.hidden, self.received)
         };

@@ -6,7 +6,8 @@ use headroom::config::{Job, LibraryOptions, ParallelLayout, Run, TrainingRun};
 use super::super::row::{Fields, stack};
 use super::super::truth::{attention, implementation, optimizer, precision, recompute};
 use super::{
-    Pretended, card, expandable_segments, is_plain_pytorch, keeps_workspaces, model, only_known,
+    Pretended, card, expandable_segments, further_settings, is_plain_pytorch, keeps_workspaces,
+    model, only_known,
 };
 
 /// The keys of `run`, from `measure_cuda.py`. `steps` says how often the step was repeated. `build`
@@ -65,6 +66,6 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
         job,
         expandable_segments: expandable_segments(row)?,
         rank: None,
-        settings: None,
+        settings: further_settings(row)?,
     })
 }

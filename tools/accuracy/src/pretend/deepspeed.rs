@@ -6,14 +6,14 @@ use headroom::config::{
 };
 
 use super::super::row::Fields;
-use super::{Pretended, data_parallel, is_plain_run, job, model, only_known, plain_run};
+use super::{Pretended, data_parallel, is_plain_run, job, model, only_known, plain_run, trainer};
 
 /// DeepSpeed's own keys that rows have. Under `zero_optimization` they stand directly in `flags`.
 ///
 /// Without effect on a rank's tensors: `allgather_bucket_size` and `allgather_partitions`, by which
 /// stages 1 and 2 gather into the weights themselves, and `round_robin_gradients`, which changes
 /// which parameters a rank owns and not how many.
-const FLAGS: [&str; 18] = [
+const FLAGS: [&str; 19] = [
     "stage",
     "overlap_comm",
     "contiguous_gradients",
@@ -32,6 +32,7 @@ const FLAGS: [&str; 18] = [
     "grad_accum_dtype",
     "clip",
     "loss",
+    "lora",
 ];
 
 /// The row as a job.
@@ -45,7 +46,8 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
         "fp16" => TrainingPrecision::Fp16Mixed,
         other => return Err(format!("DeepSpeed's precision {other} is not modelled")),
     };
-    let mut run = TrainingRun { precision, loss: loss(row)?, ..plain_run(row)? };
+    let tuning = trainer::adapters(row, false)?;
+    let mut run = TrainingRun { precision, loss: loss(row)?, tuning, ..plain_run(row)? };
     run.optimizer_implementation = OptimizerImplementation::Fused;
     // Below stage 3 `run_deepspeed.py` makes the model on the GPU.
     run.library.made_on_gpu = true;

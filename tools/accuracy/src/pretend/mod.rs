@@ -19,8 +19,8 @@ use headroom::config::{
     Accelerator, Cluster, Job, ModelConfig, Overheads, ParallelLayout, Run, TrainingRun,
 };
 use headroom::estimator::{
-    DeviceMemory, NotReplayed, device_memory, device_memory_under, memory_by_kind,
-    rank_device_memory, stage_ledger,
+    Blocker, DeviceMemory, NotReplayed, blockers, device_memory, device_memory_under,
+    memory_by_kind, rank_device_memory, stage_ledger,
 };
 use headroom::hardware::allocator::Settings;
 use headroom::units::Bytes;
@@ -152,6 +152,9 @@ pub fn expressed(row: Fields<'_>) -> Result<Pretended, String> {
         "megatron" if keeps_workspaces(row) => {
             Err("workspaces that PyTorch keeps beside Megatron-LM's".to_owned())
         }
+        "megatron" if further_settings(row)?.is_some() => {
+            Err("further settings of the allocator under Megatron-LM".to_owned())
+        }
         "megatron" => megatron::pretended(row),
         "torchtitan" | "torchtitan_2025" => trainer::torchtitan(row),
         "torchtune" => trainer::torchtune(row),
@@ -195,16 +198,25 @@ fn only_known(row: Fields<'_>, pointer: &str, known: &[&str]) -> Result<(), Stri
     }
 }
 
-/// True if segments may grow, as `PYTORCH_CUDA_ALLOC_CONF` would say.
-fn expandable_segments(row: Fields<'_>) -> Result<bool, String> {
+/// The allocator's settings, as `PYTORCH_CUDA_ALLOC_CONF` would say them.
+fn settings(row: Fields<'_>) -> Result<Settings, String> {
     if row.is_absent("/run/alloc_conf") {
-        return Ok(false);
+        return Ok(Settings::default());
     }
-    match row.text("/run/alloc_conf")? {
-        "" => Ok(false),
-        "expandable_segments:True" => Ok(true),
-        other => Err(format!("the allocator's setting {other} is not modelled")),
-    }
+    Settings::from_conf(row.text("/run/alloc_conf")?).map_err(|error| error.to_string())
+}
+
+/// True if segments may grow.
+fn expandable_segments(row: Fields<'_>) -> Result<bool, String> {
+    settings(row).map(|settings| settings.expandable_segments)
+}
+
+/// The allocator's settings where they say more than whether segments may grow, which a job states.
+fn further_settings(row: Fields<'_>) -> Result<Option<Settings>, String> {
+    let stated = settings(row)?;
+    let of_job =
+        Settings { expandable_segments: stated.expandable_segments, ..Settings::default() };
+    Ok((stated != of_job).then_some(stated))
 }
 
 /// The card, with the allocator's setting; `gpu_total_bytes` of the run is another amount of
@@ -327,9 +339,20 @@ fn filled(config: &Value) -> Value {
     config
 }
 
+/// Fails for a model that drops out by itself: `GPT2Config` does where a file is silent.
+fn drops_nothing(config: &Value) -> Result<(), String> {
+    let is_gpt2 = config.get("model_type").and_then(Value::as_str) == Some("gpt2");
+    let drops = |key: &&str| config.get(*key).and_then(Value::as_f64).unwrap_or(0.1) > 0.0;
+    match ["resid_pdrop", "embd_pdrop"].iter().find(|key| is_gpt2 && drops(key)) {
+        Some(key) => Err(format!("the model's own dropout ({key}) is not modelled")),
+        None => Ok(()),
+    }
+}
+
 /// The architecture of a row: its `config`, or the catalog's of that name.
 fn model(row: Fields<'_>) -> Result<ModelConfig, String> {
     if row.is_absent("/catalog") {
+        drops_nothing(row.value("/config")?)?;
         return imported(&filled(row.value("/config")?));
     }
     let name = row.text("/catalog")?;
@@ -347,10 +370,14 @@ fn job(row: Fields<'_>, run: &TrainingRun, layout: ParallelLayout) -> Result<Pre
     let job = Job::new(model, Run::Training(run), layout, card(row)?)
         .map_err(|error| error.to_string())?;
     tuning::is_modelled(&job)?;
+    // A rule of the stack says why it does not run such a model.
+    if let Some(Blocker::Framework(rule)) = blockers(&job).first() {
+        return Err(rule.says.to_owned());
+    }
     Ok(Pretended {
         job,
         expandable_segments: expandable_segments(row)?,
         rank: None,
-        settings: None,
+        settings: further_settings(row)?,
     })
 }

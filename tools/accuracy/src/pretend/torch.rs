@@ -112,8 +112,11 @@ fn fsdp2(row: Fields<'_>) -> Result<Pretended, String> {
     let mut layout = data_parallel(row, "fsdp")?;
     layout.reduce_once = row.flag("/flags/no_sync").unwrap_or(false);
     layout.reshard_after_forward = row.flag("/flags/reshard_after_forward").unwrap_or(true);
+    // `run_torch.py` gives a `MixedPrecisionPolicy` to the mixed precision alone. Without one,
+    // gradients are reduced in their own format.
+    let mixed = row.text("/run/precision")? == "fsdp_mixed";
     layout.reduce_in_fp32 = match row.text("/flags/reduce_dtype").unwrap_or("float32") {
-        "float32" => true,
+        "float32" => mixed,
         "bfloat16" => false,
         other => return Err(format!("gradients reduced in {other} are not modelled")),
     };

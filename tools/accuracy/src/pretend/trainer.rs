@@ -47,9 +47,6 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
     if has("torch_compile") {
         return Err(COMPILED.to_owned());
     }
-    if row.flag("/run/reentrant").unwrap_or(false) {
-        return Err("reentrant checkpointing under the Trainer is not modelled".to_owned());
-    }
     let (optimizer, optimizer_implementation, paged) =
         optimizer(row.text("/flags/optim").unwrap_or("adamw_torch_fused"))?;
     let mut run = TrainingRun {
@@ -58,7 +55,7 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
         stack: stack(if has("liger") { "liger" } else { "eager" })?,
         precision: precision(row.text("/run/precision")?)?,
         loss: loss(row)?,
-        tuning: tuning(row)?,
+        tuning: adapters(row, true)?,
         evaluation: evaluation(row)?,
         ..plain_run(row)?
     };
@@ -124,7 +121,8 @@ fn optimizer(name: &str) -> Result<(Optimizer, OptimizerImplementation, bool), S
     }
 }
 
-fn tuning(row: Fields<'_>) -> Result<Tuning, String> {
+/// The adapters of a row, in fp32 or not where it does not say (`autocast_adapter_dtype`).
+pub fn adapters(row: Fields<'_>, in_fp32: bool) -> Result<Tuning, String> {
     if row.is_absent("/flags/lora") {
         return if row.is_absent("/flags/quantize") {
             Ok(Tuning::FULL)
@@ -150,7 +148,7 @@ fn tuning(row: Fields<'_>) -> Result<Tuning, String> {
         r: row.count("/flags/lora/r")?,
         target_modules: targets(row.0.pointer("/flags/lora/targets"))?,
         // peft's `autocast_adapter_dtype`.
-        adapter_dtype: Some(if row.flag("/flags/lora/fp32").unwrap_or(true) {
+        adapter_dtype: Some(if row.flag("/flags/lora/fp32").unwrap_or(in_fp32) {
             DType::Fp32
         } else {
             DType::Bf16
