@@ -4,10 +4,9 @@
 use crate::models::prelude::*;
 
 /// Blocks with experts of a stack that is to have so many: the library puts one at every so many-th
-/// place, beginning with the second; files may state that step.
-fn sparse(layers: u64, stated: u64, step: u64) -> u64 {
-    let step = if step > 0 { step } else { layers.checked_div(stated).unwrap_or(layers) };
-    match step {
+/// place, beginning with the second.
+fn sparse(layers: u64, stated: u64) -> u64 {
+    match layers.checked_div(stated).unwrap_or(layers) {
         0 => 0,
         1 => layers,
         step => layers.saturating_sub(1).div_ceil(step),
@@ -19,10 +18,10 @@ fn sparse(layers: u64, stated: u64, step: u64) -> u64 {
 fn finish(model: &mut ModelConfig) {
     let layers = model.num_hidden_layers;
     let Some(source) = &mut model.source else { return };
-    let [_, experts, in_encoder, in_decoder, step, of_decoder, _] = source.own;
-    let of_decoder = sparse(layers.saturating_sub(source.layers), in_decoder, of_decoder);
-    source.own[2] = sparse(source.layers, in_encoder, step).saturating_add(of_decoder);
-    source.own[3] = source.own[2].saturating_mul(experts.saturating_sub(1));
+    let [_, experts, in_encoder, in_decoder, ..] = source.own;
+    let of_decoder = sparse(layers.saturating_sub(source.layers), in_decoder);
+    source.own[4] = sparse(source.layers, in_encoder).saturating_add(of_decoder);
+    source.own[5] = source.own[4].saturating_mul(experts.saturating_sub(1));
 }
 
 /// `switch_transformers`.
@@ -40,14 +39,14 @@ pub const FAMILY: FamilySpec = FamilySpec {
         encoder: EncoderModules {
             trains: false,
             further: &[
-                Further::times(Extent::Own(2), "router weight", [Extent::Own(1), Extent::Hidden]),
+                Further::times(Extent::Own(4), "router weight", [Extent::Own(1), Extent::Hidden]),
                 Further::times(
-                    Extent::Own(3),
+                    Extent::Own(5),
                     "up weights of further experts",
                     [Extent::Inner, Extent::Hidden],
                 ),
                 Further::times(
-                    Extent::Own(3),
+                    Extent::Own(5),
                     "down weights of further experts",
                     [Extent::Inner, Extent::Hidden],
                 ),
@@ -62,8 +61,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
         ("num_experts", 8),
         ("num_sparse_encoder_layers", 3),
         ("num_sparse_decoder_layers", 3),
-        ("encoder_sparse_step", 0),
-        ("decoder_sparse_step", 0),
     ],
     source: Some(SourceKeys { deep: true, finish, ..SourceKeys::of(("num_layers", 12)) }),
     only: &[Only::else_refused("router_bias", &["false"], "biases of routers")],
@@ -74,6 +71,8 @@ pub const FAMILY: FamilySpec = FamilySpec {
         "scale_decoder_outputs",
         "n_positions",
         "expert_capacity",
+        "encoder_sparse_step",
+        "decoder_sparse_step",
         "add_cross_attention",
     ],
     ..super::t5::FAMILY

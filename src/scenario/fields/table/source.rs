@@ -42,10 +42,6 @@ fields! { $
     SparseEncoder("num-sparse-encoder-layers", "num_sparse_encoder_layers", "Encoder: layers with experts").whole(1..=10_000).step(1).of_file(),
     /// Blocks of the decoder that have experts.
     SparseDecoder("num-sparse-decoder-layers", "num_sparse_decoder_layers", "Decoder: layers with experts").whole(1..=10_000).step(1).of_file(),
-    /// Every so many-th block of the encoder has experts.
-    SparseEncoderStep("encoder-sparse-step", "encoder_sparse_step", "Encoder: step of layers with experts").whole(0..=10_000).step(1).optional().of_file(),
-    /// Every so many-th block of the decoder has experts.
-    SparseDecoderStep("decoder-sparse-step", "decoder_sparse_step", "Decoder: step of layers with experts").whole(0..=10_000).step(1).optional().of_file(),
     /// Composers that have an embedding.
     Composers("composer-vocab-size", "composer_vocab_size", "Composers").whole(1..=SIZE).step(1).of_file(),
     /// Tokens of the encoder's own that see the whole text.
