@@ -205,7 +205,7 @@ pub const BARS: [Bar; 37] = [
     }),
     ("torchtitan 0.1 under PyTorch's CUDA allocator", || {
         // The largest is the first of two stages.
-        framework("torchtitan 0.1", 22, Limits { median: 0.0001, p90: 0.0012, max: 0.0013 })
+        framework("torchtitan 0.1", 21, Limits { median: 0.0001, p90: 0.0012, max: 0.0013 })
     }),
     ("DeepSpeed under PyTorch's CUDA allocator", || {
         // The largest keeps the optimizer's states in host memory: 17 MB of 10.8 GB are missing.
