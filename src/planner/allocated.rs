@@ -20,7 +20,7 @@ const MOST_COUNTS: usize = 4;
 /// # use headroom::estimator::{Verdict, device_memory, estimate};
 /// # use headroom::planner::allocator_fixes;
 /// # use headroom::scenario::codec::decode;
-/// let job = decode("v1&m=llama3-8b&n=8&mem=26").scenario.resolve();
+/// let job = decode("v1&m=llama3-8b&n=8&mem=25.5").scenario.resolve();
 /// let job = job.map_err(|problems| problems.len())?;
 /// let fixes = allocator_fixes(&job);
 /// assert!(!fixes.is_empty());

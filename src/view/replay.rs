@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn the_first_words_are_the_allocators() {
-        let answers = answers("v1&m=llama3-8b&n=8&mem=26");
+        let answers = answers("v1&m=llama3-8b&n=8&mem=25.5");
         let mut heard = FromWorkers::default();
         assert_eq!(heard.headline(&answers).verdict, Verdict::Tight);
         let found = replayed(&answers.job).expect("a known order");

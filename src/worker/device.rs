@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_warning_comes_with_changes_that_the_replay_has_carried_out() {
-        let [panel, warning] = of("v1&m=llama3-8b&n=8&mem=26");
+        let [panel, warning] = of("v1&m=llama3-8b&n=8&mem=25.5");
         assert!(text(&warning).contains("PyTorch runs out of memory"), "{}", text(&warning));
         assert!(
             count(&warning, "data-do=\"take:") >= 2 && text(&warning).contains("fits on"),

@@ -31,7 +31,7 @@ fn fits_is_zero_and_does_not_fit_is_one() {
             .contains("By memory alone at least 21 GPUs; the first count that works: 32 GPUs.")
     );
     // The tensors fit, but the allocator finds no room.
-    let gaps = headroom(&["v1&m=llama3-8b&n=8&mem=26"]);
+    let gaps = headroom(&["v1&m=llama3-8b&n=8&mem=25.5"]);
     assert_eq!(gaps.status.code(), Some(1));
     assert!(
         text(&gaps.stdout).starts_with("Runs out of memory. Training Llama 3 8B on 8 × H100 SXM5"),

@@ -206,23 +206,7 @@ impl<'a> Plan<'a> {
         let is_one_group = libraries::is_one_group(run, sharding, movement);
         let buckets = libraries::buckets(job, run, sharding, recipe);
         let in_stages = runs_in_stages(job);
-        let gathers_singly =
-            matches!(movement, Movement::Weights { into: GatheredInto::Tensors, .. });
-        let casts_all = buckets.0 == Buckets::WhileReducing
-            || (matches!(movement, Movement::Weights { .. }) && !gathers_singly);
-        if casts_all {
-            // A group is gathered in one format, and below its stage 3 DeepSpeed casts every
-            // parameter to the weights' format.
-            with.tuning.adapter_dtype = None;
-        }
-        // DeepSpeed's stage 3 leaves adapters beside partitioned weights in the format in which
-        // they were made (`_cast_module_mixed_precision` in `deepspeed/runtime/engine.py`); their
-        // gradients and states are those of any parameter.
-        let recipe = if run.tuning.freezes_model() && !gathers_singly {
-            of_adapters(recipe, &with)
-        } else {
-            recipe
-        };
+        let recipe = formats_of_adapters((movement, buckets.0), &mut with, recipe);
         Self {
             with,
             // Blocks of one group are not alike: where its vector is cut, only some of them keep a
@@ -402,6 +386,25 @@ fn movement(job: &Job, run: &TrainingRun, sharding: DataSharding) -> Movement {
 fn lowered(job: &Job, gathered_in_16_bits: bool) -> Lowering<'_> {
     let with = ops::lowering(job);
     if gathered_in_16_bits { Lowering { parameter: DType::Bf16, ..with } } else { with }
+}
+
+/// The formats of a training's parameters, gradients and states, as far as adapters decide them.
+///
+/// A group is gathered in one format, and below its stage 3 DeepSpeed casts every parameter to the
+/// weights' format. Stage 3 leaves adapters beside partitioned weights in the format in which they
+/// were made (`_cast_module_mixed_precision` in `deepspeed/runtime/engine.py`); their gradients and
+/// states are those of any parameter.
+fn formats_of_adapters(
+    (movement, buckets): (Movement, Buckets),
+    with: &mut Lowering<'_>,
+    recipe: PrecisionRecipe,
+) -> PrecisionRecipe {
+    let is_stage_3 = matches!(movement, Movement::Weights { into: GatheredInto::Tensors, .. });
+    let is_group = matches!(movement, Movement::Weights { .. }) && !is_stage_3;
+    if is_group || buckets == Buckets::WhileReducing {
+        with.tuning.adapter_dtype = None;
+    }
+    if with.tuning.freezes_model() && !is_stage_3 { of_adapters(recipe, with) } else { recipe }
 }
 
 /// The formats of adapters' gradients and states: PyTorch's optimizers keep both in the format of

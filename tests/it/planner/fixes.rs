@@ -55,7 +55,7 @@ fn without_a_rule_nothing_is_lifted() {
 #[test]
 fn changes_for_the_allocator_are_replayed() {
     let of = |link: &str| decode(link).scenario.resolve().map(|job| (allocator_fixes(&job), job));
-    let Ok((found, job)) = of("v1&m=llama3-8b&n=8&mem=26") else { panic!("a job") };
+    let Ok((found, job)) = of("v1&m=llama3-8b&n=8&mem=25.5") else { panic!("a job") };
     assert!(estimate(&job).runs() && device_memory(&job).is_ok_and(|memory| !memory.fits));
     assert!(!found.is_empty() && found.len() <= 3, "{found:?}");
     for fix in found {

@@ -19,8 +19,8 @@ use headroom::config::{
     Accelerator, Cluster, Job, ModelConfig, Overheads, ParallelLayout, Run, TrainingRun,
 };
 use headroom::estimator::{
-    Blocker, DeviceMemory, NotReplayed, blockers, device_memory, device_memory_under,
-    memory_by_kind, rank_device_memory, stage_ledger,
+    DeviceMemory, NotReplayed, blockers, device_memory, device_memory_under, memory_by_kind,
+    rank_device_memory, stage_ledger,
 };
 use headroom::hardware::allocator::Settings;
 use headroom::units::Bytes;
@@ -370,9 +370,9 @@ fn job(row: Fields<'_>, run: &TrainingRun, layout: ParallelLayout) -> Result<Pre
     let job = Job::new(model, Run::Training(run), layout, card(row)?)
         .map_err(|error| error.to_string())?;
     tuning::is_modelled(&job)?;
-    // A rule of the stack says why it does not run such a model.
-    if let Some(Blocker::Framework(rule)) = blockers(&job).first() {
-        return Err(rule.says.to_owned());
+    // What nobody can run is not compared: a rule of the stack, or of its parts, says why.
+    if let Some(blocker) = blockers(&job).first() {
+        return Err(blocker.to_string());
     }
     Ok(Pretended {
         job,
