@@ -201,7 +201,8 @@ fn feed_forward(
         _ => word,
     };
     file.without_effect(&[KEY, "is_gated_act", "dense_act_fn"]);
-    file.asks(KEY, Value::Text(word.clone()), file.has(KEY));
+    let stated = file.has(KEY) || file.has("is_gated_act");
+    file.asks(KEY, Value::Text(word.clone()), stated);
     let (mlp, act) = match word.strip_prefix("gated-") {
         // The library takes this word for another function than the name says.
         Some("gelu") => (MlpKind::Gated, "gelu_new"),
