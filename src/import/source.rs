@@ -64,6 +64,13 @@ pub(super) fn source(
     if !keys.feed_forward.is_empty() {
         feed_forward(file, keys.feed_forward, config)?;
     }
+    words(file, &keys, config);
+    (keys.finish)(config);
+    Ok(())
+}
+
+/// The tables of words on both sides, and who shares one.
+fn words(file: &mut Reader<'_>, keys: &SourceKeys, config: &mut ModelConfig) {
     let own_words = keys.shares_words
         && keys.vocab.is_none()
         && !keys.always_tied
@@ -84,8 +91,6 @@ pub(super) fn source(
         }
         config.tie_word_embeddings = true;
     }
-    (keys.finish)(config);
-    Ok(())
 }
 
 /// Sizes that the family's own modules alone know.
