@@ -64,6 +64,13 @@ pub(super) fn source(
     if !keys.feed_forward.is_empty() {
         feed_forward(file, keys.feed_forward, config)?;
     }
+    words(file, &keys, config);
+    (keys.finish)(config);
+    Ok(())
+}
+
+/// The tables of words on both sides, and who shares one.
+fn words(file: &mut Reader<'_>, keys: &SourceKeys, config: &mut ModelConfig) {
     let own_words = keys.shares_words
         && keys.vocab.is_none()
         && !keys.always_tied
@@ -84,8 +91,6 @@ pub(super) fn source(
         }
         config.tie_word_embeddings = true;
     }
-    (keys.finish)(config);
-    Ok(())
 }
 
 /// Sizes that the family's own modules alone know.
@@ -201,7 +206,8 @@ fn feed_forward(
         _ => word,
     };
     file.without_effect(&[KEY, "is_gated_act", "dense_act_fn"]);
-    file.asks(KEY, Value::Text(word.clone()), file.has(KEY));
+    let stated = file.has(KEY) || file.has("is_gated_act");
+    file.asks(KEY, Value::Text(word.clone()), stated);
     let (mlp, act) = match word.strip_prefix("gated-") {
         // The library takes this word for another function than the name says.
         Some("gelu") => (MlpKind::Gated, "gelu_new"),

@@ -129,10 +129,7 @@ fn one(
     file.done_with(&[key]);
     let value = match (default, stated) {
         (
-            TowerDefault::May(_)
-            | TowerDefault::Times(..)
-            | TowerDefault::Count(_)
-            | TowerDefault::Below { .. },
+            TowerDefault::May(_) | TowerDefault::Times(..) | TowerDefault::Count(_),
             Some(Value::Whole(0)),
         )
         | (TowerDefault::OnlyWord(_), None) => 0,
@@ -145,17 +142,10 @@ fn one(
             | TowerDefault::Times(..),
             Some(value),
         ) => whole(key, value, MAX_SIZE)?,
-        (TowerDefault::Below { layers, .. }, Some(Value::List(places))) => {
-            let places = places.iter().filter_map(|place| match place {
-                Value::Whole(place) => Some(*place),
-                _ => None,
-            });
-            below(file, layers, places)
+        (TowerDefault::Below { layers, places }, stated) => {
+            below(file, key, (layers, places), stated)?
         }
-        (TowerDefault::Below { layers, places }, None) => {
-            below(file, layers, places.iter().copied())
-        }
-        (TowerDefault::Count(_) | TowerDefault::Below { .. }, Some(value)) => count(key, value)?,
+        (TowerDefault::Count(_), Some(value)) => count(key, value)?,
         (TowerDefault::Flag(yes), None) => u64::from(yes),
         (TowerDefault::Flag(_), Some(Value::Bool(yes))) => u64::from(*yes),
         (TowerDefault::Flag(_), Some(other)) => {
@@ -199,13 +189,26 @@ fn one(
     Ok(value)
 }
 
-/// The number of places below the number of layers under that key.
-fn below(file: &Reader<'_>, (key, default): (&str, u64), places: impl Iterator<Item = u64>) -> u64 {
-    let layers = match file.peek(key) {
+/// The number of places below the number of layers under that key: of a stated list, of the
+/// library's, or as it is stated.
+fn below(
+    file: &Reader<'_>,
+    key: &str,
+    ((of_layers, default), places): ((&str, u64), &[u64]),
+    stated: Option<&Value>,
+) -> Result<u64, ImportError> {
+    let layers = match file.peek(of_layers) {
         Some(Value::Whole(layers)) => *layers,
         _ => default,
     };
-    u64::try_from(places.filter(|place| *place < layers).count()).unwrap_or_default()
+    let is_below = |place: &Value| matches!(place, Value::Whole(place) if *place < layers);
+    let number = match stated {
+        None => places.iter().filter(|place| **place < layers).count(),
+        Some(Value::List(places)) => places.iter().filter(|place| is_below(place)).count(),
+        Some(Value::Whole(0)) => 0,
+        Some(value) => return count(key, value),
+    };
+    Ok(u64::try_from(number).unwrap_or_default())
 }
 
 /// A list of places, in the words of an error.

@@ -209,6 +209,37 @@ fn frozen_weights_of_eight_bits_are_read_and_written() {
     assert!(launched.not_counted().any(|row| row.flag == "quantization_bit"));
 }
 
+/// peft finds layers by their names, and latent attention has names of its own.
+#[test]
+fn adapters_of_latent_attention_stand_where_peft_finds_them() {
+    let adapted = |model: &str, targets: &str| {
+        let read = scenario(&format!(
+            "trl sft --model_name_or_path deepseek-ai/{model} --use_peft --lora_target_modules \
+             {targets}"
+        ));
+        let on = |id| read.get(id) == Value::Flag(true);
+        [FieldId::AdaptQuery, FieldId::AdaptKey, FieldId::AdaptValue, FieldId::AdaptOutput].map(on)
+    };
+    assert_eq!(adapted("DeepSeek-V3", "q_proj k_proj v_proj o_proj"), [false, false, false, true]);
+    assert_eq!(adapted("DeepSeek-V3", "q_a_proj q_b_proj kv_b_proj"), [true, false, true, false]);
+    // Without compressed queries there is one layer for them, with the usual name.
+    assert_eq!(adapted("DeepSeek-V2-Lite", "q_proj v_proj"), [true, false, false, false]);
+    assert_eq!(adapted("DeepSeek-V3", "all-linear"), [true; 4]);
+    let text = "trl sft --model_name_or_path deepseek-ai/DeepSeek-V3 --use_peft \
+                --lora_target_modules q_b_proj";
+    let half = read(&[Pasted { name: "", text }], &Scenario::default()).expect("read");
+    assert!(half.not_counted().any(|row| row.flag == "lora_target_modules"));
+}
+
+#[test]
+fn magnitudes_beside_weights_of_four_bits_are_named() {
+    let text = "trl sft --model_name_or_path meta-llama/Meta-Llama-3-8B --use_peft --load_in_4bit \
+                --use_dora";
+    let launched = read(&[Pasted { name: "", text }], &Scenario::default()).expect("read");
+    assert_eq!(word(&launched.scenario, FieldId::Method), "qlora");
+    assert!(launched.not_counted().any(|row| row.flag == "use_dora"));
+}
+
 #[test]
 fn optimizers_of_few_bits_are_read_by_name() {
     for (optim, ours, paged) in [
