@@ -205,7 +205,6 @@ impl<'a> Plan<'a> {
             live(job, run, sharding).filter(|_| matches!(movement, Movement::Weights { .. }));
         let is_one_group = libraries::is_one_group(run, sharding, movement);
         let buckets = libraries::buckets(job, run, sharding, recipe);
-        let in_stages = runs_in_stages(job);
         if matches!(movement, Movement::Weights { .. }) {
             // A group is gathered in one format.
             with.tuning.adapter_dtype = None;
@@ -235,8 +234,8 @@ impl<'a> Plan<'a> {
                 GroupsOfEnds::Together
             },
             is_one_group,
-            reduce_once: in_stages || libraries::reduces_once(job, sharding, buckets.0),
-            in_stages,
+            reduce_once: libraries::reduces_once(job, sharding, buckets.0),
+            in_stages: runs_in_stages(job),
             micro_batches: job.gradient_accumulation_steps(),
             passes: Vec::new(),
             sends_at_once: job.pipeline().schedule != PipelineSchedule::GPipe,

@@ -80,7 +80,7 @@ pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
         stages::one_for_all(tape, plan, model, ids)
     } else {
         micro_batch(tape, plan, model, ids);
-        None
+        Vec::new()
     };
     optimizer::step(tape, plan, &learned, &mut shares);
     drop(outputs);
@@ -181,7 +181,7 @@ pub(super) fn play_all(tape: &Tape, plan: &Plan<'_>) -> Parts {
     } else {
         groups.reduces(!reduces_once);
         micro_batch(tape, plan, (ends, layers, &groups), ids);
-        None
+        Vec::new()
     };
     let first = length();
     if plan.has_gradients_before() && !in_stages {
@@ -232,6 +232,15 @@ struct Around<'t, 'g> {
     /// True if a pipeline holds the model's output until its backward is through.
     holds: bool,
     held: RefCell<Option<Var<'t>>>,
+}
+
+impl<'t, 'g> Around<'t, 'g> {
+    fn of(tape: &'t Tape, plan: &Plan<'_>, groups: &'g Groups<'t>) -> Self {
+        // A loss behind the model has a layer of its own, for which nothing is gathered.
+        let behind = plan.head().saturating_add(1);
+        let holds = plan.in_stages && plan.stage.head;
+        Self { tape, groups, behind, holds, held: RefCell::default() }
+    }
 }
 
 impl AroundLoss for Around<'_, '_> {
@@ -360,10 +369,7 @@ fn forward<'t, 'g>(
     if ends_tag != 0 {
         groups.before_forward(ends_tag);
     }
-    // A loss behind the model has a layer of its own, for which nothing is gathered.
-    let behind = plan.head().saturating_add(1);
-    let holds = plan.in_stages && plan.stage.head;
-    let around = Around { tape, groups, behind, holds, held: RefCell::default() };
+    let around = Around::of(tape, plan, groups);
     let loss = ends.end(tape, (embedded, outputs), &around);
     drop(cached);
     groups.after_forward(ends_tag);

@@ -300,7 +300,7 @@ fn torchtitans_stages_take_what_pytorch_measured() {
             let measured = number(pointer).expect("bytes");
             assert!(
                 ours.0.abs_diff(measured) <= measured / one_in,
-                "{id}{pointer}: {ours} and {measured}"
+                "{id}{pointer}: {ours:?} and {measured}"
             );
         };
         near(memory.allocated, "/measured/peak_allocated", 250);
