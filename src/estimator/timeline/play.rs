@@ -283,7 +283,17 @@ struct Pass<'t, 'g> {
     held: [Option<Var<'t>>; 2],
 }
 
-impl<'t> Pass<'t, '_> {
+impl<'t, 'g> Pass<'t, 'g> {
+    fn of(
+        tape: &Tape,
+        plan: &Plan<'_>,
+        (loss, playing): (Var<'t>, Playing<'t, 'g>),
+        held: [Option<Var<'t>>; 2],
+    ) -> Self {
+        let uses = plan.in_stages.then(|| tape.take_uses());
+        Self { loss, playing, uses, held }
+    }
+
     fn backward(&self, tape: &'t Tape, plan: &Plan<'_>) {
         let behind = plan.head().saturating_add(1);
         let is_behind = plan.with.stack.modules().loss_behind_model;
@@ -374,6 +384,5 @@ fn forward<'t, 'g>(
     drop(cached);
     groups.after_forward(ends_tag);
     tape.autocast(None);
-    let uses = plan.in_stages.then(|| tape.take_uses());
-    Pass { loss, playing, uses, held: [input, around.held.take()] }
+    Pass::of(tape, plan, (loss, playing), [input, around.held.take()])
 }
