@@ -1,6 +1,6 @@
 //! Facts of a plan that depend on the library that shares the training out.
 
-use super::plan::{Movement, Plan};
+use super::plan::{Movement, Plan, runs_in_stages};
 use crate::config::{DataSharding, Job, PrecisionRecipe, TrainingRun};
 use crate::sharding::{Buckets, Building, CarriedOutBy, GatheredInto, Pieces};
 use crate::units::DType;
@@ -26,13 +26,14 @@ pub(super) fn buckets(
 }
 
 /// True if gradients of a step's micro-batches add up unreduced: the layout asks for it, and the
-/// library is able to.
+/// library is able to, or the stages of a pipeline do so.
 pub(super) fn reduces_once(job: &Job, sharding: DataSharding, buckets: Buckets) -> bool {
     let knows = match &sharding.gathers {
         Some(gathers) => gathers.into != GatheredInto::Tensors,
         None => buckets == Buckets::EveryGradient,
     };
-    job.layout().reduce_once && job.gradient_accumulation_steps() > 1 && knows
+    let asked = job.layout().reduce_once && job.gradient_accumulation_steps() > 1 && knows;
+    asked || runs_in_stages(job)
 }
 
 /// True if the whole model is one flat parameter of FSDP1 (no `auto_wrap_policy`).

@@ -205,7 +205,6 @@ impl<'a> Plan<'a> {
             live(job, run, sharding).filter(|_| matches!(movement, Movement::Weights { .. }));
         let is_one_group = libraries::is_one_group(run, sharding, movement);
         let buckets = libraries::buckets(job, run, sharding, recipe);
-        let in_stages = runs_in_stages(job);
         let recipe = formats_of_adapters((movement, buckets.0), &mut with, recipe);
         Self {
             with,
@@ -231,8 +230,8 @@ impl<'a> Plan<'a> {
                 GroupsOfEnds::Together
             },
             is_one_group,
-            reduce_once: in_stages || libraries::reduces_once(job, sharding, buckets.0),
-            in_stages,
+            reduce_once: libraries::reduces_once(job, sharding, buckets.0),
+            in_stages: runs_in_stages(job),
             micro_batches: job.gradient_accumulation_steps(),
             passes: Vec::new(),
             sends_at_once: job.pipeline().schedule != PipelineSchedule::GPipe,

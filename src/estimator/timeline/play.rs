@@ -83,7 +83,7 @@ pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
         stages::one_for_all(tape, plan, model, ids)
     } else {
         micro_batch(tape, plan, model, ids);
-        None
+        Vec::new()
     };
     optimizer::step(tape, plan, &learned, &mut shares);
     drop(outputs);
@@ -184,7 +184,7 @@ pub(super) fn play_all(tape: &Tape, plan: &Plan<'_>) -> Parts {
     } else {
         groups.reduces(!reduces_once);
         micro_batch(tape, plan, (ends, layers, &groups), ids);
-        None
+        Vec::new()
     };
     let first = length();
     if plan.has_gradients_before() && !in_stages {
@@ -237,6 +237,15 @@ struct Around<'t, 'g> {
     held: RefCell<Option<Var<'t>>>,
 }
 
+impl<'t, 'g> Around<'t, 'g> {
+    fn of(tape: &'t Tape, plan: &Plan<'_>, groups: &'g Groups<'t>) -> Self {
+        // A loss behind the model has a layer of its own, for which nothing is gathered.
+        let behind = plan.head().saturating_add(1);
+        let holds = plan.in_stages && plan.stage.head;
+        Self { tape, groups, behind, holds, held: RefCell::default() }
+    }
+}
+
 impl AroundLoss for Around<'_, '_> {
     fn returns(&self, output: &Var<'_>) {
         if self.holds {
@@ -277,7 +286,17 @@ struct Pass<'t, 'g> {
     held: [Option<Var<'t>>; 2],
 }
 
-impl<'t> Pass<'t, '_> {
+impl<'t, 'g> Pass<'t, 'g> {
+    fn of(
+        tape: &Tape,
+        plan: &Plan<'_>,
+        (loss, playing): (Var<'t>, Playing<'t, 'g>),
+        held: [Option<Var<'t>>; 2],
+    ) -> Self {
+        let uses = plan.in_stages.then(|| tape.take_uses());
+        Self { loss, playing, uses, held }
+    }
+
     fn backward(&self, tape: &'t Tape, plan: &Plan<'_>) {
         let behind = plan.head().saturating_add(1);
         let is_behind = plan.with.stack.modules().loss_behind_model;
@@ -363,14 +382,10 @@ fn forward<'t, 'g>(
     if ends_tag != 0 {
         groups.before_forward(ends_tag);
     }
-    // A loss behind the model has a layer of its own, for which nothing is gathered.
-    let behind = plan.head().saturating_add(1);
-    let holds = plan.in_stages && plan.stage.head;
-    let around = Around { tape, groups, behind, holds, held: RefCell::default() };
+    let around = Around::of(tape, plan, groups);
     let loss = ends.end(tape, (embedded, outputs), &around);
     drop(cached);
     groups.after_forward(ends_tag);
     tape.autocast(None);
-    let uses = plan.in_stages.then(|| tape.take_uses());
-    Pass { loss, playing, uses, held: [input, around.held.take()] }
+    Pass::of(tape, plan, (loss, playing), [input, around.held.take()])
 }

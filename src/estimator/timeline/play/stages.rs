@@ -24,12 +24,12 @@ pub(super) fn one_for_all<'t>(
     plan: &Plan<'_>,
     model: (&Ends, &Layers, &Groups<'t>),
     ids: &Var<'t>,
-) -> Option<Kept<'t>> {
+) -> Kept<'t> {
     model.2.reduces(false);
     let mut pass = forward(tape, plan, model, ids);
     let others = plan.micro_batches.saturating_sub(1);
-    let inputs = others_like(tape, plan, &pass.held[0], others);
-    let mut outputs = others_like(tape, plan, &pass.held[1], keeps_outputs(plan, others));
+    let inputs = others_like(tape, plan, pass.held[0].as_ref(), others);
+    let mut outputs = others_like(tape, plan, pass.held[1].as_ref(), keeps_outputs(plan, others));
     pass.backward(tape, plan);
     outputs.extend(pass.held[1].take().filter(|_| plan.with.stack.stages.keep_outputs()));
     drop((pass, inputs));
@@ -43,7 +43,7 @@ pub(super) fn all<'t>(
     plan: &Plan<'_>,
     model: (&Ends, &Layers, &Groups<'t>),
     ids: &Var<'t>,
-) -> Option<Kept<'t>> {
+) -> Kept<'t> {
     let groups = model.2;
     groups.reduces(false);
     tape.hands_gradients_on(true);
@@ -62,8 +62,13 @@ pub(super) fn all<'t>(
         } else {
             let mut pass = forward(tape, plan, model, ids);
             if at == 0 {
-                inputs.extend(others_like(tape, plan, &pass.held[0], others));
-                outputs.extend(others_like(tape, plan, &pass.held[1], keeps_outputs(plan, others)));
+                inputs.extend(others_like(tape, plan, pass.held[0].as_ref(), others));
+                outputs.extend(others_like(
+                    tape,
+                    plan,
+                    pass.held[1].as_ref(),
+                    keeps_outputs(plan, others),
+                ));
             }
             if !plan.stage.head {
                 // One after the other is sent while the next forward runs; under GPipe all are
@@ -86,17 +91,12 @@ pub(super) fn all<'t>(
 }
 
 /// All gradients are reduced; outputs that were kept are joined.
-fn ends<'t>(
-    tape: &'t Tape,
-    plan: &Plan<'_>,
-    groups: &Groups<'t>,
-    outputs: Kept<'t>,
-) -> Option<Kept<'t>> {
+fn ends<'t>(tape: &'t Tape, plan: &Plan<'_>, groups: &Groups<'t>, outputs: Kept<'t>) -> Kept<'t> {
     groups.finalize();
     if let Some(output) = outputs.first().filter(|_| plan.with.stack.stages.keep_outputs()) {
         drop(like(tape, output, plan.micro_batches));
     }
-    Some(outputs)
+    outputs
 }
 
 /// How many outputs stay of so many micro-batches.
@@ -108,10 +108,10 @@ fn keeps_outputs(plan: &Plan<'_>, others: u64) -> u64 {
 fn others_like<'t>(
     tape: &'t Tape,
     plan: &Plan<'_>,
-    like_this: &Option<Var<'t>>,
+    found: Option<&Var<'t>>,
     others: u64,
 ) -> Kept<'t> {
-    let found = like_this.as_ref().filter(|_| plan.stage.head && others > 0);
+    let found = found.filter(|_| plan.stage.head && others > 0);
     found.map(|found| like(tape, found, others)).into_iter().collect()
 }
 
