@@ -347,7 +347,10 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let by_tokens = layout.sequence_parallel && !run.compile && !run.float8.is_on();
     let otherwise = layout.t() > 1 && !by_tokens;
     forbid(otherwise, &|| run.stack.forbidden(NotWith::SplitOtherThanByTokens));
-    forbid(has_other_schedule(job), &|| run.stack.forbidden(NotWith::OtherSchedules));
+    let other_stages = layout.p() > 1 && (run.compile || run.float8.is_on());
+    forbid(other_stages || has_other_schedule(job), &|| {
+        run.stack.forbidden(NotWith::OtherSchedules)
+    });
     let (heads, keys) = (job.model().num_attention_heads, job.model().num_key_value_heads);
     forbid(keys < heads && keys <= layout.t(), &|| run.stack.forbidden(NotWith::OneKeyHead));
     let tuned = !run.tuning.is_full() || run.tuning.objective != Objective::NextToken;

@@ -31,7 +31,7 @@ const NO_DUAL_PIPE: StackRule = StackRule {
 const BY_TOKENS_ALONE: &str = "torchtitan's tensor parallelism is modelled with sequence parallelism, and without torch.compile and float8; use these alone, or another stack";
 
 /// The rule of torchtitan's stacks against other schedules than they are modelled with.
-const BY_TORCH_SCHEDULES: &str = "torchtitan's pipelines are modelled with GPipe, and with 1F1B, which needs as many micro-batches as stages; use one of these";
+const BY_TORCH_SCHEDULES: &str = "torchtitan's pipelines are modelled with GPipe, and with 1F1B, which needs as many micro-batches as stages, and without torch.compile and float8; use these, or another stack";
 
 /// The rule of stacks whose compiled step nobody has compared with PyTorch's.
 const NOT_COMPILED: StackRule = StackRule {

@@ -386,7 +386,8 @@ pub enum NotWith {
     /// float8.
     SplitOtherThanByTokens,
     /// Several pipeline stages that take turns otherwise than by all forward passes first, or by
-    /// one forward, one backward with at least as many micro-batches as stages.
+    /// one forward, one backward with at least as many micro-batches as stages, or that run
+    /// compiled blocks or products in float8.
     OtherSchedules,
     /// One key/value head on each rank, which several query heads share.
     OneKeyHead,
