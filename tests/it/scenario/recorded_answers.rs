@@ -167,7 +167,8 @@ const RECORDED_ANEW: &[(&str, &str)] = &[
     (
         "do=tune",
         "FLOPs: adapters' products are counted, and a score's head has one column in place of the \
-         vocabulary",
+         vocabulary. Adapters under ZeRO have the formats that DeepSpeed gives them, and stage 3 \
+         keeps the inputs of linear layers; FSDP without a cast has no second copy of shares",
     ),
 ];
 const OWN: &str =
