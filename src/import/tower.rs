@@ -127,7 +127,21 @@ fn one(
 ) -> Result<u64, ImportError> {
     let stated = file.peek(key);
     file.done_with(&[key]);
-    let value = match (default, stated) {
+    let value = value_of(file, key, default, stated)?;
+    let (how, note) =
+        if stated.is_some() { (How::Read, "") } else { (How::Assumed, "The library's default.") };
+    file.tell(key, &value, how, note);
+    Ok(value)
+}
+
+/// The size that a key states, or else its default.
+fn value_of(
+    file: &Reader<'_>,
+    key: &'static str,
+    default: TowerDefault,
+    stated: Option<&Value>,
+) -> Result<u64, ImportError> {
+    Ok(match (default, stated) {
         (
             TowerDefault::May(_) | TowerDefault::Times(..) | TowerDefault::Count(_),
             Some(Value::Whole(0)),
@@ -182,11 +196,7 @@ fn one(
         ) => {
             return Err(ImportError::wrong_type(key, "text", other));
         }
-    };
-    let (how, note) =
-        if stated.is_some() { (How::Read, "") } else { (How::Assumed, "The library's default.") };
-    file.tell(key, &value, how, note);
-    Ok(value)
+    })
 }
 
 /// The number of places below the number of layers under that key: of a stated list, of the

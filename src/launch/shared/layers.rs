@@ -31,18 +31,15 @@ pub const ALL: [FieldId; 8] = [
 pub fn of_name(name: &str) -> Option<&'static [FieldId]> {
     use FieldId::{AdaptDown, AdaptGate, AdaptKey, AdaptOutput, AdaptQuery, AdaptUp, AdaptValue};
     Some(match name {
-        "q_proj" => &[AdaptQuery],
-        "k_proj" => &[AdaptKey],
-        "v_proj" => &[AdaptValue],
+        "q_proj" | "q_a_proj" | "q_b_proj" => &[AdaptQuery],
+        "k_proj" | "kv_a_proj_with_mqa" => &[AdaptKey],
+        "v_proj" | "kv_b_proj" => &[AdaptValue],
         "qkv_proj" => &[AdaptQuery, AdaptKey, AdaptValue],
         "o_proj" | "output_proj" => &[AdaptOutput],
         "gate_proj" | "w1" => &[AdaptGate],
         "up_proj" | "w3" => &[AdaptUp],
         "gate_up_proj" => &[AdaptGate, AdaptUp],
         "down_proj" | "w2" => &[AdaptDown],
-        "q_a_proj" | "q_b_proj" => &[AdaptQuery],
-        "kv_a_proj_with_mqa" => &[AdaptKey],
-        "kv_b_proj" => &[AdaptValue],
         _ => return None,
     })
 }

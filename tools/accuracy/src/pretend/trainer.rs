@@ -235,26 +235,25 @@ fn float8(row: Fields<'_>) -> Result<Float8, String> {
     Ok(Float8 { recipe, gathers: row.flag("/flags/fsdp_float8_all_gather").unwrap_or(false) })
 }
 
+/// Flags of torchtitan's rows.
+const OF_TORCHTITAN: [&str; 9] = [
+    "compile",
+    "loss",
+    "reshard",
+    "pp_schedule",
+    "pp_microbatch_size",
+    "float8",
+    "fsdp_float8_all_gather",
+    "precompute_scale",
+    // Its sizes are those of `config`.
+    "recipe",
+];
+
 /// A row of torchtitan: its Llama under FSDP2.
 pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
     is_plain_run(row, &["optimizer_implementation"])?;
     only_known(row, "/parallel", &["size", "tp", "pp"])?;
-    only_known(
-        row,
-        "/flags",
-        &[
-            "compile",
-            "loss",
-            "reshard",
-            "pp_schedule",
-            "pp_microbatch_size",
-            "float8",
-            "fsdp_float8_all_gather",
-            "precompute_scale",
-            // Its sizes are those of `config`.
-            "recipe",
-        ],
-    )?;
+    only_known(row, "/flags", &OF_TORCHTITAN)?;
     // torchtitan 0.1.0 knows no other loss than the plain one.
     let plain = if row.text("/framework")? == "torchtitan" { "chunked" } else { "plain" };
     let loss = match row.text("/flags/loss").unwrap_or(plain) {
@@ -303,13 +302,15 @@ pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
         stack: stack(&row.text("/framework")?.replace('_', "-"))?,
         ..plain_run(row)?
     };
-    let run = if is_staged { in_micro_batches(row, run)? } else { run };
+    let run = TrainingRun {
+        micro_batch_size: if is_staged { Some(micro_batch(row)?) } else { run.micro_batch_size },
+        ..run
+    };
     let rank = is_staged.then(|| row.count("/rank")).transpose()?;
     Ok(Pretended { rank, ..job(row, &run, layout)? })
 }
 
-/// The run with the local batch cut into a pipeline's micro-batches.
-fn in_micro_batches(row: Fields<'_>, run: TrainingRun) -> Result<TrainingRun, String> {
-    let size = row.degree("/flags/pp_microbatch_size")?.get();
-    Ok(TrainingRun { micro_batch_size: Some(size), ..run })
+/// Sequences of one of a pipeline's micro-batches, into which the local batch is cut.
+fn micro_batch(row: Fields<'_>) -> Result<u64, String> {
+    Ok(row.degree("/flags/pp_microbatch_size")?.get())
 }
