@@ -39,6 +39,8 @@ struct Prefix {
     from: u64,
     to: u64,
     tensors: usize,
+    /// Their bytes on a tensor rank.
+    bytes: Bytes,
 }
 
 impl Placed {
@@ -97,7 +99,7 @@ fn prefixes(job: &Job, run: &ServingRun) -> Vec<Prefix> {
     let formats = Formats::of(job.model(), run.quantization, run.group_size);
     let of_stage = |position| {
         let range = job.layout().blocks_at(job.model().num_hidden_layers, position);
-        let mut left = run.in_host_memory.weights;
+        let (mut left, mut taken) = (run.in_host_memory.weights, Bytes::ZERO);
         for layer in range.clone() {
             let Some(kind) = list.kinds.iter().find(|kind| kind.of == job.model().kind_of(layer))
             else {
@@ -105,12 +107,13 @@ fn prefixes(job: &Job, run: &ServingRun) -> Vec<Prefix> {
             };
             for (at, (_, tensor)) in ops::tensors(&kind.ops, Role::Parameter).enumerate() {
                 if left == Bytes::ZERO {
-                    return Prefix { from: range.start, to: layer, tensors: at };
+                    return Prefix { from: range.start, to: layer, tensors: at, bytes: taken };
                 }
-                left = left.saturating_sub(bytes_of(job, &formats, tensor, layer));
+                let bytes = bytes_of(job, &formats, tensor, layer);
+                (left, taken) = (left.saturating_sub(bytes), taken + bytes);
             }
         }
-        Prefix { from: range.start, to: range.end, tensors: 0 }
+        Prefix { from: range.start, to: range.end, tensors: 0, bytes: taken }
     };
     (0..job.layout().p()).map(of_stage).collect()
 }
@@ -180,13 +183,22 @@ fn weights(
     found
 }
 
-/// Bytes of the host's memory that all instances on one host take.
+/// Bytes of the host's memory that all instances on one host take: of what crosses links, those of
+/// the stage with the most on each rank; of what a processor computes, those of whole instances.
+///
+/// The prefixes of all stages are read once, and not anew for every stage: a model may have ten
+/// thousand of them.
 pub(super) fn on_one_host(job: &Job) -> Bytes {
     let node = job.cluster().accelerator.accelerators_per_node.max(1);
     let (t, p, all) = (job.layout().t(), job.layout().p(), job.layout().world_size());
-    let sum = |stage| lines(job, stage).into_iter().map(|line| line.bytes).sum::<Bytes>();
-    let is_streamed = Placed::of(job).is_some_and(|placed| !placed.streamed.is_empty());
-    let (each, ranks) = if is_streamed { (1, p) } else { (t.saturating_mul(p), 1) };
-    let most = (0..ranks).map(sum).max().unwrap_or_default();
+    let placed = Placed::of(job);
+    let streamed = placed.iter().flat_map(|placed| &placed.streamed).map(|prefix| prefix.bytes);
+    let (each, most) = match streamed.max() {
+        Some(most) => (1, most),
+        None => {
+            let lines = lines(job, 0).into_iter().map(|line| line.bytes);
+            (t.saturating_mul(p), lines.sum::<Bytes>())
+        }
+    };
     most * (all.min(node) / each.min(node).max(1)).max(1)
 }

@@ -135,6 +135,23 @@ fn it_is_said_where_the_host_cannot_have_it() {
     assert_eq!(refused(&format!("{DENSE}&ngl=10&ram=64")), None);
 }
 
+/// The host has what the ledger of the fullest stage says, times the stages' ranks on one node.
+#[test]
+fn the_host_needs_what_its_ledger_says() {
+    for link in ["m=llama3-8b&srv=vllm&cog=3&ram=1", "m=qwen3-8b&srv=sglang&n=8&tp=8&cog=1&ram=1"] {
+        let ranks = job(link).layout().world_size();
+        let Some(HostRefused::TooSmall(needed, _)) = refused(link) else { panic!("{link}") };
+        assert_eq!(needed.0, of(link, "").host.total() * ranks, "{link}");
+    }
+}
+
+/// Ten thousand stages are looked at once, and not anew for each of them, which took an hour.
+#[test]
+fn a_host_of_ten_thousand_stages_is_answered() {
+    let link = "m=llama3-8b&srv=vllm&cog=1&ram=1&l=10000&n=10000&pp=10000";
+    assert!(matches!(refused(link), Some(HostRefused::TooSmall(..))));
+}
+
 #[test]
 fn the_least_that_makes_it_fit_is_offered() {
     let first = |link: &str| {
