@@ -193,12 +193,11 @@ pub(super) fn on_one_host(job: &Job) -> Bytes {
     let (t, p, all) = (job.layout().t(), job.layout().p(), job.layout().world_size());
     let placed = Placed::of(job);
     let streamed = placed.iter().flat_map(|placed| &placed.streamed).map(|prefix| prefix.bytes);
-    let (each, most) = match streamed.max() {
-        Some(most) => (1, most),
-        None => {
-            let lines = lines(job, 0).into_iter().map(|line| line.bytes);
-            (t.saturating_mul(p), lines.sum::<Bytes>())
-        }
+    let (each, most) = if let Some(most) = streamed.max() {
+        (1, most)
+    } else {
+        let lines = lines(job, 0).into_iter().map(|line| line.bytes);
+        (t.saturating_mul(p), lines.sum::<Bytes>())
     };
     most * (all.min(node) / each.min(node).max(1)).max(1)
 }
