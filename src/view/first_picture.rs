@@ -74,14 +74,41 @@ fn inert(page: &str) -> String {
         if name(tag) == "select" {
             chosen = attribute(tag, "data-now").unwrap_or_default();
         }
-        let said = still(tag, chosen);
-        out.push_str(tag.strip_suffix('>').unwrap_or(tag));
+        let (said, bare) = (still(tag, chosen), without(tag, &OF_THE_PROGRAM));
+        out.push_str(bare.strip_suffix('>').unwrap_or(&bare));
         out.push_str(&said);
         out.push('>');
         rest = behind;
     }
     out.push_str(rest);
     out
+}
+
+/// Attributes that do nothing before the program has come, which brings them: of texts that it
+/// shows, of what it does, of inputs that nobody can type in yet.
+const OF_THE_PROGRAM: [&str; 8] = [
+    "data-do",
+    "data-now",
+    "aria-describedby",
+    "aria-controls",
+    "autocomplete",
+    "inputmode",
+    "spellcheck",
+    "title",
+];
+
+/// A tag without these attributes. Links and the field for pasting, which the program leaves as they
+/// stand, keep theirs.
+fn without(tag: &str, names: &[&str]) -> String {
+    if ["a", "textarea"].contains(&name(tag)) {
+        return tag.to_owned();
+    }
+    attributes(tag)
+        .into_iter()
+        .filter(|(name, _)| names.contains(name))
+        .fold(tag.to_owned(), |tag, (name, value)| {
+            tag.replacen(&format!(" {name}=\"{value}\""), "", 1)
+        })
 }
 
 fn attribute<'a>(tag: &'a str, wanted: &str) -> Option<&'a str> {
@@ -144,8 +171,7 @@ mod tests {
                     </select><p class=\"field__help\" hidden>Help <i>me</i></p><button disabled>x &lt; y</button>";
         assert_eq!(
             inert(page),
-            "<input data-now=\"8\" value=\"8\" disabled><input type=\"checkbox\" data-now=\"true\" \
-             checked disabled><select data-now=\"b\" disabled><option value=\"a\">A</option><option \
+            "<input value=\"8\" disabled><input type=\"checkbox\" checked disabled><select disabled><option value=\"a\">A</option><option \
              value=\"b\" selected>B</option></select><button disabled>x &lt; y</button>"
         );
     }
