@@ -1,5 +1,5 @@
-//! Writes the page's first picture into its HTML: the file that is named, or else the one that Trunk
-//! has just built. Trunk.toml calls it.
+//! Writes the page's first picture into its HTML: the file that is named, or else the one that
+//! Trunk has just built. Trunk.toml calls it.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

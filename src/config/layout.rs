@@ -193,10 +193,10 @@ impl ParallelLayout {
                 first..first.saturating_add(each).min(layers)
             }
             PipelineSplit::WithEnds => {
-                // Where they do not divide evenly, the first places have one more (torchtitan 0.3.0,
-                // `_generate_llm_fqn_per_model_part`).
-                let (each, more) =
-                    (layers.saturating_add(2) / places, layers.saturating_add(2) % places);
+                // Where they do not divide evenly, the first places have one more (torchtitan
+                // 0.3.0, `_generate_llm_fqn_per_model_part`).
+                let all = layers.saturating_add(2);
+                let (each, more) = (all / places, all % places);
                 let first = |position: u64| {
                     position.saturating_mul(each).saturating_add(position.min(more))
                 };

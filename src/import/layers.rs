@@ -1,7 +1,7 @@
 //! Which layers look back on a window.
 
 use super::reader::Reader;
-use super::sizes::{MAX_LAYERS, MAX_POSITIONS, whole};
+use super::sizes::{MAX_LAYERS, MAX_POSITIONS, number_below, whole};
 use super::value::Value;
 use super::{How, ImportError};
 use crate::config::LayerSet;
@@ -267,11 +267,7 @@ pub(super) fn crossed(file: &mut Reader<'_>, kind: &FamilySpec, all: u64) -> u64
     let stated = file.peek(key);
     file.done_with(&[key]);
     match stated {
-        // The list may name layers that a smaller model does not have.
-        Some(Value::List(layers)) => {
-            let is_there = |layer: &&Value| matches!(layer, Value::Whole(layer) if *layer < all);
-            u64::try_from(layers.iter().filter(is_there).count()).unwrap_or_default()
-        }
+        Some(Value::List(layers)) => number_below(layers, all),
         Some(Value::Whole(layers)) => *layers,
         _ => all.saturating_add(1) / EVERY_FIFTH,
     }

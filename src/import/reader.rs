@@ -296,7 +296,7 @@ impl<'a> Reader<'a> {
         const KEY: &str = "tie_word_embeddings";
         let around = match self.outer {
             Some(outer) => outer.get(KEY),
-            // What goes by keys alone states what counted before.
+            // Links and inputs have keys alone: theirs says what the file around it said.
             None => self.peek(KEY),
         };
         let (yes, note) = match around {

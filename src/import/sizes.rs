@@ -13,6 +13,13 @@ pub(super) const MAX_LAYERS: u64 = 10_000;
 /// The longest sequence accepted, tokens.
 pub(super) const MAX_POSITIONS: u64 = 1_000_000_000;
 
+/// How many of the listed places are below `end`: a list may name layers that a smaller model does
+/// not have.
+pub(super) fn number_below(places: &[Value], end: u64) -> u64 {
+    let is_there = |place: &&Value| matches!(place, Value::Whole(place) if *place < end);
+    u64::try_from(places.iter().filter(is_there).count()).unwrap_or_default()
+}
+
 /// Sizes that some files state once for each layer.
 fn may_be_listed(key: &str) -> bool {
     key.contains("moe")

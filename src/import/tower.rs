@@ -4,7 +4,7 @@
 //! once [`super::vision_part::beside`] has put them there; so a scenario and a link carry them like all others.
 
 use super::reader::Reader;
-use super::sizes::{MAX_SIZE, whole};
+use super::sizes::{MAX_SIZE, number_below, whole};
 use super::value::{Object, Value};
 use super::{How, ImportError};
 use crate::config::{ModelConfig, Tower, TowerModules, TowerSize, TowerSizes, number_of_function};
@@ -88,8 +88,8 @@ fn sparse(text: &ModelConfig) -> u64 {
     u64::try_from((0..text.num_hidden_layers).filter(has).count()).unwrap_or_default()
 }
 
-/// Who says whether the head of a whole file reuses the embedding; `None` where its text part's kind
-/// does.
+/// Who says whether the head of a whole file reuses the embedding; `None` where its text part's
+/// kind does.
 pub(super) fn ties(file: &Reader<'_>) -> Option<Ties> {
     let (tower, projector) = specs(file)?;
     let Some(Value::Text(whole)) = file.peek(VISION_OF) else { return None };
@@ -211,14 +211,15 @@ fn below(
         Some(Value::Whole(layers)) => *layers,
         _ => default,
     };
-    let is_below = |place: &Value| matches!(place, Value::Whole(place) if *place < layers);
-    let number = match stated {
-        None => places.iter().filter(|place| **place < layers).count(),
-        Some(Value::List(places)) => places.iter().filter(|place| is_below(place)).count(),
-        Some(Value::Whole(0)) => 0,
-        Some(value) => return count(key, value),
-    };
-    Ok(u64::try_from(number).unwrap_or_default())
+    match stated {
+        None => {
+            let number = places.iter().filter(|place| **place < layers).count();
+            Ok(u64::try_from(number).unwrap_or_default())
+        }
+        Some(Value::List(places)) => Ok(number_below(places, layers)),
+        Some(Value::Whole(0)) => Ok(0),
+        Some(value) => count(key, value),
+    }
 }
 
 /// A list of places, in the words of an error.

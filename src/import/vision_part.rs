@@ -2,6 +2,7 @@
 //!
 //! Its keys are stated as `vision_config.hidden_size`, those of its projector under their own name.
 
+use super::sizes::number_below;
 use super::tower::kind_of;
 use super::value::{Object, Value};
 use crate::config::{GRID, TowerSize};
@@ -198,9 +199,7 @@ fn count_below(of: &TowerKey, found: &mut [(String, Value)]) {
     let layers = layers.unwrap_or(default);
     for (_, value) in found.iter_mut().filter(|(name, _)| name == of.key) {
         if let Value::List(places) = value {
-            let is_below = |place: &&Value| matches!(place, Value::Whole(at) if *at < layers);
-            let count = places.iter().filter(is_below).count();
-            *value = Value::Whole(u64::try_from(count).unwrap_or_default());
+            *value = Value::Whole(number_below(places, layers));
         }
     }
 }

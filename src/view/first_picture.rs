@@ -33,9 +33,12 @@ pub fn first_picture() -> Html {
     let look = ChartsLook { plot_size: CURVE, bar_width: BAR, ..ChartsLook::default() };
     let ui = Ui { look, ..Ui::default() };
     let plots = Plots::of(&answers, ui.look.of_curves(), &ui.found, None).0;
-    let around = Around { link: |_| String::new(), date: |_| String::new() };
     let written = |part: &PagePart| {
-        let seen = SeenPage { now: Now::of(&said, &answers, &ui), reads: &|_| (), around: &around };
+        let seen = SeenPage {
+            now: Now::of(&said, &answers, &ui),
+            reads: &|_| (),
+            around: &Around::NOTHING,
+        };
         part.html(&seen, || &plots)
     };
     let curves = CURVES.iter().flat_map(|curve| [&curve.panel, &curve.picture]);
@@ -97,8 +100,8 @@ const OF_THE_PROGRAM: [&str; 8] = [
     "title",
 ];
 
-/// A tag without these attributes. Links and the field for pasting, which the program leaves as they
-/// stand, keep theirs.
+/// A tag without these attributes. Links and the field for pasting, which the program leaves as
+/// they stand, keep theirs.
 fn without(tag: &str, names: &[&str]) -> String {
     if ["a", "textarea"].contains(&name(tag)) {
         return tag.to_owned();

@@ -267,7 +267,6 @@ mod tests {
     use crate::view::seen::{Around, Now};
     use crate::view::ui::{Drafts, Notice, Opened, PageMessages, Ui, Unread};
 
-    const AROUND: Around = Around { link: |_| String::new(), date: |_| String::new() };
     const LINKS: [&str; 3] =
         ["v1&m=llama3-8b&n=8", "v1&do=serve&m=llama3-8b&n=1", "v1&m=llama3-70b&tp=3"];
 
@@ -281,7 +280,11 @@ mod tests {
             let concerns = RefCell::new(Vec::new());
             let reads = |concern| concerns.borrow_mut().push(concern);
             let html = part.html(
-                &SeenPage { now: Now::of(said, answers, ui), reads: &reads, around: &AROUND },
+                &SeenPage {
+                    now: Now::of(said, answers, ui),
+                    reads: &reads,
+                    around: &Around::NOTHING,
+                },
                 || &plots,
             );
             (part, concerns.into_inner(), html.as_str().to_owned())

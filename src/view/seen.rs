@@ -196,3 +196,8 @@ pub struct Around {
     /// A moment, milliseconds since 1970, as the reader's own date and time.
     pub date: fn(u64) -> String,
 }
+
+impl Around {
+    /// No browser: there is no address and no reader's clock.
+    pub const NOTHING: Self = Self { link: |_| String::new(), date: |_| String::new() };
+}

@@ -398,12 +398,12 @@ fn formats_of_adapters(
     with: &mut Lowering<'_>,
     recipe: PrecisionRecipe,
 ) -> PrecisionRecipe {
-    let is_stage_3 = matches!(movement, Movement::Weights { into: GatheredInto::Tensors, .. });
-    let is_group = matches!(movement, Movement::Weights { .. }) && !is_stage_3;
+    let gathers_tensors = matches!(movement, Movement::Weights { into: GatheredInto::Tensors, .. });
+    let is_group = matches!(movement, Movement::Weights { .. }) && !gathers_tensors;
     if is_group || buckets == Buckets::WhileReducing {
         with.tuning.adapter_dtype = None;
     }
-    if with.tuning.freezes_model() && !is_stage_3 { of_adapters(recipe, with) } else { recipe }
+    if with.tuning.freezes_model() && !gathers_tensors { of_adapters(recipe, with) } else { recipe }
 }
 
 /// The formats of adapters' gradients and states: PyTorch's optimizers keep both in the format of

@@ -330,8 +330,8 @@ impl Norm {
         weight.map_or_else(|| run(&[x]), |weight| run(&[x, weight]))
     }
 
-    /// Autocast runs it in fp32 on GPUs (`AT_FORALL_FP32` in `aten/src/ATen/autocast_mode.h`): copies
-    /// of operands of 16 bits are saved in their place.
+    /// Autocast runs it in fp32 on GPUs (`AT_FORALL_FP32` in `aten/src/ATen/autocast_mode.h`):
+    /// copies of operands of 16 bits are saved in their place.
     fn layer<'t>(&self, x: &Var<'t>, weight: Var<'t>) -> Var<'t> {
         let x = &x.clone().for_function_in_fp32();
         let weight = &weight.for_function_in_fp32();

@@ -190,8 +190,8 @@ fn limits(form: &FormInputs, job: &Job) -> Html {
     }
 }
 
-/// Behind the largest batch that has room: its unit, or the micro-batch that the global batch allows,
-/// so that the number agrees with the one beside the answer.
+/// Words behind the largest batch that has room: its unit, or the micro-batch that the global batch
+/// allows, so that the number agrees with the one beside the answer.
 fn beside(job: &Job, most: u64) -> String {
     let Some(run) = job.training() else { return " sequences at once".to_owned() };
     let even = even_micro_batch(run.global_batch_size, job.layout().d(), most);

@@ -14,7 +14,7 @@ import sys
 import aiconfigurator_core
 import numpy as np
 import pandas as pd
-from scipy.optimize import minimize
+from serving_fit import even, fit, roofline
 
 DATA = os.path.join(os.path.dirname(aiconfigurator_core.__file__), "systems", "data")
 # Bytes of a weight and of an activation as the product reads them.
@@ -70,31 +70,6 @@ def tables(system, op, name):
         found.setdefault(engine, []).append((version, path))
     frames = [pd.read_parquet(path) for versions in found.values() for _, path in versions]
     return pd.concat(frames) if frames else pd.DataFrame()
-
-
-def fit(model, measured, weights, starts, limits=()):
-    measured = np.log(measured)
-    def loss(x):
-        # No law is above the datasheet, and none below half a microsecond.
-        over = sum(max(0.0, value - top) for value, top in zip(x, limits)) if limits else 0.0
-        return float(np.sum(weights * np.abs(np.log(model(np.exp(x))) - measured)) / np.sum(weights)) + 10 * over
-
-    best = None
-    for start in starts:
-        result = minimize(loss, np.log(start), method="Nelder-Mead", options={"maxiter": 4000, "maxfev": 4000, "xatol": 1e-3, "fatol": 1e-5})
-        if best is None or result.fun < best.fun:
-            best = result
-    return np.exp(best.x), best.fun
-
-
-def even(values):
-    unique, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return 1.0 / counts[inverse]
-
-
-def roofline(x, bytes_, flops):
-    start, bandwidth, rate, power = x
-    return start + ((bytes_ / bandwidth) ** power + (flops / rate) ** power) ** (1 / power)
 
 
 def limits(system, dtype):

@@ -12,7 +12,7 @@ import glob
 import sys
 
 import numpy as np
-from scipy.optimize import minimize
+from serving_fit import even, fit, roofline
 
 # Datasheets: bandwidth, dense peak in 16 bits.
 CARDS = {304: ("MI300X", 5.3e12, 1307.4e12), 256: ("MI355X", 8.0e12, 2516.6e12)}
@@ -44,23 +44,6 @@ SUMS = {
 }
 
 
-def fit(model, measured, weights, starts, limits=()):
-    measured = np.log(measured)
-
-    def loss(x):
-        over = sum(max(0.0, value - top) for value, top in zip(x, limits)) if limits else 0.0
-        return float(np.sum(weights * np.abs(np.log(model(np.exp(x))) - measured)) / np.sum(weights)) + 10 * over
-
-    tried = [minimize(loss, np.log(start), method="Nelder-Mead", options={"maxiter": 4000, "maxfev": 4000, "xatol": 1e-3, "fatol": 1e-5}) for start in starts]
-    best = min(tried, key=lambda result: result.fun)
-    return np.exp(best.x), best.fun
-
-
-def even(values):
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return 1.0 / counts[inverse]
-
-
 def products(folder, units, form):
     name, bandwidth, peak = CARDS[units]
     weight, activation, times = FORMATS[form]
@@ -80,7 +63,7 @@ def products(folder, units, form):
     m, n, k = (np.array(column, float) for column in zip(*quickest))
     bytes_ = n * k * weight + m * k * activation + 2 * m * n
     flops = 2 * m * n * k
-    model = lambda x: x[0] + ((bytes_ / x[1]) ** x[3] + (flops / x[2]) ** x[3]) ** (1 / x[3])
+    model = lambda x: roofline(x, bytes_, flops)
     starts = [(4e-6, bw, rate, 2.0) for bw in (8e11, 3e12) for rate in (2e14, 1e15)]
     limits = [0.0, np.log(bandwidth), np.log(peak * times), np.log(8.0)]
     x, error = fit(model, np.array(list(quickest.values())) * 1e-6, even(m), starts, limits)

@@ -14,7 +14,7 @@ use crate::estimator::timeline::plan::Plan;
 use crate::ops::modules::Ends;
 use crate::ops::tape::{Kind, Tape, Var};
 
-/// What stays of a stage's micro-batches: tensors, and one for all that are not played.
+/// Tensors that stay of a stage's micro-batches; one stands for all that are not played.
 type Kept<'t> = Vec<Var<'t>>;
 
 /// Plays one micro-batch with what the others leave beside it; the answer is what stays until the

@@ -370,7 +370,7 @@ fn job(row: Fields<'_>, run: &TrainingRun, layout: ParallelLayout) -> Result<Pre
     let job = Job::new(model, Run::Training(run), layout, card(row)?)
         .map_err(|error| error.to_string())?;
     tuning::is_modelled(&job)?;
-    // What nobody can run is not compared: a rule of the stack, or of its parts, says why.
+    // A job that nobody can run is not compared: a rule of the stack, or of its parts, says why.
     if let Some(blocker) = blockers(&job).first() {
         return Err(blocker.to_string());
     }
