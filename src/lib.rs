@@ -94,7 +94,7 @@
 #[macro_use]
 mod lists;
 
-#[cfg(target_arch = "wasm32")]
+#[cfg_attr(not(target_arch = "wasm32"), path = "app/elsewhere.rs")]
 pub mod app;
 pub mod catalog;
 pub mod charts;

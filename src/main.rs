@@ -1,6 +1,5 @@
-//! The page's binary: starts the app in the browser, does nothing elsewhere.
+//! The page's binary: starts the app in the browser, says so elsewhere.
 
 fn main() {
-    #[cfg(target_arch = "wasm32")]
     headroom::app::start();
 }

@@ -2,6 +2,5 @@
 //! window and answers questions in a worker.
 
 fn main() {
-    #[cfg(target_arch = "wasm32")]
     headroom::app::start_here();
 }

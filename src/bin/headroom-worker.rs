@@ -1,7 +1,6 @@
-//! The worker program: it answers the page's questions in the browser's workers, and does nothing
+//! The worker program: it answers the page's questions in the browser's workers, and says so
 //! elsewhere.
 
 fn main() {
-    #[cfg(target_arch = "wasm32")]
     headroom::app::answer_questions();
 }

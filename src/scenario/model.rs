@@ -19,7 +19,6 @@ use super::{FieldDefault, FieldId, Group, Scenario, Value, field, fields};
 use crate::catalog;
 use crate::config::ModelConfig;
 use crate::import;
-#[cfg(all(target_arch = "wasm32", not(test)))]
 use crate::scenario::later;
 
 /// Inputs that only a model with a vision tower is asked for.
@@ -319,15 +318,13 @@ impl Scenario {
 }
 
 /// Reads keys: here, or by the program that holds the reader; `None` while that has not come.
-#[cfg(any(not(target_arch = "wasm32"), test))]
-#[expect(clippy::unnecessary_wraps, reason = "the page asks, and may have no answer")]
 fn read(source: &Source, set: &Values) -> Option<KeysNow> {
-    Some(reader::read(source, set))
-}
-
-#[cfg(all(target_arch = "wasm32", not(test)))]
-fn read(source: &Source, set: &Values) -> Option<KeysNow> {
-    wire::read_answer(&later::ask(&format!("{ABOUT_KEYS} {}", wire::question(source, set)))?)
+    if cfg!(feature = "apart") {
+        let question = wire::question(source, set);
+        wire::read_answer(&later::ask(&format!("{ABOUT_KEYS} {question}"))?)
+    } else {
+        Some(reader::read(source, set))
+    }
 }
 
 #[cfg(test)]

@@ -38,16 +38,13 @@ pub(super) fn listed(list: FieldId, name: &str) -> Listed {
 
 /// The id of the row with that name; empty where there is none, and nothing while nobody has come
 /// who knows.
-#[cfg_attr(
-    not(target_arch = "wasm32"),
-    allow(clippy::unnecessary_wraps, reason = "natively somebody always knows")
-)]
 fn ask(list: FieldId, name: &str) -> Option<String> {
     let question = format!("{} {name}", if list == FieldId::Model { MODELS } else { ACCELERATORS });
-    #[cfg(not(target_arch = "wasm32"))]
-    return Some(id_of(&question));
-    #[cfg(target_arch = "wasm32")]
-    super::later::ask(&format!("{ABOUT_NAMES} {question}"))
+    if cfg!(feature = "apart") {
+        super::later::ask(&format!("{ABOUT_NAMES} {question}"))
+    } else {
+        Some(id_of(&question))
+    }
 }
 
 const MODELS: &str = "model";

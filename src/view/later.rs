@@ -60,8 +60,5 @@ pub fn code_of(asked: &str) -> Option<String> {
 /// The answer about that subject; `None` while it has not come.
 pub fn ask(subject: &str, about: &str) -> Option<String> {
     let question = format!("{subject} {about}");
-    #[cfg(not(target_arch = "wasm32"))]
-    return answer(&question);
-    #[cfg(target_arch = "wasm32")]
-    crate::scenario::later::ask(&question)
+    if cfg!(feature = "apart") { crate::scenario::later::ask(&question) } else { answer(&question) }
 }

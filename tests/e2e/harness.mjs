@@ -2,7 +2,7 @@
 // every state must pass.
 //
 // The page is served below a folder (/any/path/) so that an address that is not relative fails.
-// `openPage` returns a Playwright page; everything a test opens is closed when its file ends.
+// `openPage` returns a Playwright page; everything a test opens is closed when it ends.
 
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { readFile } from 'node:fs/promises';
 import http from 'node:http';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { after } from 'node:test';
+import { after, afterEach } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { chromium } from 'playwright-core';
@@ -57,6 +57,14 @@ let server;
 let browser;
 const records = new WeakMap(); // page -> what it logged and requested
 const packed = new Map(); // file -> its content after gzip
+const contexts = new Set(); // of the running test
+
+// A page that stays open takes memory and time from the tests behind it.
+afterEach(async () => {
+  const ended = [...contexts];
+  contexts.clear();
+  await Promise.all(ended.map((context) => context.close()));
+});
 
 after(async () => {
   await browser?.close();
@@ -140,7 +148,7 @@ export async function openPage(options = {}) {
 
 async function newContext(options) {
   browser ??= await chromium.launch({ executablePath: browserPath(), args: FLAGS });
-  return browser.newContext({
+  const context = await browser.newContext({
     viewport: options.viewport ?? { width: 1280, height: 800 },
     colorScheme: options.colorScheme ?? 'light',
     contrast: options.contrast ?? 'no-preference',
@@ -152,6 +160,8 @@ async function newContext(options) {
     serviceWorkers: options.serviceWorkers ? 'allow' : 'block',
     javaScriptEnabled: options.javaScript ?? true,
   });
+  contexts.add(context);
+  return context;
 }
 
 function browserPath() {

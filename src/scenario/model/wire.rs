@@ -11,14 +11,12 @@ use super::super::{
 use super::{KeysNow, Source, Unread, Values};
 use crate::catalog;
 use crate::config::{self, Encoder, ModelConfig, SharedBlocks, Task, Tower};
-#[cfg(any(target_arch = "wasm32", test))]
 use crate::{
     config::{TaskKind, TowerSizes},
     models,
 };
 
 /// Writes a question.
-#[cfg(any(target_arch = "wasm32", test))]
 pub(super) fn question(source: &Source, set: &Values) -> String {
     let start = match source {
         Source::Row(id) => format!("row {id}"),
@@ -52,7 +50,6 @@ pub(super) fn answer(now: &KeysNow) -> String {
 }
 
 /// Reads an answer; `None` for any other text.
-#[cfg(any(target_arch = "wasm32", test))]
 pub(super) fn read_answer(text: &str) -> Option<KeysNow> {
     let mut lines = text.splitn(3, '\n');
     let (asked, outcome, rest) = (lines.next()?, lines.next()?, lines.next()?);
@@ -132,7 +129,6 @@ fn words_of_cache(cache: &config::CacheParts) -> String {
     cache.0.iter().map(words).collect::<Vec<_>>().join("_")
 }
 
-#[cfg(any(target_arch = "wasm32", test))]
 fn read_cache(text: &str) -> config::CacheParts {
     let Some(words) = text.split('&').find_map(|pair| pair.strip_prefix(CACHE)?.strip_prefix('='))
     else {
@@ -188,7 +184,6 @@ fn words_of_compressed(of: &config::Compressed) -> String {
     sizes.chain([layers]).collect::<Vec<_>>().join(".")
 }
 
-#[cfg(any(target_arch = "wasm32", test))]
 fn read_compressed(text: &str) -> Option<config::Compressed> {
     let words =
         text.split('&').find_map(|pair| pair.strip_prefix(COMPRESSED)?.strip_prefix('='))?;
@@ -222,7 +217,6 @@ fn read_compressed(text: &str) -> Option<config::Compressed> {
 /// whether they add to attention.
 const SHARED: &str = "shared";
 
-#[cfg(any(target_arch = "wasm32", test))]
 fn read_shared(text: &str) -> Option<SharedBlocks> {
     let words = text.split('&').find_map(|pair| pair.strip_prefix(SHARED)?.strip_prefix('='))?;
     let mut sizes = words.split('.').map(str::parse::<u64>);
@@ -257,7 +251,6 @@ fn words_of_source(source: config::SourceEncoder) -> String {
     all.join(".")
 }
 
-#[cfg(any(target_arch = "wasm32", test))]
 fn read_source(text: &str) -> Option<config::SourceEncoder> {
     let words = text.split('&').find_map(|pair| pair.strip_prefix(SOURCE)?.strip_prefix('='))?;
     let mut sizes = words.split('.').map(str::parse::<u64>);
@@ -288,7 +281,6 @@ fn words_of_task(task: Task) -> String {
     format!("{}.{}", task.kind.word(), task.labels)
 }
 
-#[cfg(any(target_arch = "wasm32", test))]
 fn read_task(text: &str) -> Option<Task> {
     let words = text.split('&').find_map(|pair| pair.strip_prefix(TASK)?.strip_prefix('='))?;
     let (kind, labels) = words.split_once('.')?;
@@ -304,7 +296,6 @@ fn words_of_tower(tower: &Tower) -> String {
     format!("{}.{}.{}", tower.modules.model_type, tower.projector.model_type, sizes.join("."))
 }
 
-#[cfg(any(target_arch = "wasm32", test))]
 fn read_tower(text: &str) -> Option<Tower> {
     let words = text.split('&').find_map(|pair| pair.strip_prefix(TOWER)?.strip_prefix('='))?;
     let mut words = words.split('.');
@@ -327,7 +318,6 @@ fn words_of_encoder(encoder: Encoder) -> String {
     format!("{is_decoder}.{type_vocab_size}.{head_transform}.{embedding_size}.{}", own.join("."))
 }
 
-#[cfg(any(target_arch = "wasm32", test))]
 fn read_encoder(text: &str) -> Option<Encoder> {
     let words = text.split('&').find_map(|pair| pair.strip_prefix(ENCODER)?.strip_prefix('='))?;
     let mut words = words.split('.');
@@ -344,7 +334,6 @@ fn read_encoder(text: &str) -> Option<Encoder> {
     Some(encoder)
 }
 
-#[cfg(any(target_arch = "wasm32", test))]
 fn shape(text: &str) -> ModelConfig {
     let mut by_hand = super::super::Scenario::default();
     // One by one: a map made of a list would bring a sort into the page.
