@@ -24,6 +24,9 @@ const LEAST_ROWS: f64 = 64.0;
 /// Rows of a tile where weights of fewer bits are widened on their way (Marlin, Frantar et al.
 /// 2024: tiles of 16 rows).
 const LEAST_ROWS_WIDENED: f64 = 16.0;
+/// Kernels of routed experts: the best of each token, their order, two products with an activation
+/// between them, and a sum (`fused_experts_impl` in vLLM).
+const KERNELS_OF_EXPERTS: f64 = 6.0;
 /// Bytes of a score that attention without a fused kernel writes and reads: product, softmax,
 /// product, four bytes each.
 const SCORE: f64 = 16.0;
@@ -47,6 +50,8 @@ struct Product {
     share: Option<f64>,
     /// The host, where its weights lie there.
     host: Option<Host>,
+    /// Kernels of one layer.
+    kernels: f64,
 }
 
 impl Product {
@@ -219,6 +224,14 @@ impl Rates {
         if one.narrow && !(ggml.widens && wide.is_none()) { blocks } else { wide }
     }
 
+    /// Returns true if a kernel of its own narrows a product's input to the format of its weights:
+    /// `static_quantize_e4m3_per_tensor` and `fp4_quantize` in TensorRT-LLM, `scaled_fp8_quant`
+    /// and `scaled_fp4_quant` in vLLM and SGLang.
+    fn narrows(&self, one: &Multiplies, run: &ServingRun, steps: &Steps) -> bool {
+        let (of, _) = self.multiplied(run.quantization);
+        one.narrow && steps.ggml.is_none() && self.kernels.product(of).1 != Multiplied::Wide
+    }
+
     fn product(&self, one: &Multiplies, run: &ServingRun, steps: &Steps) -> OnCard {
         if let Some(tiles) = steps.ggml.and_then(|ggml| self.tiles(one, ggml)) {
             return tiles.on(self.memory, 2.0 * self.wide * self.speed.summed_in_16_bits);
@@ -252,6 +265,7 @@ impl Rates {
             widening: 0.0,
             share: Some(1.0 / slots),
             host: None,
+            kernels: 1.0,
         })
     }
 
@@ -283,6 +297,8 @@ struct Gathered {
     head: Vec<Product>,
     /// Numbers of a token that stream inside the layers' halves.
     inside: f64,
+    /// Kernels that narrow what a product multiplies.
+    narrowing: f64,
 }
 
 impl Gathered {
@@ -304,7 +320,7 @@ impl Gathered {
             .as_ref()
             .map(|moe| to_f64(moe.num_experts_per_tok) / to_f64(moe.num_experts.max(1)));
         let mut blocks: Vec<Product> = Vec::with_capacity(8);
-        let (mut head, mut inside) = (Vec::with_capacity(2), 0.0);
+        let (mut head, mut inside, mut narrowing) = (Vec::with_capacity(2), 0.0, 0.0);
         let mut experts: [Option<Product>; 2] = [None, None];
         let host = Host::of(job, run);
         for one in served::multiplied(job, run, list, stage) {
@@ -323,9 +339,11 @@ impl Gathered {
                 widening: rates.widening(&one, steps, (stored, flops / 2.0)),
                 share: share.filter(|_| one.routed).map(|share| share.min(1.0)),
                 host: None,
+                kernels: if one.routed { KERNELS_OF_EXPERTS } else { 1.0 },
             };
             blocks.extend(rates.adapters(&one, run, bytes));
             inside += if one.is_head { 0.0 } else { layers * one.width };
+            narrowing += if rates.narrows(&one, run, steps) { layers } else { 0.0 };
             for (product, experts) in product.divided(one.away, host).into_iter().zip(&mut experts)
             {
                 let Some(product) = product else { continue };
@@ -340,7 +358,7 @@ impl Gathered {
             }
         }
         blocks.extend(experts.into_iter().flatten());
-        Some(Self { blocks, head, inside })
+        Some(Self { blocks, head, inside, narrowing })
     }
 }
 
@@ -374,6 +392,7 @@ impl StepWork {
                 widening: 0.0,
                 share: None,
                 host: None,
+                kernels: 1.0,
             });
         }
         Some(work)
@@ -394,7 +413,7 @@ impl StepWork {
             (to_f64(with.seq_length.max(1)), to_f64(with.concurrent_sequences.max(1)));
         let (hidden, bytes) =
             (to_f64(model.hidden_size), to_f64(run.activation_dtype.bits()) / 8.0);
-        let Gathered { blocks, head, inside } =
+        let Gathered { blocks, head, inside, narrowing } =
             Gathered::of(job, steps, &rates, (list, stage), (tokens, sequences))?;
         let core = |ops: &[Op]| {
             ops.iter().filter(|op| op.attention_core).map(|op| op.forward).sum::<Flops>()
@@ -419,7 +438,10 @@ impl StepWork {
             attends: attending.map(|kind| to_f64(kind.layers)).sum(),
             small: small * each,
             streams: bytes * (layers * between * hidden + within * inside) * decode.per_byte,
-            kernels: blocks.iter().map(|one| one.layers).sum::<f64>() + small + layers,
+            kernels: blocks.iter().map(|one| one.layers * one.kernels).sum::<f64>()
+                + narrowing
+                + small
+                + layers,
             blocks,
             head,
         })
