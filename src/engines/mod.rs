@@ -79,6 +79,9 @@ pub struct Steps {
     pub captures_prompts: bool,
     /// Kernels of a layer that only stream: norms, sums, rotation, activation, the cache's new row.
     pub small_kernels: f64,
+    /// The column of its attention in tables of measured operations (`Kernels::own`); `None`: the
+    /// quickest of all engines.
+    pub column: Option<usize>,
     /// The release of ggml whose kernels it runs; `None`: it runs those of servers' libraries.
     pub ggml: Option<GgmlRelease>,
     /// True if matrices that multiply the same input are one.
@@ -246,6 +249,7 @@ impl Steps {
         captured_length: u64::MAX,
         captures_prompts: true,
         small_kernels: 4.0,
+        column: None,
         ggml: None,
         fuses: true,
         mixes: true,

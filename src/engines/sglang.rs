@@ -37,6 +37,7 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
         overlaps: true,
         mixes: false, // `enable_mixed_chunk` is off
         launch: BY_PYTHON,
+        column: Some(1),
         captured: 256, // `cuda_graph_max_bs` on large GPUs
         captures_prompts: false,
         most_tokens: 8192, // `chunked_prefill_size`

@@ -33,7 +33,10 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     // PyTorch runs the model since 2025 (its performance pages say so from 0.20 on). Before, an
     // engine of TensorRT did, whose kernels are launched from C++ and captured only where asked
     // (`cuda_graph_mode`).
-    earlier: &[Earlier { until: "2025-06", steps: Steps { launch: 3e-6, captured: 0, ..STEPS } }],
+    earlier: &[Earlier {
+        until: "2025-06",
+        steps: Steps { launch: 3e-6, captured: 0, column: None, ..STEPS },
+    }],
     smaller_cache: FP8_CACHE,
     host: OnHost::Nothing,
     adapter_slots: None,
@@ -55,6 +58,7 @@ const STEPS: Steps = Steps {
     sequence: 5e-6,
     overlaps: true,
     launch: BY_PYTHON,
+    column: Some(0),
     captured: 128, // `max_batch_size` of captured graphs
     captures_prompts: false,
     most_tokens: 8192,    // `max_num_tokens`

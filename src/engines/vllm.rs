@@ -66,6 +66,7 @@ const STEPS: Steps = Steps {
     host: 1.5e-3,
     sequence: 15e-6,
     launch: BY_PYTHON,
+    column: Some(2),
     captured: 512,     // `max_cudagraph_capture_size`
     most_tokens: 8192, // `max_num_batched_tokens` of a server on large GPUs
     ..Steps::SERVER

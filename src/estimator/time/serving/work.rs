@@ -140,7 +140,7 @@ pub(super) struct StepWork {
 
 /// Peaks and bandwidth, FLOP/s and bytes per second.
 struct Rates {
-    kernels: &'static Kernels,
+    kernels: Kernels,
     speed: Speed,
     memory: f64,
     wide: f64,
@@ -149,10 +149,10 @@ struct Rates {
 }
 
 impl Rates {
-    fn of(cluster: &Cluster, run: &ServingRun) -> Option<Self> {
+    fn of(cluster: &Cluster, run: &ServingRun, steps: &Steps) -> Option<Self> {
         let peak = cluster.accelerator.peak;
         Some(Self {
-            kernels: cluster.speed.kernels,
+            kernels: cluster.speed.kernels.run_by(steps.column),
             speed: cluster.speed,
             memory: cluster.accelerator.memory_bandwidth?,
             wide: peak.of(run.activation_dtype)? * 1e12,
@@ -244,6 +244,8 @@ impl Rates {
         let alone = one.narrow && of == Multiplied::Wide;
         let (law, kept) =
             if one.routed { self.kernels.of_experts(of, alone) } else { self.kernels.product(of) };
+        let widens = one.narrow && kept == Multiplied::Wide && !one.routed && steps.ggml.is_none();
+        let law = if widens { self.kernels.alone(run.quantization.dtype().bits()) } else { law };
         // ggml lets cuBLAS sum in 16 bits.
         let times = if steps.ggml.is_some() { self.speed.summed_in_16_bits } else { 1.0 };
         self.on(law, if kept == of { peak } else { self.wide } * times)
@@ -374,7 +376,7 @@ impl StepWork {
         let Run::Serving(run) = job.run() else { return None };
         let list = drafted.only(ops::lower(&ops::lowering(job)));
         let mut work = Self::of_blocks(job, run, steps, (&list, drafted.stage_with_ends()))?;
-        let rates = Rates::of(job.cluster(), run)?;
+        let rates = Rates::of(job.cluster(), run, steps)?;
         let timed = rates.on(rates.kernels.product(Multiplied::Wide).0, rates.wide);
         for one in drafted.beside().into_iter().filter(|one| one.multiplies) {
             let numbers = to_f64(one.numbers);
@@ -405,7 +407,7 @@ impl StepWork {
         steps: &Steps,
         (list, stage): (&OpList, Stage),
     ) -> Option<Self> {
-        let rates = Rates::of(job.cluster(), run)?;
+        let rates = Rates::of(job.cluster(), run, steps)?;
         let with = ops::lowering(job);
         let blocks_here = stage.layers;
         let (t, model) = (to_f64(job.layout().t()), job.model());
