@@ -36,7 +36,7 @@ pub const A100: Kernels = Kernels {
         Sum { start: 20.59, bandwidth: 137.3, root: 12.777 },
     ]),
     link: Some(300e9),
-    ggml: &Ggml::CUDA,
+    ggml: &Ggml::AMPERE,
     own: Some(&own::A100),
     is_measured: true,
 };

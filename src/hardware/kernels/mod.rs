@@ -12,7 +12,7 @@ mod measured;
 mod own;
 
 pub use amd::{MI300X, MI355X};
-pub use ggml::{Ggml, MOST_VECTORS};
+pub use ggml::{Ggml, MOST_IN_TILE, MOST_VECTORS};
 pub use measured::{A100, ARC_PRO_B60, B200, H100, L40S, RTX_PRO_6000};
 
 /// Seconds of a microsecond.
@@ -302,7 +302,7 @@ mod tests {
     const ALL: [Kernels; 8] = [A100, H100, B200, L40S, RTX_PRO_6000, ARC_PRO_B60, MI300X, MI355X];
 
     fn laws() -> impl Iterator<Item = Roofline> {
-        let ggml = [Ggml::CUDA, Ggml::GB10, Ggml::METAL];
+        let ggml = [Ggml::CUDA, Ggml::AMPERE, Ggml::GB10, Ggml::METAL];
         let of_ggml = ggml
             .into_iter()
             .flat_map(|ggml| ggml.vectors.into_iter().chain(ggml.tiles.into_iter().flatten()));

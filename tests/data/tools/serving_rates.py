@@ -252,7 +252,7 @@ def written(system, found):
         # NCCL on these L40S went through the host, so that it is no card's rate.
         f"    nccl: {'None' if name == 'L40S' else of_ranks(found, 'nccl')},",
         f"    link: {'None' if link is None else f'Some({link}e9)'},",
-        "    ggml: &Ggml::CUDA,",
+        f"    ggml: &Ggml::{'AMPERE' if system == 'a100_sxm' else 'CUDA'},",
         f"    own: {f'Some(&own::{name})' if system in OWN else 'None'},",
         "    is_measured: true,",
         "};",

@@ -6,7 +6,9 @@ use crate::engines::{GgmlRelease, Steps};
 use crate::estimator::drafting::Drafted;
 use crate::estimator::served::{self, Multiplies};
 use crate::estimator::stage::{self, Stage};
-use crate::hardware::kernels::{Kernels, MOST_VECTORS, Multiplied, OnCard, Ramp, Roofline};
+use crate::hardware::kernels::{
+    Kernels, MOST_IN_TILE, MOST_VECTORS, Multiplied, OnCard, Ramp, Roofline,
+};
 use crate::ops::{self, Op, OpList};
 use crate::units::{DType, Elements, Flops, WeightFormat, to_f64};
 
@@ -41,6 +43,8 @@ struct Product {
     flops: f64,
     /// Rows that it multiplies at least.
     rows: f64,
+    /// The most rows of a tile of one expert; 0 where that is in the measured times.
+    tile: f64,
     timed: OnCard,
     /// The most tokens that another kernel multiplies, one for vectors, and that kernel's times.
     vectors: Option<(f64, OnCard)>,
@@ -61,12 +65,21 @@ impl Product {
         self.share.map_or(self.bytes, |share| self.bytes * (1.0 - (1.0 - share).powf(tokens)))
     }
 
+    /// Tokens that a step with so many multiplies: whole tiles, of each expert that is asked half
+    /// a tile more than its tokens on average.
+    fn multiplied(&self, tokens: f64) -> f64 {
+        let Some(share) = self.share.filter(|_| self.tile > 0.0) else {
+            return tokens.max(self.rows);
+        };
+        let asked = 1.0 - (1.0 - share).powf(tokens);
+        let (tile, each) = (self.tile.min(tokens), tokens * share / asked);
+        asked / share * tile.max(each + tile / 2.0)
+    }
+
     fn seconds(&self, tokens: f64) -> f64 {
         let by = |timed: &OnCard, tokens: f64| {
-            timed.seconds(
-                self.read(tokens) + tokens * self.per_token,
-                tokens.max(self.rows) * self.flops,
-            )
+            let flops = self.multiplied(tokens) * self.flops;
+            timed.seconds(self.read(tokens) + tokens * self.per_token, flops)
         };
         let each = match &self.vectors {
             Some((most, vectors)) if tokens <= *most => by(vectors, tokens),
@@ -262,6 +275,7 @@ impl Rates {
             per_token: bytes * to_f64(run.adapter_rank),
             flops: one.slots / bytes / slots,
             rows: 0.0,
+            tile: 0.0,
             timed: self.on(self.kernels.product(Multiplied::Wide).0, self.wide),
             vectors: None,
             widening: 0.0,
@@ -336,6 +350,7 @@ impl Gathered {
                 per_token: bytes * (hidden + one.width / apart),
                 flops,
                 rows: if one.routed || !steps.fuses { 0.0 } else { rates.rows(&one, run) },
+                tile: if one.routed && steps.ggml.is_some() { MOST_IN_TILE } else { 0.0 },
                 timed,
                 vectors: steps.ggml.as_ref().map(|ggml| rates.vectors(&one, ggml)),
                 widening: rates.widening(&one, steps, (stored, flops / 2.0)),
@@ -389,6 +404,7 @@ impl StepWork {
                 per_token: each * (to_f64(job.model().hidden_size) + width),
                 flops: 2.0 * numbers,
                 rows: if steps.fuses { LEAST_ROWS } else { 0.0 },
+                tile: 0.0,
                 timed,
                 vectors: None,
                 widening: 0.0,
