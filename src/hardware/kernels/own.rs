@@ -1,5 +1,6 @@
 //! Times of the attention that engines run: written by `tests/data/tools/serving_rates.py` from the
 //! same measurements as `measured`, each engine's apart, in the order of their columns.
+#![allow(clippy::approx_constant, reason = "microseconds that happen to be near a constant")]
 
 use super::{Attention, Ramp, Roofline};
 
