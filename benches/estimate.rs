@@ -6,7 +6,7 @@ mod support;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use headroom::config::{DataSharding, WeightFormat};
-use headroom::estimator::time::{StepTime, block_times, spread, step};
+use headroom::estimator::time::{Pace, StepTime, Traffic, block_times, spread, step};
 use headroom::estimator::{Lengths, estimate};
 use headroom::planner::{curve_gpus, curve_seq};
 
@@ -55,6 +55,7 @@ fn serving(criterion: &mut Criterion, model: &headroom::config::ModelConfig) {
     criterion.bench_function("estimate, serving a mix", |bench| {
         bench.iter(|| estimate(std::hint::black_box(&mixed)));
     });
+    served(criterion, &mixed);
     criterion.bench_function("answers, serving", |bench| {
         bench.iter(|| {
             headroom::planner::serving(
@@ -62,6 +63,33 @@ fn serving(criterion: &mut Criterion, model: &headroom::config::ModelConfig) {
                 &headroom::planner::inverse(&Lengths::of(std::hint::black_box(&mixed))),
             )
         });
+    });
+}
+
+/// Times of a serving job (bar: 50 µs with its estimate), and 1,000 requests of a closed loop (bar:
+/// 20 ms).
+fn served(criterion: &mut Criterion, job: &headroom::config::Job) {
+    let Some(row) = headroom::catalog::accelerator("h100-80") else { return };
+    let mut cluster = job.cluster().clone();
+    (cluster.accelerator, cluster.speed) =
+        (row.accelerator.clone(), headroom::catalog::speed(row.id));
+    let job =
+        headroom::config::Job::new(job.model().clone(), job.run().clone(), *job.layout(), cluster);
+    let Ok(job) = job else { return };
+    let Some(pace) = Pace::of(&job) else { return };
+    criterion.bench_function("serving times", |bench| {
+        bench.iter(|| headroom::estimator::time::serving(std::hint::black_box(&job)));
+    });
+    let traffic = Traffic {
+        requests: 1000,
+        at_once: Some(64),
+        prompt: [500, 1500],
+        output: [100, 300],
+        room: None,
+        seed: 1,
+    };
+    criterion.bench_function("1,000 requests of serving", |bench| {
+        bench.iter(|| pace.serve(std::hint::black_box(&traffic)));
     });
 }
 

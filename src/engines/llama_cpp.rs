@@ -65,7 +65,8 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
 const STEPS: Steps = Steps {
     host: 1e-4, // the graph of the token before is used again (pull request 14482): assumed
     launch: 3e-6,
-    captured: 1,         // graphs are captured for one token alone
+    captured: 1, // graphs are captured for one token alone
+    captures_prompts: false,
     small_kernels: 16.0, // norm, scale, rotations, copies, sums and the casts of every product's input are kernels of their own
     ggml: Some(GgmlRelease { in_flight: [f64::INFINITY, IN_FLIGHT], widens: false }),
     fuses: false,

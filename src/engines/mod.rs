@@ -73,8 +73,15 @@ pub struct Steps {
     pub launch: f64,
     /// Tokens of a step up to which it runs as a captured graph.
     pub captured: u64,
+    /// Tokens of a sequence up to which its steps do.
+    pub captured_length: u64,
+    /// True if steps that read prompts do, too; otherwise those that only decode.
+    pub captures_prompts: bool,
     /// Kernels of a layer that only stream: norms, sums, rotation, activation, the cache's new row.
     pub small_kernels: f64,
+    /// The column of its attention in tables of measured operations (`Kernels::own`); `None`: the
+    /// quickest of all engines.
+    pub column: Option<usize>,
     /// The release of ggml whose kernels it runs; `None`: it runs those of servers' libraries.
     pub ggml: Option<GgmlRelease>,
     /// True if matrices that multiply the same input are one.
@@ -87,6 +94,11 @@ pub struct Steps {
     /// Sequences of a step unless told otherwise.
     pub most_sequences: u64,
 }
+
+/// Seconds of the processor from one kernel to the next where Python calls PyTorch for each:
+/// 35 µs in TensorRT-LLM (NVIDIA/TensorRT-LLM pull request 12653, 8 GPUs), of which a bare call
+/// takes 12 to 20 (`tests/data/rates/h200.jsonl`).
+const BY_PYTHON: f64 = 35e-6;
 
 /// How a release of ggml multiplies.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -234,7 +246,10 @@ impl Steps {
         overlaps: false,
         launch: 0.0,
         captured: u64::MAX,
+        captured_length: u64::MAX,
+        captures_prompts: true,
         small_kernels: 4.0,
+        column: None,
         ggml: None,
         fuses: true,
         mixes: true,

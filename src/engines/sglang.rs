@@ -1,8 +1,8 @@
 //! SGLang: weights and cache take a share of the memory that is free before the weights.
 
 use super::{
-    CacheMemory, DraftMethod, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS, Share, Speculation,
-    Steps,
+    BY_PYTHON, CacheMemory, DraftMethod, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS, Share,
+    Speculation, Steps,
 };
 use crate::sources;
 use crate::units::WeightFormat;
@@ -36,8 +36,10 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
         sequence: 10e-6,
         overlaps: true,
         mixes: false, // `enable_mixed_chunk` is off
-        launch: 5e-6,
-        captured: 256,     // `cuda_graph_max_bs` on large GPUs
+        launch: BY_PYTHON,
+        column: Some(1),
+        captured: 256, // `cuda_graph_max_bs` on large GPUs
+        captures_prompts: false,
         most_tokens: 8192, // `chunked_prefill_size`
         ..Steps::SERVER
     },

@@ -1,8 +1,8 @@
 //! TensorRT-LLM: the cache takes a share of the memory that weights and working sets leave free.
 
 use super::{
-    CacheMemory, DraftMethod, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS, Share, Speculation,
-    Steps,
+    BY_PYTHON, CacheMemory, DraftMethod, Earlier, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS,
+    Share, Speculation, Steps,
 };
 use crate::sources;
 use crate::units::WeightFormat;
@@ -29,19 +29,14 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     }),
     block_size: 32, // `tokens_per_block`
     loads: |format: WeightFormat| !format.is_gguf(),
-    // Schedules a step while the one before runs, and launches from C++; the time that remains is
-    // assumed.
-    steps: Steps {
-        host: 5e-4,
-        sequence: 5e-6,
-        overlaps: true,
-        launch: 3e-6,
-        captured: 128,        // `max_batch_size` of captured graphs
-        most_tokens: 8192,    // `max_num_tokens`
-        most_sequences: 2048, // `max_batch_size`
-        ..Steps::SERVER
-    },
-    earlier: &[],
+    steps: STEPS,
+    // PyTorch runs the model since 2025 (its performance pages say so from 0.20 on). Before, an
+    // engine of TensorRT did, whose kernels are launched from C++ and captured only where asked
+    // (`cuda_graph_mode`).
+    earlier: &[Earlier {
+        until: "2025-06",
+        steps: Steps { launch: 3e-6, captured: 0, column: None, ..STEPS },
+    }],
     smaller_cache: FP8_CACHE,
     host: OnHost::Nothing,
     adapter_slots: None,
@@ -55,4 +50,18 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
         source: sources::TENSORRT_LLM_SPECULATION,
     },
     smaller_weights: SMALLER_TENSORS,
+};
+
+/// Schedules a step while the one before runs; the time that remains is assumed.
+const STEPS: Steps = Steps {
+    host: 5e-4,
+    sequence: 5e-6,
+    overlaps: true,
+    launch: BY_PYTHON,
+    column: Some(0),
+    captured: 128, // `max_batch_size` of captured graphs
+    captures_prompts: false,
+    most_tokens: 8192,    // `max_num_tokens`
+    most_sequences: 2048, // `max_batch_size`
+    ..Steps::SERVER
 };

@@ -1,7 +1,7 @@
 //! vLLM: takes everything up to a share of the accelerator's memory when it starts.
 
 use super::{
-    AdapterSlots, CacheMemory, DraftMethod, Earlier, EngineSpec, FP8_CACHE, OnHost,
+    AdapterSlots, BY_PYTHON, CacheMemory, DraftMethod, Earlier, EngineSpec, FP8_CACHE, OnHost,
     SMALLER_TENSORS, Share, Speculation, Steps,
 };
 use crate::sources;
@@ -33,12 +33,17 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     // faster (pull request 17866): assumed.
     steps: STEPS,
     // Version 0.6.0 hides a part of it behind the step. Before: gaps of 4 ms between steps
-    // (vllm-project/vllm issue 6854), 5 to 6 ms with 256 sequences (issue 10634), and graphs of up
-    // to 256.
-    earlier: &[Earlier {
-        until: "2024-09-05",
-        steps: Steps { host: 4e-3, sequence: 6e-6, captured: 256, ..STEPS },
-    }],
+    // (vllm-project/vllm issue 6854), 5 to 6 ms with 256 sequences (issue 10634). From 0.5.3 to
+    // 0.6.3 longer sequences were captured, too (pull request 9285).
+    earlier: &[
+        Earlier {
+            until: "2024-07-23",
+            steps: Steps { host: 4e-3, sequence: 6e-6, captured_length: 8192, ..VERSION_0 },
+        },
+        Earlier { until: "2024-09-05", steps: Steps { host: 4e-3, sequence: 6e-6, ..VERSION_0 } },
+        Earlier { until: "2024-11-15", steps: VERSION_0 },
+        Earlier { until: "2025-03-18", steps: Steps { captured_length: 8192, ..VERSION_0 } },
+    ],
     smaller_cache: FP8_CACHE,
     // Since version 1 kernels read pinned memory of the host by its address on the GPU
     // (`maybe_offload_to_cpu`).
@@ -60,8 +65,14 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
 const STEPS: Steps = Steps {
     host: 1.5e-3,
     sequence: 15e-6,
-    launch: 5e-6,
+    launch: BY_PYTHON,
+    column: Some(2),
     captured: 512,     // `max_cudagraph_capture_size`
     most_tokens: 8192, // `max_num_batched_tokens` of a server on large GPUs
     ..Steps::SERVER
 };
+
+/// Version 0 was the default until 0.8.0: it captured steps that only decode, of at most 256
+/// sequences (`_BATCH_SIZES_TO_CAPTURE`); where it was heeded, `max_seq_len_to_capture` kept them
+/// to sequences of at most 8,192 tokens.
+const VERSION_0: Steps = Steps { captured: 256, captures_prompts: false, ..STEPS };

@@ -15,6 +15,7 @@ pub const MI300X: Kernels = Kernels {
     ],
     sums: Some(SUMS),
     link: Some(LINK),
+    own: None,
     is_measured: false,
     ..H100
 };
@@ -29,6 +30,7 @@ pub const MI355X: Kernels = Kernels {
     ],
     sums: Some(SUMS),
     link: Some(LINK),
+    own: None,
     is_measured: false,
     ..H100
 };

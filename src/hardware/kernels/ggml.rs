@@ -7,6 +7,9 @@ use super::Roofline;
 /// ggml-cuda; Metal's reach as far).
 pub const MOST_VECTORS: f64 = 8.0;
 
+/// Tokens of one expert in a tile: as many as the step has, up to this (`get_mmq_x_max_device`).
+pub const MOST_IN_TILE: f64 = 128.0;
+
 /// The kernels of one of its backends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ggml {
@@ -43,6 +46,9 @@ impl Ggml {
         small: 1.9e-6,
         streamed: [[49.0, 6.5], [40.0, 4.5]],
     };
+
+    /// On GPUs of the RTX 3090's architecture.
+    pub const AMPERE: Self = Self { tiles: [None, Some(law(3.0, 0.86, 0.19))], ..Self::CUDA };
 
     /// On DGX Spark: no kernel reads more than 231 to 234 of 273 GB/s (antirez/ds4 issue 773).
     pub const GB10: Self = Self {

@@ -2,15 +2,19 @@
 //! from the operator measurements of PyPI aiconfigurator-core 0.12.0 (Apache-2.0), never from a
 //! served request. Shares are of the datasheet's bandwidth and dense peak.
 
-use super::{Ggml, Kernels, Ramp, Roofline, Sum};
+use super::{Ggml, Kernels, Ramp, Roofline, Sum, own};
 
 /// Fits to measurements of A100.
 pub const A100: Kernels = Kernels {
     products: [
-        Some(Roofline { start: 6.60, bandwidth: 0.773, rate: 0.772, power: 1.85 }),
+        Some(Roofline { start: 6.37, bandwidth: 1.000, rate: 0.795, power: 1.30 }),
         None,
         None,
         None,
+    ],
+    alone: [
+        Some(Roofline { start: 13.47, bandwidth: 0.953, rate: 0.851, power: 1.23 }),
+        Some(Roofline { start: 14.63, bandwidth: 1.000, rate: 0.806, power: 1.11 }),
     ],
     experts: [
         Some(Roofline { start: 42.08, bandwidth: 1.000, rate: 0.539, power: 0.85 }),
@@ -32,18 +36,20 @@ pub const A100: Kernels = Kernels {
         Sum { start: 20.59, bandwidth: 137.3, root: 12.777 },
     ]),
     link: Some(300e9),
-    ggml: &Ggml::CUDA,
+    ggml: &Ggml::AMPERE,
+    own: Some(&own::A100),
     is_measured: true,
 };
 
 /// Fits to measurements of H100.
 pub const H100: Kernels = Kernels {
     products: [
-        Some(Roofline { start: 3.25, bandwidth: 0.886, rate: 0.816, power: 3.02 }),
-        Some(Roofline { start: 5.74, bandwidth: 0.858, rate: 0.591, power: 1.65 }),
-        Some(Roofline { start: 4.97, bandwidth: 0.883, rate: 0.618, power: 1.35 }),
+        Some(Roofline { start: 3.25, bandwidth: 0.889, rate: 0.816, power: 3.01 }),
+        Some(Roofline { start: 5.72, bandwidth: 1.000, rate: 0.614, power: 1.31 }),
+        Some(Roofline { start: 5.02, bandwidth: 1.000, rate: 0.603, power: 1.38 }),
         None,
     ],
+    alone: [Some(Roofline { start: 26.00, bandwidth: 0.736, rate: 0.462, power: 2.52 }), None],
     experts: [
         Some(Roofline { start: 28.38, bandwidth: 1.000, rate: 0.977, power: 0.96 }),
         Some(Roofline { start: 36.54, bandwidth: 1.000, rate: 0.999, power: 0.80 }),
@@ -71,17 +77,19 @@ pub const H100: Kernels = Kernels {
     ]),
     link: Some(450e9),
     ggml: &Ggml::CUDA,
+    own: Some(&own::H100),
     is_measured: true,
 };
 
 /// Fits to measurements of B200.
 pub const B200: Kernels = Kernels {
     products: [
-        Some(Roofline { start: 2.74, bandwidth: 0.800, rate: 0.716, power: 2.36 }),
-        Some(Roofline { start: 6.12, bandwidth: 0.807, rate: 0.524, power: 1.34 }),
-        Some(Roofline { start: 6.67, bandwidth: 0.852, rate: 0.607, power: 1.63 }),
-        Some(Roofline { start: 5.47, bandwidth: 0.712, rate: 0.471, power: 1.28 }),
+        Some(Roofline { start: 2.73, bandwidth: 0.810, rate: 0.717, power: 2.30 }),
+        Some(Roofline { start: 6.18, bandwidth: 1.000, rate: 0.529, power: 1.18 }),
+        Some(Roofline { start: 6.64, bandwidth: 1.000, rate: 0.623, power: 1.31 }),
+        Some(Roofline { start: 5.45, bandwidth: 1.000, rate: 0.535, power: 0.87 }),
     ],
+    alone: [None, None],
     experts: [
         Some(Roofline { start: 19.22, bandwidth: 1.000, rate: 1.000, power: 0.81 }),
         Some(Roofline { start: 20.66, bandwidth: 1.000, rate: 1.000, power: 0.68 }),
@@ -109,17 +117,19 @@ pub const B200: Kernels = Kernels {
     ]),
     link: Some(900e9),
     ggml: &Ggml::CUDA,
+    own: Some(&own::B200),
     is_measured: true,
 };
 
 /// Fits to measurements of L40S.
 pub const L40S: Kernels = Kernels {
     products: [
-        Some(Roofline { start: 1.01, bandwidth: 0.812, rate: 0.682, power: 1.83 }),
-        Some(Roofline { start: 2.81, bandwidth: 0.780, rate: 0.513, power: 2.00 }),
-        Some(Roofline { start: 3.32, bandwidth: 0.779, rate: 0.332, power: 2.11 }),
+        Some(Roofline { start: 0.93, bandwidth: 0.796, rate: 0.665, power: 2.09 }),
+        Some(Roofline { start: 2.78, bandwidth: 0.789, rate: 0.513, power: 1.99 }),
+        Some(Roofline { start: 3.30, bandwidth: 0.867, rate: 0.341, power: 1.67 }),
         None,
     ],
+    alone: [None, None],
     experts: [
         Some(Roofline { start: 0.50, bandwidth: 0.939, rate: 0.433, power: 1.30 }),
         Some(Roofline { start: 1.37, bandwidth: 0.969, rate: 1.000, power: 0.76 }),
@@ -143,17 +153,19 @@ pub const L40S: Kernels = Kernels {
     nccl: None,
     link: None,
     ggml: &Ggml::CUDA,
+    own: Some(&own::L40S),
     is_measured: true,
 };
 
 /// Fits to measurements of RTX PRO 6000.
 pub const RTX_PRO_6000: Kernels = Kernels {
     products: [
-        Some(Roofline { start: 2.94, bandwidth: 0.941, rate: 0.791, power: 1.87 }),
-        Some(Roofline { start: 5.53, bandwidth: 0.932, rate: 0.691, power: 1.85 }),
-        Some(Roofline { start: 8.96, bandwidth: 0.969, rate: 0.522, power: 1.08 }),
-        Some(Roofline { start: 7.51, bandwidth: 0.825, rate: 0.593, power: 5.18 }),
+        Some(Roofline { start: 2.94, bandwidth: 0.995, rate: 0.806, power: 1.63 }),
+        Some(Roofline { start: 5.53, bandwidth: 1.000, rate: 0.707, power: 1.60 }),
+        Some(Roofline { start: 9.33, bandwidth: 1.000, rate: 0.453, power: 1.83 }),
+        Some(Roofline { start: 7.51, bandwidth: 0.825, rate: 0.594, power: 5.09 }),
     ],
+    alone: [None, None],
     experts: [
         Some(Roofline { start: 4.98, bandwidth: 1.000, rate: 0.664, power: 1.40 }),
         Some(Roofline { start: 17.30, bandwidth: 1.000, rate: 0.637, power: 1.49 }),
@@ -181,17 +193,19 @@ pub const RTX_PRO_6000: Kernels = Kernels {
     ]),
     link: None,
     ggml: &Ggml::CUDA,
+    own: Some(&own::RTX_PRO_6000),
     is_measured: true,
 };
 
 /// Fits to measurements of ARC PRO B60.
 pub const ARC_PRO_B60: Kernels = Kernels {
     products: [
-        Some(Roofline { start: 20.38, bandwidth: 0.994, rate: 0.957, power: 2.68 }),
-        Some(Roofline { start: 14.84, bandwidth: 0.993, rate: 0.496, power: 1.62 }),
+        Some(Roofline { start: 19.48, bandwidth: 1.000, rate: 0.968, power: 2.30 }),
+        Some(Roofline { start: 14.86, bandwidth: 1.000, rate: 0.483, power: 2.13 }),
         None,
         None,
     ],
+    alone: [None, None],
     experts: [
         Some(Roofline { start: 74.69, bandwidth: 1.000, rate: 1.000, power: 0.70 }),
         Some(Roofline { start: 91.56, bandwidth: 1.000, rate: 0.412, power: 0.87 }),
@@ -211,5 +225,6 @@ pub const ARC_PRO_B60: Kernels = Kernels {
     nccl: None,
     link: None,
     ggml: &Ggml::CUDA,
+    own: None,
     is_measured: true,
 };

@@ -9,9 +9,10 @@
 mod amd;
 mod ggml;
 mod measured;
+mod own;
 
 pub use amd::{MI300X, MI355X};
-pub use ggml::{Ggml, MOST_VECTORS};
+pub use ggml::{Ggml, MOST_IN_TILE, MOST_VECTORS};
 pub use measured::{A100, ARC_PRO_B60, B200, H100, L40S, RTX_PRO_6000};
 
 /// Seconds of a microsecond.
@@ -22,6 +23,8 @@ const MICRO: f64 = 1e-6;
 pub struct Kernels {
     /// Products with weights by [`Multiplied`]; `None`: the format has no product of its own here.
     pub products: [Option<Roofline>; 4],
+    /// Products in 16 bits with weights alone in 8 bits, and in 4; `None`: not measured.
+    pub alone: [Option<Roofline>; 2],
     /// Routed experts of one layer with their dispatch, by [`Multiplied`], and with weights alone
     /// in 4 bits.
     pub experts: [Option<Roofline>; 5],
@@ -37,9 +40,20 @@ pub struct Kernels {
     pub link: Option<f64>,
     /// Those of llama.cpp.
     pub ggml: &'static Ggml,
+    /// The attention that engines run, by the column of their steps; `None`: not measured apart.
+    pub own: Option<&'static [Attention; 3]>,
     /// True if they were measured on this accelerator or its chip; otherwise they are another
     /// architecture's shares.
     pub is_measured: bool,
+}
+
+/// The attention of one engine, as [`Kernels`] says; `None`: not measured of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Attention {
+    /// One query against a cache.
+    pub decode: [Option<Roofline>; 2],
+    /// Causal attention over a prompt.
+    pub prefill: [Option<Ramp>; 2],
 }
 
 /// The format in which a product multiplies.
@@ -196,6 +210,29 @@ impl Kernels {
         Self { is_measured: false, ..self }
     }
 
+    /// Returns these with the attention that the engine of that column runs, where it was measured;
+    /// elsewhere the quickest of all engines stays.
+    #[must_use]
+    pub fn run_by(&self, column: Option<usize>) -> Self {
+        let own = column.zip(self.own).and_then(|(column, own)| own.get(column));
+        let Some(&Attention { decode: [wide, eight], prefill: [all, narrow] }) = own else {
+            return *self;
+        };
+        Self {
+            decode: [wide.or(self.decode[0]), eight.or(self.decode[1])],
+            prefill: [all.or(self.prefill[0]), narrow.or(self.prefill[1])],
+            ..*self
+        }
+    }
+
+    /// Returns the law of a product in 16 bits with weights alone in fewer; where none was
+    /// measured, that of weights in 16 bits.
+    pub fn alone(&self, bits: u64) -> Roofline {
+        let [eight, four] = self.alone;
+        let law = if bits > 4 { eight } else { four };
+        law.unwrap_or(self.product(Multiplied::Wide).0)
+    }
+
     /// Returns the law of a product with weights of that format, and the format in which it
     /// multiplies: that one, or else 16 bits, to which weights are widened on their way.
     pub fn product(&self, of: Multiplied) -> (Roofline, Multiplied) {
@@ -265,7 +302,7 @@ mod tests {
     const ALL: [Kernels; 8] = [A100, H100, B200, L40S, RTX_PRO_6000, ARC_PRO_B60, MI300X, MI355X];
 
     fn laws() -> impl Iterator<Item = Roofline> {
-        let ggml = [Ggml::CUDA, Ggml::GB10, Ggml::METAL];
+        let ggml = [Ggml::CUDA, Ggml::AMPERE, Ggml::GB10, Ggml::METAL];
         let of_ggml = ggml
             .into_iter()
             .flat_map(|ggml| ggml.vectors.into_iter().chain(ggml.tiles.into_iter().flatten()));

@@ -2,9 +2,10 @@
 
     pip install aiconfigurator-core==0.12.0 --no-deps && pip install pandas pyarrow scipy
     python tests/data/tools/serving_rates.py > src/hardware/kernels/measured.rs && rustfmt --edition 2024 src/hardware/kernels/measured.rs
+    python tests/data/tools/serving_rates.py own > src/hardware/kernels/own.rs && rustfmt --edition 2024 src/hardware/kernels/own.rs
 
-Of every shape the quickest kernel of all engines counts: what the card can do, not what one engine chose. Errors are of the logarithm,
-and every number of tokens weighs as much as any other. No end-to-end measurement is read.
+Of every shape the quickest kernel of all engines counts, what the card can do; with `own` those of each engine. Errors are of the
+logarithm, and every number of tokens weighs as much as any other. No end-to-end measurement is read.
 """
 
 import glob
@@ -57,17 +58,26 @@ CARDS = {
     "b60": (18e6, 0.456e12, 98e12),
 }
 SMALL = 4e6
+LEAST_ROWS, LEAST_ROWS_WIDENED = 64, 16
+# In the order of `Steps::column`; cards of which more than one engine was measured.
+ENGINES = ("trtllm", "sglang", "vllm")
+OWN = [system for system in WRITTEN if system != "b60"]
 
 
 def cold(system, bytes_):
     return (bytes_ < SMALL) | (bytes_ > 1.5 * CARDS[system][0])
 
 
+# The engine that is read alone; None: all.
+alone = None
+
+
 def tables(system, op, name):
     found = {}
-    for path in glob.glob(f"{DATA}/{system}/{op}/*/*/{name}.parquet"):
+    for path in sorted(glob.glob(f"{DATA}/{system}/{op}/*/*/{name}.parquet")):
         engine, version = path.split(os.sep)[-3:-1]
-        found.setdefault(engine, []).append((version, path))
+        if alone in (None, engine):
+            found.setdefault(engine, []).append((version, path))
     frames = [pd.read_parquet(path) for versions in found.values() for _, path in versions]
     return pd.concat(frames) if frames else pd.DataFrame()
 
@@ -93,7 +103,8 @@ def products(system, out):
         part = part[(part.m >= 256) | cold(system, part.n * part.k * weight)]
         m, n, k = (part[c].to_numpy(float) for c in "mnk")
         bytes_ = n * k * weight + m * k * activation + 2 * m * n
-        flops = 2 * m * n * k
+        # Tiles have so many rows, as in `estimator/time/serving/work.rs`.
+        flops = 2 * np.maximum(m, LEAST_ROWS_WIDENED if dtype.endswith("_wo") else LEAST_ROWS) * n * k
         model = lambda x: roofline(x, bytes_, flops)
         starts = [(4e-6, bw, r, 2.0) for bw in (8e11, 3e12) for r in (2e14, 1e15)]
         x, error = fit(model, part.latency.to_numpy() * 1e-3, even(m), starts, limits(system, dtype))
@@ -194,10 +205,11 @@ def experts(system, out):
         out[f"experts {dtype}"] = {"start": x[0], "bandwidth": x[1], "rate": x[2], "power": x[3], "error": error, "rows": len(part)}
 
 
-HEAD = """//! Times of single operations on six accelerators: written by `tests/data/tools/serving_rates.py` from the operator measurements of PyPI
-//! aiconfigurator-core 0.12.0 (Apache-2.0), never from a served request. Shares are of the datasheet's bandwidth and dense peak.
+HEAD = """//! Times of single operations on six accelerators: written by `tests/data/tools/serving_rates.py`
+//! from the operator measurements of PyPI aiconfigurator-core 0.12.0 (Apache-2.0), never from a
+//! served request. Shares are of the datasheet's bandwidth and dense peak.
 
-use super::{Ggml, Kernels, Ramp, Roofline, Sum};
+use super::{Ggml, Kernels, Ramp, Roofline, Sum, own};
 """
 
 
@@ -227,23 +239,62 @@ def of_ranks(found, name):
 def written(system, found):
     name, link = WRITTEN[system]
     of = lambda kind: [law(found.get(f"{kind} {form}"), system, times) for form, times in (("bfloat16", 1), ("fp8", 2), ("fp8_block", 2), ("nvfp4", 4))]
-    alone = law(found.get("experts " + ALONE.get(system, "int4_wo")), system)
+    narrow_weights = law(found.get("experts " + ALONE.get(system, "int4_wo")), system)
     lines = [
-        f"/// Fits to what was measured of {name.replace('_', ' ')}.",
+        f"/// Fits to measurements of {name.replace('_', ' ')}.",
         f"pub const {name}: Kernels = Kernels {{",
         f"    products: [{', '.join(of('product'))}],",
-        f"    experts: [{', '.join(of('experts'))}, {alone}],",
+        f"    alone: [{', '.join(law(found.get(f'product {form}'), system) for form in ('int8_wo', 'int4_wo'))}],",
+        f"    experts: [{', '.join(of('experts'))}, {narrow_weights}],",
         f"    decode: [{', '.join(law(found.get('decode ' + cache), system) for cache in ('bfloat16', 'fp8'))}],",
         f"    prefill: [{', '.join(ramp(found.get('prefill ' + cache), system) for cache in ('bfloat16', 'fp8'))}],",
         f"    sums: {of_ranks(found, 'sum')},",
         # NCCL on these L40S went through the host, so that it is no card's rate.
         f"    nccl: {'None' if name == 'L40S' else of_ranks(found, 'nccl')},",
         f"    link: {'None' if link is None else f'Some({link}e9)'},",
-        "    ggml: &Ggml::CUDA,",
+        f"    ggml: &Ggml::{'AMPERE' if system == 'a100_sxm' else 'CUDA'},",
+        f"    own: {f'Some(&own::{name})' if system in OWN else 'None'},",
         "    is_measured: true,",
         "};",
     ]
     return "\n".join(lines)
+
+
+# Products are not told apart by engine: 8-bit ones of one engine hold the kernel that narrows their input, and blocks in 8 bits fell back
+# to a slow kernel in another's measurements.
+OWN_HEAD = """//! Times of the attention that engines run: written by `tests/data/tools/serving_rates.py` from the
+//! same measurements as `measured`, each engine's apart, in the order of their columns.
+#![allow(clippy::approx_constant, reason = "microseconds that happen to be near a constant")]
+
+use super::{Attention, Ramp, Roofline};
+"""
+
+
+def written_own(system, found):
+    name, _ = WRITTEN[system]
+    lines = [f"/// Fits to measurements of {name.replace('_', ' ')}.", f"pub static {name}: [Attention; 3] = ["]
+    for one in found:
+        lines += [
+            "    Attention {",
+            f"        decode: [{', '.join(law(one.get('decode ' + cache), system) for cache in ('bfloat16', 'fp8'))}],",
+            f"        prefill: [{', '.join(ramp(one.get('prefill ' + cache), system) for cache in ('bfloat16', 'fp8'))}],",
+            "    },",
+        ]
+    return "\n".join(lines + ["];"])
+
+
+def own():
+    global alone
+    parts = [OWN_HEAD]
+    for system in OWN:
+        found = []
+        for alone in ENGINES:
+            one = {}
+            for of in (decode, prefill):
+                of(system, one)
+            found.append(one)
+        parts.append(written_own(system, found))
+    print("\n\n".join(parts))
 
 
 def main():
@@ -259,4 +310,4 @@ def main():
     print("\n\n".join(parts))
 
 
-main()
+own() if sys.argv[1:] == ["own"] else main()

@@ -158,6 +158,27 @@ fn a_closed_loop_lies_between_one_request_and_the_fluid_limit() {
     assert_eq!(served(16), served(16), "the same numbers are drawn again");
 }
 
+/// Where Python launches every kernel of a step that reads a prompt, more GPUs make it no quicker
+/// than that; a step that only decodes is one captured graph, up to the sizes of the release.
+#[test]
+fn kernels_of_no_captured_graph_are_launched_one_by_one() {
+    let spec = Engine::named("vllm", 0.9).expect("an engine").spec();
+    let on = |t: u64, day: &str| {
+        Pace::by(&job("llama3-70b", "b200", t, vllm), spec.steps_on(day)).expect("known rates")
+    };
+    let launches = 80.0 * 9.0 * spec.steps.launch;
+    let today = [1, 8].map(|t| on(t, "2026-01-01").prefill(600).0);
+    assert!(today[1] > launches && today[1] < today[0], "{today:?}");
+    // A prompt of few tokens is captured since version 1.
+    let few = ["2025-01-01", "2026-01-01"].map(|day| on(8, day).prefill(500).0);
+    assert!(few[0] > launches && few[1] < launches, "{few:?}");
+    // The longest sequence that was captured, heeded, not heeded, and heeded again.
+    let long = ["2024-06-11", "2024-11-06", "2025-01-01", "2026-01-01"]
+        .map(|day| on(8, day).decode_at(1, 14_336.0).0);
+    assert!(long[0] > launches && long[2] > launches, "{long:?}");
+    assert!(long[1] < launches && long[3] < launches, "{long:?}");
+}
+
 /// Requests that find no room in the cache wait, and all of them are served in the end.
 #[test]
 fn a_small_cache_holds_requests_up() {

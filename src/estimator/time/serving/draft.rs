@@ -1,6 +1,6 @@
 //! The pace of what proposes tokens ahead of a served model.
 
-use super::pace::{Batch, Pace};
+use super::pace::{Batch, Pace, Size};
 use super::work::StepWork;
 use crate::config::ServingRun;
 use crate::engines::Steps;
@@ -59,8 +59,8 @@ impl DraftPace {
     }
 
     /// Seconds of a chunk of prompts, whose kernels take as long as `of` says.
-    pub fn prefill(&self, of: impl Fn(&Pace) -> f64, tokens: f64) -> f64 {
-        self.pace.launched(of(&self.pace), tokens)
+    pub fn prefill(&self, of: impl Fn(&Pace) -> f64, size: Size) -> f64 {
+        self.pace.launched(of(&self.pace), size)
     }
 
     fn further(&self) -> f64 {
@@ -68,7 +68,7 @@ impl DraftPace {
     }
 
     fn pass(&self, batch: &Batch, run: f64) -> f64 {
-        let tokens = batch.decodes * run + batch.prompt;
-        if tokens > 0.0 { self.pace.launched(self.pace.device(batch, run), tokens) } else { 0.0 }
+        let size = batch.size(run);
+        if size.tokens > 0.0 { self.pace.launched(self.pace.device(batch, run), size) } else { 0.0 }
     }
 }

@@ -140,6 +140,28 @@ pub(super) struct Batch {
     pub first: f64,
 }
 
+/// The size of a step, by which it is a captured graph or not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Size {
+    /// Tokens that it runs.
+    pub tokens: f64,
+    /// Tokens that a sequence of it holds.
+    pub length: f64,
+    /// True if it reads prompts.
+    pub reads: bool,
+}
+
+impl Batch {
+    /// Its size if each sequence that is decoded runs so many tokens.
+    pub fn size(&self, run: f64) -> Size {
+        Size {
+            tokens: self.decodes * run + self.prompt,
+            length: if self.decodes > 0.0 { self.held / self.decodes } else { 0.0 }.max(self.end),
+            reads: self.prompt > 0.0,
+        }
+    }
+}
+
 impl Pace {
     /// Makes ready for questions about a serving job's pace; `None` when training, where peak or
     /// memory bandwidth are unknown, and for models of which a part has another length than the
@@ -221,8 +243,8 @@ impl Pace {
     pub(super) fn step(&self, batch: &Batch) -> f64 {
         let run = self.tokens_of_a_step().1;
         let drafts = self.draft.as_ref().map_or(0.0, |draft| draft.step(batch));
-        let tokens = batch.decodes * run + batch.prompt;
-        self.around(self.device(batch, run), drafts, tokens, batch.decodes + batch.first)
+        let sequences = batch.decodes + batch.first;
+        self.around(self.device(batch, run), drafts, batch.size(run), sequences)
     }
 
     /// Seconds of a step's kernels and messages, in which each sequence that is decoded runs so
@@ -290,11 +312,20 @@ impl Pace {
         host.map_or(0.0, |host| host.copied(self.seen_there(host, end) * self.cache.seen))
     }
 
-    /// Seconds in which so many tokens' kernels run: no less than the processor needs to launch
-    /// them, where they are no captured graph.
-    pub(super) fn launched(&self, device: f64, tokens: f64) -> f64 {
-        let is_captured = tokens <= to_f64(self.steps.captured);
-        device.max(if is_captured { 0.0 } else { self.work.kernels * self.steps.launch })
+    /// Seconds in which a step's kernels run: no less than the processor needs to launch them,
+    /// where they are no captured graph.
+    pub(super) fn launched(&self, device: f64, size: Size) -> f64 {
+        let steps = self.steps;
+        let is_captured = size.tokens <= to_f64(steps.captured)
+            && size.length <= to_f64(steps.captured_length)
+            && (steps.captures_prompts || !size.reads);
+        device.max(if is_captured { 0.0 } else { self.kernels() * steps.launch })
+    }
+
+    /// Kernels of a step: those of the model, and two sums over tensor ranks in each layer.
+    fn kernels(&self) -> f64 {
+        let layers = to_f64(self.layers.end.saturating_sub(self.layers.start));
+        self.work.kernels + if self.job.layout().t() > 1 { 2.0 * layers } else { 0.0 }
     }
 
     /// Messages of a step with so many tokens: sums over tensor ranks behind attention and behind
@@ -357,8 +388,9 @@ impl Pace {
         let part = |tokens: f64, first: f64| {
             let of =
                 |pace: &Self| pace.part_of_prompts((count, each), (chunks, size), tokens, first);
-            let drafts = self.draft.as_ref().map_or(0.0, |draft| draft.prefill(of, tokens));
-            self.around(of(self), drafts, tokens, first)
+            let size = Size { tokens, length: each, reads: true };
+            let drafts = self.draft.as_ref().map_or(0.0, |draft| draft.prefill(of, size));
+            self.around(of(self), drafts, size, first)
         };
         Seconds((chunks - 1.0) * part(size, 0.0) + part(rest, count))
     }
@@ -383,9 +415,9 @@ impl Pace {
 
     /// Seconds of a step whose kernels and messages take so many, and those of what proposes tokens
     /// so many, with the engine's own work around it.
-    fn around(&self, device: f64, drafts: f64, tokens: f64, sequences: f64) -> f64 {
+    fn around(&self, device: f64, drafts: f64, size: Size, sequences: f64) -> f64 {
         let host = self.steps.host + self.steps.sequence * sequences;
-        let ran = self.launched(device, tokens) + drafts;
+        let ran = self.launched(device, size) + drafts;
         if self.steps.overlaps { ran.max(host) } else { ran + host }
     }
 

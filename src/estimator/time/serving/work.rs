@@ -6,7 +6,9 @@ use crate::engines::{GgmlRelease, Steps};
 use crate::estimator::drafting::Drafted;
 use crate::estimator::served::{self, Multiplies};
 use crate::estimator::stage::{self, Stage};
-use crate::hardware::kernels::{Kernels, MOST_VECTORS, Multiplied, OnCard, Ramp, Roofline};
+use crate::hardware::kernels::{
+    Kernels, MOST_IN_TILE, MOST_VECTORS, Multiplied, OnCard, Ramp, Roofline,
+};
 use crate::ops::{self, Op, OpList};
 use crate::units::{DType, Elements, Flops, WeightFormat, to_f64};
 
@@ -24,6 +26,9 @@ const LEAST_ROWS: f64 = 64.0;
 /// Rows of a tile where weights of fewer bits are widened on their way (Marlin, Frantar et al.
 /// 2024: tiles of 16 rows).
 const LEAST_ROWS_WIDENED: f64 = 16.0;
+/// Kernels of routed experts: the best of each token, their order, two products with an activation
+/// between them, and a sum (`fused_experts_impl` in vLLM).
+const KERNELS_OF_EXPERTS: f64 = 6.0;
 /// Bytes of a score that attention without a fused kernel writes and reads: product, softmax,
 /// product, four bytes each.
 const SCORE: f64 = 16.0;
@@ -38,6 +43,8 @@ struct Product {
     flops: f64,
     /// Rows that it multiplies at least.
     rows: f64,
+    /// The most rows of a tile of one expert; 0 where that is in the measured times.
+    tile: f64,
     timed: OnCard,
     /// The most tokens that another kernel multiplies, one for vectors, and that kernel's times.
     vectors: Option<(f64, OnCard)>,
@@ -47,6 +54,8 @@ struct Product {
     share: Option<f64>,
     /// The host, where its weights lie there.
     host: Option<Host>,
+    /// Kernels of one layer.
+    kernels: f64,
 }
 
 impl Product {
@@ -56,12 +65,21 @@ impl Product {
         self.share.map_or(self.bytes, |share| self.bytes * (1.0 - (1.0 - share).powf(tokens)))
     }
 
+    /// Tokens that a step with so many multiplies: whole tiles, of each expert that is asked half
+    /// a tile more than its tokens on average.
+    fn multiplied(&self, tokens: f64) -> f64 {
+        let Some(share) = self.share.filter(|_| self.tile > 0.0) else {
+            return tokens.max(self.rows);
+        };
+        let asked = 1.0 - (1.0 - share).powf(tokens);
+        let (tile, each) = (self.tile.min(tokens), tokens * share / asked);
+        asked / share * tile.max(each + tile / 2.0)
+    }
+
     fn seconds(&self, tokens: f64) -> f64 {
         let by = |timed: &OnCard, tokens: f64| {
-            timed.seconds(
-                self.read(tokens) + tokens * self.per_token,
-                tokens.max(self.rows) * self.flops,
-            )
+            let flops = self.multiplied(tokens) * self.flops;
+            timed.seconds(self.read(tokens) + tokens * self.per_token, flops)
         };
         let each = match &self.vectors {
             Some((most, vectors)) if tokens <= *most => by(vectors, tokens),
@@ -135,7 +153,7 @@ pub(super) struct StepWork {
 
 /// Peaks and bandwidth, FLOP/s and bytes per second.
 struct Rates {
-    kernels: &'static Kernels,
+    kernels: Kernels,
     speed: Speed,
     memory: f64,
     wide: f64,
@@ -144,10 +162,10 @@ struct Rates {
 }
 
 impl Rates {
-    fn of(cluster: &Cluster, run: &ServingRun) -> Option<Self> {
+    fn of(cluster: &Cluster, run: &ServingRun, steps: &Steps) -> Option<Self> {
         let peak = cluster.accelerator.peak;
         Some(Self {
-            kernels: cluster.speed.kernels,
+            kernels: cluster.speed.kernels.run_by(steps.column),
             speed: cluster.speed,
             memory: cluster.accelerator.memory_bandwidth?,
             wide: peak.of(run.activation_dtype)? * 1e12,
@@ -219,6 +237,14 @@ impl Rates {
         if one.narrow && !(ggml.widens && wide.is_none()) { blocks } else { wide }
     }
 
+    /// Returns true if a kernel of its own narrows a product's input to the format of its weights:
+    /// `static_quantize_e4m3_per_tensor` and `fp4_quantize` in TensorRT-LLM, `scaled_fp8_quant`
+    /// and `scaled_fp4_quant` in vLLM and SGLang.
+    fn narrows(&self, one: &Multiplies, run: &ServingRun, steps: &Steps) -> bool {
+        let (of, _) = self.multiplied(run.quantization);
+        one.narrow && steps.ggml.is_none() && self.kernels.product(of).1 != Multiplied::Wide
+    }
+
     fn product(&self, one: &Multiplies, run: &ServingRun, steps: &Steps) -> OnCard {
         if let Some(tiles) = steps.ggml.and_then(|ggml| self.tiles(one, ggml)) {
             return tiles.on(self.memory, 2.0 * self.wide * self.speed.summed_in_16_bits);
@@ -231,6 +257,8 @@ impl Rates {
         let alone = one.narrow && of == Multiplied::Wide;
         let (law, kept) =
             if one.routed { self.kernels.of_experts(of, alone) } else { self.kernels.product(of) };
+        let widens = one.narrow && kept == Multiplied::Wide && !one.routed && steps.ggml.is_none();
+        let law = if widens { self.kernels.alone(run.quantization.dtype().bits()) } else { law };
         // ggml lets cuBLAS sum in 16 bits.
         let times = if steps.ggml.is_some() { self.speed.summed_in_16_bits } else { 1.0 };
         self.on(law, if kept == of { peak } else { self.wide } * times)
@@ -247,11 +275,13 @@ impl Rates {
             per_token: bytes * to_f64(run.adapter_rank),
             flops: one.slots / bytes / slots,
             rows: 0.0,
+            tile: 0.0,
             timed: self.on(self.kernels.product(Multiplied::Wide).0, self.wide),
             vectors: None,
             widening: 0.0,
             share: Some(1.0 / slots),
             host: None,
+            kernels: 1.0,
         })
     }
 
@@ -283,6 +313,8 @@ struct Gathered {
     head: Vec<Product>,
     /// Numbers of a token that stream inside the layers' halves.
     inside: f64,
+    /// Kernels that narrow what a product multiplies.
+    narrowing: f64,
 }
 
 impl Gathered {
@@ -304,7 +336,7 @@ impl Gathered {
             .as_ref()
             .map(|moe| to_f64(moe.num_experts_per_tok) / to_f64(moe.num_experts.max(1)));
         let mut blocks: Vec<Product> = Vec::with_capacity(8);
-        let (mut head, mut inside) = (Vec::with_capacity(2), 0.0);
+        let (mut head, mut inside, mut narrowing) = (Vec::with_capacity(2), 0.0, 0.0);
         let mut experts: [Option<Product>; 2] = [None, None];
         let host = Host::of(job, run);
         for one in served::multiplied(job, run, list, stage) {
@@ -318,14 +350,17 @@ impl Gathered {
                 per_token: bytes * (hidden + one.width / apart),
                 flops,
                 rows: if one.routed || !steps.fuses { 0.0 } else { rates.rows(&one, run) },
+                tile: if one.routed && steps.ggml.is_some() { MOST_IN_TILE } else { 0.0 },
                 timed,
                 vectors: steps.ggml.as_ref().map(|ggml| rates.vectors(&one, ggml)),
                 widening: rates.widening(&one, steps, (stored, flops / 2.0)),
                 share: share.filter(|_| one.routed).map(|share| share.min(1.0)),
                 host: None,
+                kernels: if one.routed { KERNELS_OF_EXPERTS } else { 1.0 },
             };
             blocks.extend(rates.adapters(&one, run, bytes));
             inside += if one.is_head { 0.0 } else { layers * one.width };
+            narrowing += if rates.narrows(&one, run, steps) { layers } else { 0.0 };
             for (product, experts) in product.divided(one.away, host).into_iter().zip(&mut experts)
             {
                 let Some(product) = product else { continue };
@@ -340,7 +375,7 @@ impl Gathered {
             }
         }
         blocks.extend(experts.into_iter().flatten());
-        Some(Self { blocks, head, inside })
+        Some(Self { blocks, head, inside, narrowing })
     }
 }
 
@@ -356,7 +391,7 @@ impl StepWork {
         let Run::Serving(run) = job.run() else { return None };
         let list = drafted.only(ops::lower(&ops::lowering(job)));
         let mut work = Self::of_blocks(job, run, steps, (&list, drafted.stage_with_ends()))?;
-        let rates = Rates::of(job.cluster(), run)?;
+        let rates = Rates::of(job.cluster(), run, steps)?;
         let timed = rates.on(rates.kernels.product(Multiplied::Wide).0, rates.wide);
         for one in drafted.beside().into_iter().filter(|one| one.multiplies) {
             let numbers = to_f64(one.numbers);
@@ -369,11 +404,13 @@ impl StepWork {
                 per_token: each * (to_f64(job.model().hidden_size) + width),
                 flops: 2.0 * numbers,
                 rows: if steps.fuses { LEAST_ROWS } else { 0.0 },
+                tile: 0.0,
                 timed,
                 vectors: None,
                 widening: 0.0,
                 share: None,
                 host: None,
+                kernels: 1.0,
             });
         }
         Some(work)
@@ -386,7 +423,7 @@ impl StepWork {
         steps: &Steps,
         (list, stage): (&OpList, Stage),
     ) -> Option<Self> {
-        let rates = Rates::of(job.cluster(), run)?;
+        let rates = Rates::of(job.cluster(), run, steps)?;
         let with = ops::lowering(job);
         let blocks_here = stage.layers;
         let (t, model) = (to_f64(job.layout().t()), job.model());
@@ -394,7 +431,7 @@ impl StepWork {
             (to_f64(with.seq_length.max(1)), to_f64(with.concurrent_sequences.max(1)));
         let (hidden, bytes) =
             (to_f64(model.hidden_size), to_f64(run.activation_dtype.bits()) / 8.0);
-        let Gathered { blocks, head, inside } =
+        let Gathered { blocks, head, inside, narrowing } =
             Gathered::of(job, steps, &rates, (list, stage), (tokens, sequences))?;
         let core = |ops: &[Op]| {
             ops.iter().filter(|op| op.attention_core).map(|op| op.forward).sum::<Flops>()
@@ -419,7 +456,10 @@ impl StepWork {
             attends: attending.map(|kind| to_f64(kind.layers)).sum(),
             small: small * each,
             streams: bytes * (layers * between * hidden + within * inside) * decode.per_byte,
-            kernels: blocks.iter().map(|one| one.layers).sum::<f64>() + small + layers,
+            kernels: blocks.iter().map(|one| one.layers * one.kernels).sum::<f64>()
+                + narrowing
+                + small
+                + layers,
             blocks,
             head,
         })

@@ -28,7 +28,7 @@ const WITHOUT_LIMIT: &str = "h100-pcie";
 
 /// SGLang's times around a step, which are assumed, with vLLM's rule of putting steps together.
 static OF_VLLM: Steps =
-    Steps { host: 1e-3, sequence: 10e-6, launch: 5e-6, captured: 512, ..Steps::SERVER };
+    Steps { host: 1e-3, sequence: 10e-6, launch: 35e-6, captured: 512, ..Steps::SERVER };
 
 /// Servers' kernels with llama.cpp's rule of putting steps together.
 static OF_LLAMA_CPP: Steps =

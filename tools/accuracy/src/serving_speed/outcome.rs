@@ -141,7 +141,9 @@ fn figure(
         "closed_loop" | "closed_loop_batch1" => return looped(row, pace, load, what),
         _ => {}
     }
-    let prefill = || pace.prefill_batch(load.sequences, rounded(load.prompt)).0;
+    let held = held(row);
+    let read = |tokens: f64| pace.prefill_batch(load.sequences, rounded(tokens)).0;
+    let prefill = || read(held + load.prompt) - if held > 0.0 { read(held) } else { 0.0 };
     let step = || pace.decode_at(load.sequences, load.prompt + load.output / 2.0).0;
     let whole = || prefill() + (load.output - 1.0) * step();
     match (kind, what) {
@@ -157,6 +159,13 @@ fn figure(
         }
         (_, other) => Err(format!("{other}: not a figure that is compared")),
     }
+}
+
+/// Tokens that a sequence holds before its prompt is read: llama-bench's depth, which rows name.
+fn held(row: Fields<'_>) -> f64 {
+    let id = row.text("/id").unwrap_or_default();
+    let depth = id.split('/').nth(1).and_then(|name| name.rsplit_once("-d"));
+    depth.and_then(|(_, depth)| depth.parse().ok()).unwrap_or(0.0)
 }
 
 /// Lengths of a row: where the mean is below what the row calls its length, they are drawn evenly
@@ -239,8 +248,8 @@ fn on(id: &str) -> Result<Cluster, String> {
     Ok(cluster)
 }
 
-/// Tokens of a step: a static batch is read as a whole, InferenceX starts TensorRT-LLM with 16,384;
-/// else the engine's own.
+/// Tokens of a step: a static batch is read as a whole, InferenceX starts TensorRT-LLM with 16,384,
+/// and the runs on DGX Spark llama.cpp with 2,048 (`-ub`); else the engine's own.
 fn chunk(row: Fields<'_>, load: Load, engine: &Engine) -> u64 {
     let says = |pointer: &str, word: &str| row.text(pointer).is_ok_and(|text| text.contains(word));
     match row.text("/kind") {
@@ -250,6 +259,7 @@ fn chunk(row: Fields<'_>, load: Load, engine: &Engine) -> u64 {
             rounded(load.prompt * to_f64(load.sequences)).max(1)
         }
         _ if says("/id", "inferencex/") && says("/engine", "trtllm") => 16_384,
+        _ if says("/id", "llamacpp-spark/") => 2048,
         _ => engine.spec().steps.most_tokens,
     }
 }
