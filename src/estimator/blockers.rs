@@ -342,7 +342,7 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let two_formats = layout.shards() > 1 && learns_in_two_formats(job, run);
     forbid(two_formats, &|| sharding.forbidden(With::TwoFormats, run.stack.sharding));
     forbid(!job.model().has_plain_modules(), &|| run.stack.forbidden(NotWith::OtherModules));
-    forbid(!job.model().is_like_llama(), &|| run.stack.forbidden(NotWith::ModulesUnlikeLlama));
+    forbid(!job.model().is_near_llama(), &|| run.stack.forbidden(NotWith::ModulesUnlikeLlama));
     forbid(layout.t() > 1 || layout.p() > 1, &|| run.stack.forbidden(NotWith::SplitModel));
     let by_tokens = layout.sequence_parallel && !run.compile && !run.float8.is_on();
     let otherwise = layout.t() > 1 && !by_tokens;

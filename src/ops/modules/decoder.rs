@@ -150,7 +150,8 @@ impl Decoder {
             if let Some(norm) =
                 norms.get_mut(place).filter(|_| half && has_norm(build.model(), attends, place))
             {
-                *norm = Some(Norm::new(build, build.with.h(), build.shapes.rows));
+                let made = Norm::new(build, build.with.h(), build.shapes.rows);
+                *norm = Some(if place < 2 { made } else { made.anew() });
                 if let Some((gate, _)) =
                     norm_gates.get_mut(place).zip(gated.get(place).filter(|gated| **gated))
                 {

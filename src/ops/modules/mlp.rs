@@ -199,6 +199,17 @@ impl Mlp {
                 let results = [("down input", gate.form(), gate.dtype())];
                 tape.kernel(&[&gate, &up], &results, 0, (Order::Plain, false, Attends::No))
             }
+            // The kernel reads copies of both halves, each in one piece.
+            Gate::WithUp(half) if self.over => {
+                let both = self.up.run(x).named("gate and up output");
+                let [gate, up] = both.split([*half; 2]);
+                let inner = {
+                    let (gate, up) = (gate.clone().copy(), up.copy());
+                    tape.gated_in_place(&gate.named("gate output"), &up.named("up output"))
+                };
+                _half = Some(gate);
+                inner
+            }
             Gate::WithUp(half) if self.limited => return self.within_limits(tape, x, *half),
             Gate::WithUp(half) => {
                 let mut both = self.up.run(x).named("gate and up output");
