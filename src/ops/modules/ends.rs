@@ -128,8 +128,6 @@ pub(crate) struct Ends {
     alibi: bool,
     /// Masks are added to scores.
     eager: bool,
-    /// Fused kernels are given a mask in layers with a window, which the text fills.
-    masks_windows: bool,
     /// Masks: one, or one more for sliding layers. Kernels that need none are given none, after the
     /// same search for packed texts.
     kinds_of_masks: u8,
@@ -147,8 +145,6 @@ pub(crate) struct Ends {
     /// A frozen embedding's output wants a gradient, so that checkpointed blocks have one to hand
     /// on: transformers' checkpointing and peft see to it (`enable_input_require_grads`).
     wanting: bool,
-    /// Some of the embedded tokens are dropped.
-    drops: bool,
     /// The head gives one number for each token.
     scores: bool,
     /// Tokens that learn and stand before the text.

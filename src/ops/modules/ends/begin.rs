@@ -89,11 +89,9 @@ impl Ends {
         let dtype = self.format_of_masks(dtype, &hidden);
         let counts = self.modules.position_ids != PositionIds::Nowhere;
         let masks = self.eager && !self.bidirectional && counts;
-        let windowed = self.masks_windows && !self.eager && !self.bidirectional && counts;
-        let mut mask = masks.then(|| self.causal_mask(tape, dtype, self.slides));
-        if windowed && self.slides {
-            mask = Some(self.seen_in_windows(tape));
-        }
+        let mut mask = masks
+            .then(|| self.causal_mask(tape, dtype, self.slides))
+            .or_else(|| self.seen_in_windows(tape, counts && self.slides));
         if beside && alibi.is_some() && mask.is_some() {
             held.push(tape.constant(
                 "tokens that are no padding",
@@ -113,10 +111,9 @@ impl Ends {
             windows
         } else if masks && self.kinds_of_masks > 1 {
             Some(self.causal_mask(tape, dtype, true))
-        } else if windowed && self.kinds_of_masks > 1 {
-            Some(self.seen_in_windows(tape))
         } else {
-            mask.clone()
+            let own = counts && self.kinds_of_masks > 1;
+            self.seen_in_windows(tape, own).or_else(|| mask.clone())
         };
         let hidden = self.dropped(hidden, &mut held);
         let (hidden, streams) = match &self.streams {
@@ -145,7 +142,7 @@ impl Ends {
 
     /// Embedded tokens after dropout, which takes over the name that `forward` has for them.
     fn dropped<'t>(&self, hidden: Var<'t>, held: &mut [Var<'t>]) -> Var<'t> {
-        if !self.drops {
+        if !(self.first && self.forms.drops) {
             return hidden;
         }
         let dropped = hidden.clone().dropped();

@@ -146,8 +146,6 @@ impl Ends {
             compiled: with.compiled && with.loss.is_compiled(),
             alibi: model.position_embedding == PositionEmbedding::Alibi,
             eager: with.attention == AttentionKernel::Standard || modules.masks_by_values,
-            masks_windows: with.masks_windows
-                && model.sliding_window.is_some_and(|window| with.seq_length >= window),
             kinds_of_masks,
             slides,
             two_tables,
@@ -160,7 +158,6 @@ impl Ends {
             prompt: first.then(|| Prompt::new(build)).flatten(),
             prefix: first.then(|| Prefix::new(build)).flatten(),
             wanting: wants_gradient(build),
-            drops: with.dropout.embedding && first,
         }
     }
 

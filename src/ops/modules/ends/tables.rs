@@ -168,9 +168,11 @@ impl Ends {
         mask
     }
 
-    /// Who sees whom in layers with a window, one flag for each pair (`sdpa_mask`).
-    pub(super) fn seen_in_windows<'t>(&self, tape: &'t Tape) -> Var<'t> {
-        self.visible(tape, true)
+    /// Who sees whom in layers with a window, one flag for each pair (`sdpa_mask`),
+    /// where fused kernels are given a mask.
+    pub(super) fn seen_in_windows<'t>(&self, tape: &'t Tape, there: bool) -> Option<Var<'t>> {
+        let given = there && self.forms.masks_windows && !self.eager && !self.bidirectional;
+        given.then(|| self.visible(tape, true))
     }
 
     /// One flag for each pair of tokens.
