@@ -85,7 +85,7 @@ fn the_report_tells_how_each_value_came_about() {
     );
     assert_eq!(row(&gpt2, "tie_word_embeddings").how, How::Assumed);
     assert_eq!(row(&gpt2, "attn_pdrop").how, How::Read);
-    assert_eq!(row(&gpt2, "initializer_range").how, How::Ignored);
+    assert_eq!(row(&gpt2, "layer_norm_epsilon").how, How::Ignored);
     let opt = read(include_str!("../../data/configs/opt-6.7b.json"));
     assert_eq!(opt.name.as_deref(), Some("opt-6.7b"));
     assert_eq!((opt.model_type.as_str(), opt.config.position_rows), ("opt", 2050));
