@@ -724,9 +724,6 @@ fn dropout_takes_what_pytorch_measured() {
 #[test]
 fn windows_by_masks_take_what_pytorch_measured() {
     is_near("5680b1a408", "fsdp", 100_000, |run, _| run.masks_windows = true);
-    is_near("8a1d0ae2f8", "fsdp1", 1_000, |run, layout| {
-        (run.masks_windows, layout.reduce_in_fp32) = (true, false);
-    });
     // FlashAttention's own package slides the window itself.
     let without = job(&row("5680b1a408"), "fsdp", |_, _| {});
     let with = job(&row("5680b1a408"), "fsdp", |run, _| run.masks_windows = true);
