@@ -7,6 +7,7 @@
 mod cache;
 mod compressed;
 mod draft;
+mod dropout;
 mod encoder;
 mod expert_modules;
 mod family;
@@ -40,6 +41,7 @@ mod tuning;
 pub use cache::{CachePart, CachePartKind, CacheParts};
 pub use compressed::{Compressed, CompressedLayer, CompressedLayers, Compresses};
 pub use draft::Draft;
+pub use dropout::{DropKey, Dropout, Drops};
 pub use encoder::{
     AddedParts, EmbeddedParts, Encoder, EncoderModules, Extent, Further, HeadWidth, OWN_SIZES,
     PositionBuffers, TokenMask,

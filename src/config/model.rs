@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AttentionGate, CacheParts, Compressed, Encoder, Family, GENERIC, HiddenAct, Hybrid, LayerSet,
-    Mla, Modules, Moe, QueryKeyNorm, SharedBlocks, SourceEncoder, Task, Tower,
+    AttentionGate, BlockLayout, CacheParts, Compressed, Encoder, Family, FeedForwardStyle, GENERIC,
+    HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe, NormStyle, Projections, QueryKeyNorm,
+    RotationStyle, SharedBlocks, SourceEncoder, Task, Tower,
 };
 
 /// The normalisation layer.
@@ -221,11 +222,37 @@ impl ModelConfig {
             && own.norm == plain.norm
             && own.projections == plain.projections
             && own.feed_forward == plain.feed_forward
-            && own.linear == plain.linear
             && own.rotation == plain.rotation
             && own.rotary_tables == plain.rotary_tables
+            && (own.query_key_norm == QueryKeyNorm::HeadByHead || !self.qk_norm);
+        alike && self.has_parts_of_llama()
+    }
+
+    /// Returns true if its blocks are llama's ([`Self::is_like_llama`]), or are made of the same
+    /// parts in one of two other orders: norms behind each half, with queries and keys normed over
+    /// all heads together; or joint projections, for queries, keys and values and for gate and up.
+    pub fn is_near_llama(&self) -> bool {
+        let (own, plain) = (self.family.modules(), &Modules::PLAIN);
+        let behind = own.block == BlockLayout::NormsBehind
+            && own.norm == NormStyle::ScaledInFp32
+            && own.query_key_norm == QueryKeyNorm::AllHeadsTogether
+            && own.projections == plain.projections
+            && own.feed_forward == plain.feed_forward
+            && own.rotation == plain.rotation;
+        let joint = own.block == BlockLayout::OwnOrder
+            && own.norm == plain.norm
+            && own.projections == Projections::Joint
+            && own.feed_forward == FeedForwardStyle::JointGateAndUp
+            && own.rotation == RotationStyle::Joined
+            && !self.qk_norm;
+        self.is_like_llama() || (behind || joint) && self.has_parts_of_llama()
+    }
+
+    /// Returns true if it has llama's parts and no others, in whatever order.
+    fn has_parts_of_llama(&self) -> bool {
+        let (own, plain) = (self.family.modules(), &Modules::PLAIN);
+        let alike = own.linear == plain.linear
             && own.embedding_scale == plain.embedding_scale
-            && (own.query_key_norm == QueryKeyNorm::HeadByHead || !self.qk_norm)
             && !(own.scales_queries
                 || own.scales_residuals
                 || own.scales_logits

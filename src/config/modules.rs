@@ -3,9 +3,9 @@
 //! never for a family.
 
 use super::{
-    AttentionGate, BlockLayout, EmbeddingScale, EncoderModules, ExpertModules, FeedForwardStyle,
-    IndexRotation, LinearBiases, LinearStyle, NormStyle, PositionIds, Projections, QueryKeyNorm,
-    RotaryTables, RotationStyle, ShapeRule, SinkStyle, StateProjections,
+    AttentionGate, BlockLayout, Drops, EmbeddingScale, EncoderModules, ExpertModules,
+    FeedForwardStyle, IndexRotation, LinearBiases, LinearStyle, NormStyle, PositionIds,
+    Projections, QueryKeyNorm, RotaryTables, RotationStyle, ShapeRule, SinkStyle, StateProjections,
 };
 
 /// The modules of one family, as choices.
@@ -151,6 +151,8 @@ pub struct Modules {
     pub scales_output: bool,
     /// A buffer of one number for each token is added to logits (`final_logits_bias`).
     pub adds_buffer_to_logits: bool,
+    /// Where the modules drop out in training, by the keys that say so.
+    pub drops: Drops,
     /// The library's plan for tensor parallelism (`base_model_tp_plan`), if it has one.
     pub tensor_plan: Option<TensorPlan>,
     /// The shapes that the modules can take; `None`: any.
@@ -225,6 +227,7 @@ impl Modules {
         keeps_sines: false,
         scales_output: false,
         adds_buffer_to_logits: false,
+        drops: Drops::NONE,
         tensor_plan: Some(TensorPlan::PLAIN),
         shape: Some(ShapeRule::PLAIN),
         measured: Measured { written_out: true, fused_kernels: false, tensor_parallel: false },

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::precision::{GradientDType, PrecisionRecipe, TrainingPrecision};
 use super::{
-    CacheFormat, Draft, Engine, Flash, Float8, Images, InHostMemory, LibraryOptions,
+    CacheFormat, Draft, Dropout, Engine, Flash, Float8, Images, InHostMemory, LibraryOptions,
     MegatronOptions, Optimizer, OptimizerImplementation, Overlap, ProductFormat, Stack, Tuning,
     WeightFormat,
 };
@@ -136,6 +136,11 @@ pub struct TrainingRun {
     pub loss: Loss,
     /// Attention kernel.
     pub attention: AttentionKernel,
+    /// True if layers with a window are given a mask, as transformers' `sdpa` gives them: PyTorch
+    /// then takes its memory-efficient kernel, which keeps the mask of every such layer.
+    pub masks_windows: bool,
+    /// The model's own dropout, as its `config.json` states it.
+    pub dropout: Dropout,
     /// Activation recomputation.
     pub recompute: Recompute,
     /// True if blocks and loss are compiled (`torch.compile`), in stacks that do so.
@@ -202,6 +207,8 @@ impl TrainingRun {
             stack: Stack::DEFAULT,
             loss: Loss::OfStack,
             attention: AttentionKernel::Flash,
+            masks_windows: false,
+            dropout: Dropout::NONE,
             recompute: Recompute::None,
             compile: false,
             float8: Float8::OFF,

@@ -31,8 +31,8 @@ pub(super) use evaluation::refused as refused_evaluation;
 pub use host::HostRefused;
 use rules::{
     ADAPTED_EXPERTS_APART, ADAPTED_EXPERTS_SPLIT, ADAPTED_LATENT, ADAPTED_OTHERWISE,
-    ADAPTED_SHARED, AUTOCAST_SHARED, BYTES_SHARED, CUT_IN_32_BITS, EVALUATION_AWAY,
-    EVALUATION_GATHERED, EVALUATION_LOSS, EVALUATION_SPLIT, EVALUATION_TUNED,
+    ADAPTED_SHARED, AUTOCAST_SHARED, BYTES_SHARED, CUT_IN_32_BITS, DROPOUT_ELSEWHERE,
+    EVALUATION_AWAY, EVALUATION_GATHERED, EVALUATION_LOSS, EVALUATION_SPLIT, EVALUATION_TUNED,
     EXPERTS_ADAPTED_IN_HALVES, EXPERTS_ADAPTED_PLAINLY, EXPERTS_ADAPTED_SHARED, EXPERTS_PACKED,
     GRADIENTS_KEPT, INDEXED_BY_MASKS, LAYERS_ELSEWHERE, LOSS_OF_TORCHTITAN, NOTHING_LEARNS,
     PACKED_ELSEWHERE, PACKED_SCORES, PREFIX_ELSEWHERE, PREFIX_RECOMPUTED, SAVED_SHARED, SAVED_TIED,
@@ -342,7 +342,7 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let two_formats = layout.shards() > 1 && learns_in_two_formats(job, run);
     forbid(two_formats, &|| sharding.forbidden(With::TwoFormats, run.stack.sharding));
     forbid(!job.model().has_plain_modules(), &|| run.stack.forbidden(NotWith::OtherModules));
-    forbid(!job.model().is_like_llama(), &|| run.stack.forbidden(NotWith::ModulesUnlikeLlama));
+    forbid(!job.model().is_near_llama(), &|| run.stack.forbidden(NotWith::ModulesUnlikeLlama));
     forbid(layout.t() > 1 || layout.p() > 1, &|| run.stack.forbidden(NotWith::SplitModel));
     let by_tokens = layout.sequence_parallel && !run.compile && !run.float8.is_on();
     let otherwise = layout.t() > 1 && !by_tokens;

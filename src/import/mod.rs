@@ -12,6 +12,7 @@ mod attention_heads;
 mod chunks;
 mod compressed;
 mod decoder;
+mod dropout;
 mod encoder;
 mod error;
 mod experts;
@@ -115,6 +116,16 @@ pub struct Imported {
     pub left_out: Vec<LeftOut>,
     /// The keys that were looked at, with the values that count.
     pub(crate) asked: Vec<Asked>,
+    /// How much the model drops in training, where its modules are known to drop anything.
+    pub(crate) dropout: [Option<Value>; 3],
+}
+
+impl Imported {
+    /// The shares that training drops: of embedded tokens, of what both halves of a block give, and
+    /// of attention's probabilities. `None` where the modules drop nothing.
+    pub fn dropout(&self) -> [Option<f64>; 3] {
+        self.dropout.each_ref().map(|share| share.as_ref().map(dropout::number))
+    }
 }
 
 /// The longest text that is read, bytes.
@@ -198,6 +209,7 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     let quantization = quantization::quantization(&mut reader);
     // Neither name nor class says anything of a file that a key shows to be of another kind.
     let named = if other.is_some() { None } else { Some(model_type.as_str()) };
+    let dropout = dropout::shares(&mut reader, kind.modules);
     let not_counted = unread::not_counted(&reader, &kind, named, &config);
     let groups = tower::groups(&base);
     let left_out = left_out::left_out(&kind, (&base, nested.map(|_| &file)), &groups);
@@ -221,6 +233,7 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
         not_counted,
         left_out,
         asked,
+        dropout,
     })
 }
 

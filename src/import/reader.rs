@@ -415,6 +415,18 @@ fn note_on(key: &str) -> &'static str {
         | "rotary_pct" => "Rotary positions have no parameters.",
         "use_cache" => "Serving always counts the key/value cache.",
         "num_nextn_predict_layers" => "Layers that predict further tokens are not counted.",
+        "dropout"
+        | "dropout_rate"
+        | "hidden_dropout"
+        | "hidden_dropout_prob"
+        | "resid_pdrop"
+        | "embd_pdrop"
+        | "attn_pdrop"
+        | "attention_dropout"
+        | "attention_probs_dropout_prob"
+        | "activation_dropout" => {
+            "Masks that training would keep for it are not counted for this kind."
+        }
         "model_type" | "architectures" => "Used to find the kind of model.",
         _ => "",
     }

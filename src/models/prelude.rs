@@ -13,11 +13,11 @@ pub(super) use super::rules::{
 pub(super) use super::spec::FamilySpec;
 pub(super) use crate::config::{
     AddedParts, AttentionGate, BlockLayout, CachePart, CachePartKind, DenseFunction, Division,
-    EmbeddedParts, EmbeddingScale, Encoder, EncoderModules, ExpertModules, ExpertWeights,
-    ExpertsRule, Extent, FamilyChoice, FeedForwardStyle, Further, GgufRules, HeadWidth, HiddenAct,
-    IndexRotation, LayersOfStates, LinearBiases, LinearStyle, Measured, MixerKind, MlpKind,
-    ModelConfig, Modules, NormStyle, Normalization, PositionBuffers, PositionEmbedding,
-    PositionIds, Projections, QueryKeyNorm, RotaryTables, RotationStyle, RouterScores,
-    RouterWeights, ShapeRule, SharedTurn, SinkStyle, StateProjections, TaskHeads, TensorPlan,
-    TokenMask,
+    DropKey, Drops, EmbeddedParts, EmbeddingScale, Encoder, EncoderModules, ExpertModules,
+    ExpertWeights, ExpertsRule, Extent, FamilyChoice, FeedForwardStyle, Further, GgufRules,
+    HeadWidth, HiddenAct, IndexRotation, LayersOfStates, LinearBiases, LinearStyle, Measured,
+    MixerKind, MlpKind, ModelConfig, Modules, NormStyle, Normalization, PositionBuffers,
+    PositionEmbedding, PositionIds, Projections, QueryKeyNorm, RotaryTables, RotationStyle,
+    RouterScores, RouterWeights, ShapeRule, SharedTurn, SinkStyle, StateProjections, TaskHeads,
+    TensorPlan, TokenMask,
 };

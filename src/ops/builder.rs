@@ -2,8 +2,8 @@
 
 use super::tensor::Dim;
 use crate::config::{
-    AttentionKernel, CacheFormat, Dispatch, Float8, Images, Loss, ModelConfig, Recompute, Stack,
-    Tuning,
+    AttentionKernel, CacheFormat, Dispatch, Dropout, Float8, Images, Loss, ModelConfig, Recompute,
+    Stack, Tuning,
 };
 use crate::units::{DType, Flops, to_f64};
 
@@ -53,6 +53,10 @@ pub struct Lowering<'a> {
     pub loss: Loss,
     /// Attention kernel.
     pub attention: AttentionKernel,
+    /// True if fused kernels are given a mask in layers with a window.
+    pub masks_windows: bool,
+    /// The model's own dropout.
+    pub dropout: Dropout,
     /// True if backward follows forward.
     pub training: bool,
     /// Tensor-parallel ranks that share the heads and the feed-forward width.
@@ -98,6 +102,8 @@ impl<'a> Lowering<'a> {
             stack: Stack::DEFAULT,
             loss: Loss::OfStack,
             attention: AttentionKernel::Flash,
+            masks_windows: false,
+            dropout: Dropout::NONE,
             training: true,
             tensor_model_parallel_size: 1,
             sequence_parallel: false,

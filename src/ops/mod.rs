@@ -279,6 +279,8 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
                 stack: run.stack,
                 loss: run.loss,
                 attention: run.attention,
+                masks_windows: run.masks_windows,
+                dropout: run.dropout,
                 training: true,
                 tensor_model_parallel_size: job.layout().t(),
                 sequence_parallel: job.layout().sequence_parallel,

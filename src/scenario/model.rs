@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::{FieldDefault, FieldId, Group, Scenario, Value, field, fields};
 use crate::catalog;
-use crate::config::ModelConfig;
+use crate::config::{Dropout, ModelConfig, Stack};
 use crate::import;
 use crate::scenario::later;
 
@@ -30,6 +30,11 @@ const OF_IMAGES: [FieldId; 6] = [
     FieldId::FewestPixels,
     FieldId::MostPixels,
 ];
+
+/// Inputs about dropout that a family's own modules do: behind the embedding, behind both halves of
+/// a block, and within attention.
+pub(super) const OF_DROPOUT: [FieldId; 3] =
+    [FieldId::EmbeddingDropout, FieldId::ResidualDropout, FieldId::ProbabilityDropout];
 
 pub use reader::answer as read_keys;
 
@@ -119,6 +124,21 @@ impl Scenario {
             }
             _ if OF_IMAGES.contains(&id) => {
                 self.is_set(id) || self.shape().tower.is_some_and(|tower| !tower.hears())
+            }
+            _ if id == FieldId::MaskedWindows => {
+                let model = self.shape();
+                let slides = model.sliding_window.is_some() && !model.chunks;
+                slides && model.is_causal() && self.word::<Stack>(FieldId::Stack).is_played()
+            }
+            _ if OF_DROPOUT.contains(&id) => {
+                let drops = self.shape().family.modules().drops;
+                let [embedding, residual, attention] = OF_DROPOUT;
+                let place = |own| Dropout {
+                    embedding: own == embedding,
+                    residual: own == residual,
+                    attention: own == attention,
+                };
+                self.word::<Stack>(FieldId::Stack).is_played() && !drops.lacks(place(id))
             }
             _ if id == FieldId::Sizes => self.reads_keys() || !self.is_pasted(),
             _ => true,

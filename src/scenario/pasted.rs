@@ -1,5 +1,6 @@
 //! Taking over a model that was read from a file.
 
+use super::model::OF_DROPOUT;
 use super::{FieldId, Scenario, Value, differences};
 use crate::catalog::{self, ModelRow};
 use crate::import::{Imported, LeftOut};
@@ -20,6 +21,9 @@ impl Scenario {
             FieldId::LeftOut,
             Value::Text(imported.left_out.iter().map(part).collect::<Vec<_>>().join(",")),
         );
+        for (id, share) in OF_DROPOUT.into_iter().zip(imported.dropout()) {
+            self.set(id, share.map_or_else(|| self.start(id), Value::Decimal));
+        }
         if let Some(stored) = imported.quantization {
             self.set(FieldId::WeightDType, Value::choice(stored.format));
             let group =

@@ -200,6 +200,9 @@ impl Scenario {
                 stack: self.word(FieldId::Stack),
                 loss: self.word(FieldId::Loss),
                 attention: self.word(FieldId::Attention),
+                masks_windows: self.asks(FieldId::MaskedWindows)
+                    && self.flag(FieldId::MaskedWindows),
+                dropout: self.dropout(),
                 recompute: self.word(FieldId::Recompute),
                 compile: self.flag(FieldId::Compile),
                 float8: Float8 {

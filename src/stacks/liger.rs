@@ -49,7 +49,7 @@ pub(super) const STACK: StackSpec = StackSpec {
         NOT_IN_FLOAT8,
         rule(
             NotWith::ModulesUnlikeLlama,
-            "Liger is modelled for Llama, Qwen2 and what is built like them; use the software stack Hugging Face",
+            "Liger is modelled for blocks of Llama's parts, in their order, with norms behind each half, or with joint projections; use the software stack Hugging Face",
         ),
         rule(
             NotWith::SplitModel,

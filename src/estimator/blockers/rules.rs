@@ -80,6 +80,9 @@ rules! {
     // `cce_backward_kernel`: "Backwards requires embeddings to be bf16 or fp16".
     CUT_IN_32_BITS: CUT_CROSS_ENTROPY,
         "Cut Cross-Entropy takes head and hidden states of 16 bits alone; train in them, or choose another loss";
+    // The modules of each family say where they drop out; of others nothing is known.
+    DROPOUT_ELSEWHERE: PYTORCH_AUTOGRAD,
+        "Dropout is modelled in transformers' own modules, not compiled, and for kinds of models whose places for it are known; set it to 0";
     EVALUATION_SPLIT: TRANSFORMERS_TRAINER,
         "Evaluations between steps are modelled on data-parallel ranks alone; use 1 tensor-, pipeline-, context- and expert-parallel rank, or leave the evaluation batch empty";
     EVALUATION_GATHERED: TRANSFORMERS_TRAINER,

@@ -3,11 +3,11 @@
 
 use super::{
     ADAPTED_EXPERTS_APART, ADAPTED_EXPERTS_SPLIT, ADAPTED_LATENT, ADAPTED_OTHERWISE,
-    ADAPTED_SHARED, AUTOCAST_SHARED, BYTES_SHARED, Blocker, EXPERTS_ADAPTED_IN_HALVES,
-    EXPERTS_ADAPTED_PLAINLY, EXPERTS_ADAPTED_SHARED, EXPERTS_PACKED, GRADIENTS_KEPT,
-    LOSS_OF_TORCHTITAN, NOTHING_LEARNS, PACKED_ELSEWHERE, PACKED_SCORES, PREFIX_ELSEWHERE,
-    PREFIX_RECOMPUTED, SAVED_SHARED, SAVED_TIED, STATES_ADAPTED, STEPS_IN_BACKWARD,
-    TUNING_ELSEWHERE, TUNING_MEGATRON, TUNING_SPLIT, UPCAST_SHARED,
+    ADAPTED_SHARED, AUTOCAST_SHARED, BYTES_SHARED, Blocker, DROPOUT_ELSEWHERE,
+    EXPERTS_ADAPTED_IN_HALVES, EXPERTS_ADAPTED_PLAINLY, EXPERTS_ADAPTED_SHARED, EXPERTS_PACKED,
+    GRADIENTS_KEPT, LOSS_OF_TORCHTITAN, NOTHING_LEARNS, PACKED_ELSEWHERE, PACKED_SCORES,
+    PREFIX_ELSEWHERE, PREFIX_RECOMPUTED, SAVED_SHARED, SAVED_TIED, STATES_ADAPTED,
+    STEPS_IN_BACKWARD, TUNING_ELSEWHERE, TUNING_MEGATRON, TUNING_SPLIT, UPCAST_SHARED,
 };
 use crate::config::{
     AttentionKernel, BaseFormat, Job, Method, Objective, Recompute, Targets, TrainingPrecision,
@@ -96,6 +96,8 @@ pub(super) fn add(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     forbid(run.optimizer_in_backward && !may_step_in_backward(job, run), &STEPS_IN_BACKWARD);
     forbid(!run.zero_grad_to_none && !may_keep_gradients(job, run), &GRADIENTS_KEPT);
     forbid(run.loss.is_of_torchtitan() && !may_chunk_loss(job, run), &LOSS_OF_TORCHTITAN);
+    let unknown = run.compile || elsewhere || job.model().family.modules().drops.lacks(run.dropout);
+    forbid(run.dropout.any() && unknown, &DROPOUT_ELSEWHERE);
     let other = !tuning.is_full() || tuning.objective != Objective::NextToken;
     forbid(other && elsewhere && !own, &TUNING_ELSEWHERE);
     if other && own {

@@ -10,7 +10,7 @@ use super::coordinator::Coordinator;
 use super::plan::Plan;
 use super::sequence::{TensorEvent, events, woven};
 use super::{Played, play};
-use crate::config::{Job, Recompute, TrainingRun};
+use crate::config::{Dropout, Job, Recompute, TrainingRun};
 use crate::estimator::blockers;
 use crate::ops::Lowering;
 use crate::ops::tape::{State, Tape};
@@ -27,7 +27,7 @@ impl Plan<'_> {
             recompute: Recompute::None,
             ..self.with
         };
-        with.tuning.dropout = false;
+        (with.tuning.dropout, with.dropout) = (false, Dropout::NONE);
         let (accumulated, keeps_gradients) = (false, false);
         Some(Self {
             with,

@@ -17,6 +17,12 @@ pub const FAMILY: FamilySpec = FamilySpec {
         block: BlockLayout::JointThirds,
         linear: LinearStyle::Conv1d,
         softmax_in_fp32: false,
+        drops: Drops {
+            embedding: Some(DropKey { key: "embd_pdrop", default: 0.1 }),
+            residual: Some(DropKey { key: "resid_pdrop", default: 0.1 }),
+            attention: Some(DropKey { key: "attn_pdrop", default: 0.1 }),
+            as_added: false,
+        },
         tensor_plan: None,
         shape: Some(ShapeRule {
             mlp_bias: Some(true),

@@ -22,6 +22,12 @@ pub const FAMILY: FamilySpec = FamilySpec {
         registers_norms_first: true,
         norms_follow_without_final: true,
         splits_tokens: false,
+        drops: Drops {
+            embedding: None,
+            residual: Some(DropKey { key: "dropout", default: 0.1 }),
+            attention: Some(DropKey::off("attention_dropout")),
+            as_added: false,
+        },
         tensor_plan: None,
         shape: Some(ShapeRule { may_norm_queries_and_keys: false, ..ShapeRule::CLASSIC }),
         ..Modules::PLAIN

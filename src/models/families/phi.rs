@@ -14,6 +14,12 @@ pub const FAMILY: FamilySpec = FamilySpec {
         query_key_norm: QueryKeyNorm::AfterTransposing,
         rotation: RotationStyle::HeldParts,
         adds_branches_first: true,
+        drops: Drops {
+            embedding: Some(DropKey::off("embd_pdrop")),
+            residual: Some(DropKey::off("resid_pdrop")),
+            attention: Some(DropKey::off("attention_dropout")),
+            as_added: false,
+        },
         shape: Some(ShapeRule { norms_per_block: [1, 1], ..ShapeRule::CLASSIC }),
         ..Modules::PLAIN
     },

@@ -16,6 +16,13 @@ pub const FAMILY: FamilySpec = FamilySpec {
         projections: Projections::Joint,
         feed_forward: FeedForwardStyle::JointGateAndUp,
         rotation: RotationStyle::Joined,
+        // `embd_pdrop` is a key that its modules do not look at.
+        drops: Drops {
+            embedding: None,
+            residual: Some(DropKey::off("resid_pdrop")),
+            attention: Some(DropKey::off("attention_dropout")),
+            as_added: true,
+        },
         tensor_plan: Some(TensorPlan {
             attention: Division::Gathered,
             feed_forward: Division::Gathered,

@@ -46,7 +46,7 @@ fn norms(build: &Build<'_>, has_keys: bool) -> (Place, Norm, Norm) {
     let unscaled = build.model().family.modules().unscaled_norms;
     let norm = |heads: Dim| match place {
         Place::Whole => {
-            Norm::new(build, Dim(heads.0, heads.1.saturating_mul(d.1)), build.shapes.rows)
+            Norm::of_family(build, Dim(heads.0, heads.1.saturating_mul(d.1)), build.shapes.rows)
         }
         _ if unscaled => Norm::by_power(tape.form([with.b(), with.s(), heads])),
         _ => Norm::new(build, d, tape.form([with.b(), with.s(), heads])),

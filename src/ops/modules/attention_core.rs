@@ -2,6 +2,7 @@
 //! `eager_attention_forward` of the models).
 
 mod eager;
+mod masked;
 
 use std::rc::Rc;
 
@@ -75,6 +76,12 @@ pub(super) struct Core {
     /// Selective recomputation: scores and probabilities are made again in backward.
     again: bool,
     sinks: Option<Sinks>,
+    /// Layers with a window are given their mask.
+    masks: bool,
+    /// `[b, 1, s, keys]`, and with keys padded as the memory-efficient kernel pads its biases.
+    biases: [Form; 2],
+    /// Some probabilities are dropped.
+    drops: bool,
     /// Softmax in fp32 whatever the format (all but GPT-2).
     wide: bool,
     /// Each query's largest score is subtracted before the softmax.
@@ -125,6 +132,9 @@ impl Core {
                 && with.stack.selective == SelectiveRecompute::AttentionCore,
             soft_cap: build.model().attn_logit_softcapping,
             sinks: None,
+            masks: with.masks_windows && build.model().is_causal(),
+            biases: masked::biases(build),
+            drops: with.dropout.attention,
             wide: build.model().family.modules().softmax_in_fp32,
             less_largest: build.model().family.modules().subtracts_largest_score,
             largest: build.tape.form([with.b(), heads, with.s(), Dim("largest", 1)]),
@@ -176,6 +186,9 @@ impl Core {
             again: false,
             names: super::tower::OPERATIONS_OF_CORE,
             sinks: None,
+            masks: false,
+            biases: [shapes.scores; 2],
+            drops: false,
             wide: true,
             less_largest: false,
             largest: tape.form([images, heads, rows, Dim("largest", 1)]),
@@ -244,6 +257,9 @@ impl Core {
         (q, k, v): (&Var<'t>, &Var<'t>, &Var<'t>),
         tables: &Tables<'t>,
     ) -> (Var<'t>, Option<Var<'t>>) {
+        if self.flash && self.masks && tables.mask.is_some() {
+            return (self.masked(q, k, v), None);
+        }
         if self.flash {
             return (self.flash(q, k, v), None);
         }

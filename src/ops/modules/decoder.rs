@@ -122,6 +122,12 @@ fn has_norm(model: &ModelConfig, attends: bool, place: usize) -> bool {
     }
 }
 
+/// The norm of that place. What norms behind a half give is added to the residual stream.
+fn norm_at(build: &Build<'_>, place: usize) -> Norm {
+    let norm = Norm::new(build, build.with.h(), build.shapes.rows);
+    if place < 2 { norm } else { norm.anew() }
+}
+
 impl Decoder {
     pub fn new(build: &Build<'_>, layer: u64) -> Self {
         let kind = build.model().kind_of(layer);
@@ -150,7 +156,7 @@ impl Decoder {
             if let Some(norm) =
                 norms.get_mut(place).filter(|_| half && has_norm(build.model(), attends, place))
             {
-                *norm = Some(Norm::new(build, build.with.h(), build.shapes.rows));
+                *norm = Some(norm_at(build, place));
                 if let Some((gate, _)) =
                     norm_gates.get_mut(place).zip(gated.get(place).filter(|gated| **gated))
                 {

@@ -64,6 +64,8 @@ pub(super) struct Dense {
     /// Norms stand behind the sums (`opt` with `do_layer_norm_before: false`, which then has no
     /// final norm).
     norm_last: bool,
+    /// Both halves drop some of their output.
+    drops: bool,
 }
 
 /// The norm beside attention to an encoder's states.
@@ -118,6 +120,7 @@ impl Dense {
             parallel: model.parallel_residual,
             across,
             norm_last,
+            drops: build.with.dropout.residual,
         }
     }
 
@@ -148,6 +151,10 @@ impl Dense {
 
     /// `residual + x`, or `residual + x · factor` (`granite`).
     fn sum<'t>(&self, residual: &Var<'t>, x: Var<'t>) -> Var<'t> {
+        if self.drops && self.modules.drops.as_added {
+            return residual.clone().add(x.clone().dropped());
+        }
+        let x = x.dropped_if(self.drops);
         if self.modules.scales_residuals {
             let scaled = x.clone().apply(SCALE);
             return residual.clone().add(scaled);
@@ -159,10 +166,12 @@ impl Dense {
     fn side_by_side<'t>(&self, tape: &'t Tape, residual: &Var<'t>, tables: &Tables<'t>) -> Var<'t> {
         let normed = self.norm(tape, 0, residual);
         let (attention, _weights) = self.attend(tape, &normed, tables);
+        let attention = attention.dropped_if(self.drops);
         let feed = match self.norms[1] {
             Some(_) => self.feed.run(tape, &self.norm(tape, 1, residual)).0,
             None => self.feed.run(tape, &normed).0,
         };
+        let feed = feed.dropped_if(self.drops);
         if self.modules.adds_branches_first {
             return attention.clone().add(feed.clone()).add(residual.clone());
         }

@@ -20,6 +20,8 @@ pub(super) struct Gpt2 {
     part: Form,
     queries: Form,
     several: bool,
+    /// Both halves drop some of their output.
+    drops: bool,
 }
 
 impl Gpt2 {
@@ -59,6 +61,7 @@ impl Gpt2 {
             part: tape.form([with.b(), with.s(), part]),
             queries: build.shapes.queries,
             several: with.own_heads().1 > 1,
+            drops: with.dropout.residual,
         }
     }
 
@@ -77,7 +80,7 @@ impl Gpt2 {
         let (k, v) = tables.seen((k, v));
         let (output, weights) = self.core.run((&q, &k, &v), tables);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
-        (self.output.run(&output), weights)
+        (self.output.run(&output).dropped_if(self.drops), weights)
     }
 }
 
@@ -95,7 +98,7 @@ impl Block for Gpt2 {
         drop(hidden);
         tape.at("Post-attention norm", sources::PYTORCH_AUTOGRAD);
         let hidden = self.norms[1].run(&residual);
-        let feed_forward = self.mlp.run(tape, &hidden);
+        let feed_forward = self.mlp.run(tape, &hidden).dropped_if(self.drops);
         let output = residual.clone().add(feed_forward.clone()).named("block output");
         (output, None)
     }

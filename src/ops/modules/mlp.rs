@@ -199,6 +199,11 @@ impl Mlp {
                 let results = [("down input", gate.form(), gate.dtype())];
                 tape.kernel(&[&gate, &up], &results, 0, (Order::Plain, false, Attends::No))
             }
+            Gate::WithUp(half) if self.over => {
+                let (inner, gate) = self.by_copies(tape, x, *half);
+                _half = Some(gate);
+                inner
+            }
             Gate::WithUp(half) if self.limited => return self.within_limits(tape, x, *half),
             Gate::WithUp(half) => {
                 let mut both = self.up.run(x).named("gate and up output");
@@ -239,6 +244,16 @@ impl Mlp {
             None => self.down.run(&inner),
         };
         if self.scaled { output.apply(SCALE) } else { output }
+    }
+
+    /// The kernel reads copies of both halves of a joint product, each in one piece; the answer has
+    /// the half that keeps its name to the end.
+    fn by_copies<'t>(&self, tape: &'t Tape, x: &Var<'t>, half: Form) -> (Var<'t>, Var<'t>) {
+        let both = self.up.run(x).named("gate and up output");
+        let [gate, up] = both.split([half; 2]);
+        let copies = (gate.clone().copy(), up.copy());
+        let named = (copies.0.named("gate output"), copies.1.named("up output"));
+        (tape.gated_in_place(&named.0, &named.1), gate)
     }
 
     /// `(up + 1) · gate · sigmoid(α · gate)`, both kept within limits first; every one of them

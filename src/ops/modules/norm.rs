@@ -112,6 +112,23 @@ impl Norm {
         Self { style: Style::Layer, weight, bias, rows, over: false, copies: false, alone: true }
     }
 
+    /// This norm, whose backward writes over nothing: what is added to the residual stream has its
+    /// gradient (Liger 0.8.5, `in_place=False` in `transformers/monkey_patch.py`).
+    pub const fn anew(self) -> Self {
+        Self { over: false, ..self }
+    }
+
+    /// The model's norm over `width` columns as the family writes it, whatever kernels there are:
+    /// Liger leaves norms of queries and keys over all heads as they are.
+    pub fn of_family(build: &Build<'_>, width: Dim, rows: Form) -> Self {
+        let norm = Self::new(build, width, rows);
+        let own = match build.model().family.modules().norm {
+            NormStyle::ScaledInFp32 => Style::WideRms,
+            _ => norm.style,
+        };
+        if norm.over { Self { style: own, over: false, ..norm } } else { norm }
+    }
+
     /// This norm, of which no gradient comes back.
     pub const fn alone(self) -> Self {
         Self { alone: true, ..self }

@@ -7,6 +7,7 @@ use crate::config::RotationStyle;
 use crate::ops::tape::{Form, SCALE, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
+use crate::stacks::RotationKernel;
 
 /// How a family rotates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,8 @@ pub(super) struct Rotation {
     /// Of queries and of keys: the rotated part, half of it, and the rest.
     forms: [[Form; 3]; 2],
     table: Form,
+    /// By one kernel in place; more than one head of queries, and of keys.
+    in_place: Option<[bool; 2]>,
 }
 
 /// Rotated queries, rotated keys, and the parts of heads that attention holds with them.
@@ -69,7 +72,9 @@ impl Rotation {
                 tape.form([with.b(), with.share(Part::Attention, heads), with.s(), part])
             })
         });
-        Self { style, forms, table: tape.form([with.s(), Dim("rotated width", turned)]) }
+        let in_place = (build.kernels().rotation == RotationKernel::InPlace)
+            .then(|| [with.own_heads().1 > 1, with.own_kv_heads().1 > 1]);
+        Self { style, forms, in_place, table: tape.form([with.s(), Dim("rotated width", turned)]) }
     }
 
     /// Queries and keys, rotated.
@@ -77,6 +82,13 @@ impl Rotation {
         let Some((cos, sin)) = &tables.rotary else { return (q, k, Vec::new()) };
         let tape = q.tape();
         tape.at("Rotary positions", sources::PYTORCH_AUTOGRAD);
+        if let Some([queries, keys]) = self.in_place {
+            // Parts of a joint product do not lie in one piece.
+            let whole = |x: Var<'t>| if self.style == Style::Joined { x.in_one_piece() } else { x };
+            let (q, k) = (whole(q), whole(k));
+            let queries = q.turned_in_place((cos, sin), queries);
+            return (queries, k.turned_in_place((cos, sin), keys), Vec::new());
+        }
         let turn = |x: &Var<'t>, forms: &[Form; 3]| rotated(x, (cos, sin), forms[1]);
         let [of_q, of_k] = &self.forms;
         let (queries, keys, held) = match self.style {

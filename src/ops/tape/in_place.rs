@@ -74,6 +74,11 @@ impl Var<'_> {
         self
     }
 
+    /// The node that made this tensor saves another one as well.
+    pub fn also_saves(&self, other: &Self) {
+        self.tape.state.borrow_mut().save(self.node, other.storage);
+    }
+
     /// Scaled in place.
     pub fn in_place(self) -> Self {
         let form = self.form;

@@ -126,7 +126,7 @@ impl Operand {
 }
 
 /// Most tensors that one node saves.
-const SAVED: usize = 7;
+const SAVED: usize = 8;
 
 /// A node of the graph.
 #[derive(Clone, Copy, Debug)]

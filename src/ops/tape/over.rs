@@ -79,6 +79,12 @@ impl Tape {
 }
 
 impl<'t> Var<'t> {
+    /// A copy that lies in memory as the tensor is seen, but in one piece.
+    pub fn in_one_piece(self) -> Self {
+        let order = self.order;
+        self.copy().ordered(order)
+    }
+
     /// Turned in place by tables that are saved, with tokens before heads in memory: what lies
     /// otherwise is copied first (`rope.py`).
     pub fn turned_in_place(self, (cos, sin): (&Var<'t>, &Var<'t>), several: bool) -> Self {

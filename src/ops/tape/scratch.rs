@@ -200,6 +200,10 @@ impl State {
             return [sums, queries, keys, values];
         }
         let [keys, values] = self.of_every_head(q, [k, v], heads);
+        if q.dtype.bits() == 16 {
+            let [sums, workspace] = self.efficient_in_16_bits(heads, [q, k, v]);
+            return [keys, values, sums, workspace];
+        }
         let output =
             heads.saturating_mul(rows).saturating_mul(self.last(v.form, 0)).saturating_mul(4);
         let product = self.take_scratch("output times its gradient", output);
@@ -229,6 +233,38 @@ impl State {
         let bytes = rows.saturating_mul(columns * 4).saturating_add(locks);
         let workspace = self.take_scratch("workspace of attention", parts.saturating_mul(bytes));
         [keys, values, held[0], workspace]
+    }
+
+    /// The memory-efficient kernel in 16 bits adds output and its gradient up by itself. Above 128
+    /// columns it adds the gradients of keys and values up in fp32, too (`workspace_elements_gk`,
+    /// `_gv` and `_gq` in `mem_eff_attention/kernel_backward.h`; `cutlassB_bf16_aligned_*_sm80`).
+    fn efficient_in_16_bits(&mut self, heads: u64, [q, k, v]: [Operand; 3]) -> [u32; 2] {
+        const OF_KEYS: [u64; 2] = [64, 128];
+        let (rows, width) = (self.last(q.form, 1), self.last(q.form, 0));
+        let sums = self.take_scratch(
+            "sums over output and its gradient",
+            heads.saturating_mul(rows).saturating_mul(4),
+        );
+        let tiles = self.scratch == Scratch::All;
+        let up = |count: u64, to: u64| if tiles { count.next_multiple_of(to) } else { count };
+        let [block, columns]: [u64; 2] = match width {
+            0..=64 => [64, 64],
+            65..=128 => [128, 128],
+            _ => [128, 64],
+        };
+        let locks = if tiles { rows.div_ceil(block).saturating_mul(16) } else { 0 };
+        let queries = width
+            .div_ceil(columns)
+            .saturating_mul(up(rows, block).saturating_mul(columns * 4).saturating_add(locks));
+        let of_keys = if width > 128 {
+            let padded = up(self.last(k.form, 1), OF_KEYS[0]);
+            let widths = up(width, OF_KEYS[1]).saturating_add(up(self.last(v.form, 0), OF_KEYS[1]));
+            padded.saturating_mul(widths).saturating_mul(4)
+        } else {
+            0
+        };
+        let bytes = heads.saturating_mul(queries.saturating_add(of_keys));
+        [sums, self.take_scratch("workspace of attention", bytes)]
     }
 
     /// Where heads share keys, every query head writes gradients of its own keys and values, which

@@ -29,6 +29,16 @@ pub(crate) struct Packed {
 }
 
 impl Var<'_> {
+    /// [`Self::dropped`] where dropout is above 0. PyTorch returns the input itself where it is 0.
+    pub fn dropped_if(self, drops: bool) -> Self {
+        if drops { self.dropped() } else { self }
+    }
+
+    /// True if both are aliases of one tensor.
+    pub const fn is_alias_of(&self, other: &Self) -> bool {
+        self.storage == other.storage
+    }
+
     /// `dropout(x)`: saves one flag per value.
     pub fn dropped(self) -> Self {
         let mut state = self.tape.state.borrow_mut();

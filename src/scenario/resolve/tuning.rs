@@ -1,7 +1,9 @@
 //! Which parameters learn, from the fields of fine-tuning.
 
 use super::count;
-use crate::config::{BaseFormat, Method, Objective, Rollout, SavedModules, Targets, Texts, Tuning};
+use crate::config::{
+    BaseFormat, Dropout, Method, Objective, Rollout, SavedModules, Targets, Texts, Tuning,
+};
 use crate::scenario::{FieldError, FieldId, Mode, Scenario, Value};
 use crate::units::DType;
 
@@ -69,6 +71,16 @@ impl Scenario {
                 Rollout::Apart
             },
             rollout_sequences: self.integer(FieldId::RolloutSequences),
+        }
+    }
+
+    /// The model's own dropout, at the places that its modules have for it.
+    pub(super) fn dropout(&self) -> Dropout {
+        let is_on = |id| self.asks(id) && self.decimal(id).is_some_and(|share: f64| share > 0.0);
+        Dropout {
+            embedding: is_on(FieldId::EmbeddingDropout),
+            residual: is_on(FieldId::ResidualDropout),
+            attention: is_on(FieldId::ProbabilityDropout),
         }
     }
 

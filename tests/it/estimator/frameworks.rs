@@ -5,9 +5,9 @@
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    AttentionKernel, DataSharding, GradientDType, Job, Loss, OptimizerImplementation, OverlapComm,
-    ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, Run, Stack, TrainingPrecision,
-    TrainingRun,
+    AttentionKernel, DataSharding, Dropout, GradientDType, Job, Loss, OptimizerImplementation,
+    OverlapComm, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, Run, Stack,
+    TrainingPrecision, TrainingRun,
 };
 use headroom::estimator::{
     Blocker, blockers, device_memory, estimate, memory_by_kind, memory_of_each, rank_device_memory,
@@ -696,4 +696,32 @@ fn settings_of_libraries_move_the_ledger_too() {
         memory_by_kind(&job).into_iter().sum::<Bytes>()
     };
     assert!(view(true) < view(false), "gradients lie in buckets");
+}
+
+/// A mask of one byte for each value that is dropped, wherever a family's modules drop.
+#[test]
+fn dropout_takes_what_pytorch_measured() {
+    let trainer = |dropout: Dropout, attention| {
+        move |run: &mut TrainingRun, _: &mut ParallelLayout| {
+            run.precision = TrainingPrecision::Bf16Pure;
+            run.optimizer_implementation = OptimizerImplementation::Fused;
+            (run.tuning.autocast, run.attention, run.dropout) = (true, attention, dropout);
+        }
+    };
+    let all = Dropout { embedding: true, residual: true, attention: true };
+    let in_blocks = Dropout { embedding: false, ..all };
+    let (flash, written) = (AttentionKernel::Flash, AttentionKernel::Standard);
+    is_near("drop-1", "none", 100_000, trainer(all, written));
+    is_near("drop-2", "none", 100_000, trainer(in_blocks, flash));
+    is_near("drop-3", "none", 100_000, trainer(in_blocks, written));
+    is_near("drop-4", "none", 100_000, trainer(Dropout { attention: false, ..all }, flash));
+    is_near("drop-5", "none", 100_000, trainer(in_blocks, flash));
+    is_near("drop-6", "none", 100_000, trainer(in_blocks, written));
+}
+
+/// transformers gives layers with a window a mask, of which the memory-efficient kernel keeps
+/// biases of scores.
+#[test]
+fn windows_by_masks_take_what_pytorch_measured() {
+    is_near("5680b1a408", "fsdp", 100_000, |run, _| run.masks_windows = true);
 }

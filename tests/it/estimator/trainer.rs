@@ -275,3 +275,29 @@ fn the_loss_of_trl_keeps_no_logits() {
         run.loss = Loss::Trl;
     });
 }
+
+/// Liger's kernels in blocks of Llama's parts in another order: norms behind each half, and joint
+/// projections, whose parts are copied into one piece.
+#[test]
+fn liger_runs_blocks_near_llamas() {
+    let liger = |run: &mut TrainingRun, _: &mut ParallelLayout| {
+        run.precision = TrainingPrecision::Bf16Pure;
+        run.optimizer_implementation = OptimizerImplementation::Fused;
+        run.tuning.autocast = true;
+        run.stack = Stack::named("liger").expect("a stack");
+    };
+    is_near("fuzz-l1", "none", 100_000, liger);
+    is_near("fuzz-l2", "none", 100_000, liger);
+    is_near("0163f035e2", "none", 100_000, |run, layout| {
+        liger(run, layout);
+        (run.precision, run.tuning.autocast) = (TrainingPrecision::Fp32, false);
+    });
+}
+
+#[test]
+fn rmsprop_takes_roots_of_all_its_states() {
+    is_near("a2ec4b0762", "none", 100_000, |run, _| {
+        run.precision = TrainingPrecision::Fp32;
+        run.optimizer = Optimizer::of_name("rmsprop").expect("an optimizer");
+    });
+}

@@ -84,7 +84,8 @@ fn the_report_tells_how_each_value_came_about() {
         (How::Derived, "3072")
     );
     assert_eq!(row(&gpt2, "tie_word_embeddings").how, How::Assumed);
-    assert_eq!(row(&gpt2, "attn_pdrop").how, How::Ignored);
+    assert_eq!(row(&gpt2, "attn_pdrop").how, How::Read);
+    assert_eq!(row(&gpt2, "layer_norm_epsilon").how, How::Ignored);
     let opt = read(include_str!("../../data/configs/opt-6.7b.json"));
     assert_eq!(opt.name.as_deref(), Some("opt-6.7b"));
     assert_eq!((opt.model_type.as_str(), opt.config.position_rows), ("opt", 2050));
@@ -893,4 +894,17 @@ fn a_stored_format_is_told_and_served() {
     )));
     assert_eq!(scenario.get(FieldId::WeightDType), Value::choice(WeightFormat::Gptq));
     assert_eq!(scenario.get(FieldId::GroupSize), Value::Integer(64));
+}
+
+/// Training does what the file says, or the library where the file is silent; other kinds' keys are
+/// named, and say that nothing is counted.
+#[test]
+fn dropout_follows_the_file() {
+    let sizes = r#""n_embd":64,"n_layer":2,"n_head":4,"vocab_size":100"#;
+    let of = |keys: &str| read(&format!(r#"{{"model_type":"gpt2",{sizes}{keys}}}"#)).dropout();
+    assert_eq!(of(""), [Some(0.1); 3]);
+    assert_eq!(of(r#","resid_pdrop":0.0,"embd_pdrop":0.2"#), [Some(0.2), Some(0.0), Some(0.1)]);
+    let llama = read(&llama_with("attention_dropout", "0.1"));
+    assert_eq!(llama.dropout(), [None; 3]);
+    assert!(row(&llama, "attention_dropout").note.contains("not counted"));
 }

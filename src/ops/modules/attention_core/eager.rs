@@ -73,6 +73,7 @@ impl Core {
         }
         let probabilities = probabilities.cast(if self.wide { q.dtype() } else { v.dtype() });
         drop(weights);
+        let probabilities = probabilities.dropped_if(self.drops);
         let output = probabilities.clone().matmul(value.clone(), self.output[0], self.batched);
         (output.merge(self.output[1], self.several_heads), probabilities)
     }

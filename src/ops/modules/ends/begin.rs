@@ -89,7 +89,9 @@ impl Ends {
         let dtype = self.format_of_masks(dtype, &hidden);
         let counts = self.modules.position_ids != PositionIds::Nowhere;
         let masks = self.eager && !self.bidirectional && counts;
-        let mut mask = masks.then(|| self.causal_mask(tape, dtype, self.slides));
+        let mut mask = masks
+            .then(|| self.causal_mask(tape, dtype, self.slides))
+            .or_else(|| self.seen_in_windows(tape, counts && self.slides));
         if beside && alibi.is_some() && mask.is_some() {
             held.push(tape.constant(
                 "tokens that are no padding",
@@ -110,8 +112,10 @@ impl Ends {
         } else if masks && self.kinds_of_masks > 1 {
             Some(self.causal_mask(tape, dtype, true))
         } else {
-            mask.clone()
+            let own = counts && self.kinds_of_masks > 1;
+            self.seen_in_windows(tape, own).or_else(|| mask.clone())
         };
+        let hidden = self.dropped(hidden, &mut held);
         let (hidden, streams) = match &self.streams {
             Some(streams) if self.first => streams.spread(hidden, &mut held),
             _ => (hidden, Vec::new()),
@@ -134,6 +138,18 @@ impl Ends {
             ..whole.clone()
         };
         Embedded::new(hidden, [whole, sliding], (held, streams), ids)
+    }
+
+    /// Embedded tokens after dropout, which takes over the name that `forward` has for them.
+    fn dropped<'t>(&self, hidden: Var<'t>, held: &mut [Var<'t>]) -> Var<'t> {
+        if !(self.first && self.forms.drops) {
+            return hidden;
+        }
+        let dropped = hidden.clone().dropped();
+        for held in held.iter_mut().filter(|held| held.is_alias_of(&hidden)) {
+            *held = dropped.clone();
+        }
+        dropped
     }
 
     /// The tokens that are among a rank's words, and zeros for the others: by a factor for each

@@ -27,6 +27,10 @@ pub(super) struct Forms {
     pub sliding_rotary: [Form; 3],
     /// Tables of half the width (gpt-oss).
     pub by_halves: bool,
+    /// Some of the embedded tokens are dropped.
+    pub drops: bool,
+    /// Fused kernels are given a mask in layers with a window.
+    pub masks_windows: bool,
     /// One table of complex numbers (DeepSeek-V2).
     pub complex: bool,
     /// Of a buffer of rotary factors.
@@ -88,6 +92,12 @@ fn rows_of_factors(build: &Build<'_>) -> Dim {
     }
 }
 
+/// True if fused kernels are given a mask: the text fills the window.
+fn masks_windows(build: &Build<'_>) -> bool {
+    let fills = |window| build.with.seq_length >= window;
+    build.with.masks_windows && build.model().sliding_window.is_some_and(fills)
+}
+
 impl Forms {
     /// The shapes of a model on its run.
     pub fn new(build: &Build<'_>) -> Self {
@@ -124,6 +134,8 @@ impl Forms {
             sliding_rotary: if sliding == whole { tables_of_whole } else { rotary(sliding) },
             grids: of_grids.then(|| tape.form([Dim("grids", 3), b, s, half(width)])),
             by_halves,
+            drops: with.dropout.embedding,
+            masks_windows: masks_windows(build),
             complex: tables == RotaryTables::Complex || factors(build).is_some(),
             factors: [rows_of_factors(build), Dim("rotated width", width)],
             mask: [b, Dim("queries", s.1), Dim("keys", keys(with).1)],

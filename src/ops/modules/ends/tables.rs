@@ -160,6 +160,23 @@ impl Ends {
     /// The mask of sequences that are one text each: who sees whom is the same in all of them
     /// (`sdpa_mask` and `eager_mask` in transformers' `masking_utils.py`).
     fn mask_of_one_text<'t>(&self, tape: &'t Tape, dtype: DType, slides: bool) -> Var<'t> {
+        let visible = self.visible(tape, slides);
+        let scalar = self.shapes.scalar;
+        let values = [(); 2].map(|()| tape.constant("value of a mask", scalar, dtype));
+        let mask = tape.constant("causal mask", tape.form(self.forms.mask), dtype);
+        drop((visible, values));
+        mask
+    }
+
+    /// Who sees whom in layers with a window, one flag for each pair (`sdpa_mask`),
+    /// where fused kernels are given a mask.
+    pub(super) fn seen_in_windows<'t>(&self, tape: &'t Tape, there: bool) -> Option<Var<'t>> {
+        let given = there && self.forms.masks_windows && !self.eager && !self.bidirectional;
+        given.then(|| self.visible(tape, true))
+    }
+
+    /// One flag for each pair of tokens.
+    fn visible<'t>(&self, tape: &'t Tape, slides: bool) -> Var<'t> {
         let numbers = |form| tape.constant("numbers of a mask", form, DType::Int64);
         let flags = |form| tape.constant("visible", form, DType::Mask);
         let scalar = self.shapes.scalar;
@@ -169,13 +186,13 @@ impl Ends {
             drop(counted);
             moved
         };
-        let beside = [
+        let _beside = [
             numbers(self.forms.sequences),
             numbers(scalar),
             moved(self.forms.positions),
             moved(self.forms.keys),
         ];
-        let visible = if slides {
+        if slides {
             let all = flags(scalar);
             let first = numbers(self.forms.positions);
             let near = flags(self.forms.square);
@@ -188,11 +205,6 @@ impl Ends {
             visible
         } else {
             flags(self.forms.square)
-        };
-        drop(beside);
-        let values = [(); 2].map(|()| tape.constant("value of a mask", scalar, dtype));
-        let mask = tape.constant("causal mask", tape.form(self.forms.mask), dtype);
-        drop((visible, values));
-        mask
+        }
     }
 }

@@ -15,6 +15,12 @@ fields! { $
             option("standard", "Standard",
                 "Scores are written to memory and grow with the square of the length."),
         ]).group(Group::Run).default(FieldDefault::Choice("flash")),
+    /// transformers' `sdpa` gives layers with a window a mask as soon as the text is as long as the
+    /// window. PyTorch then takes its memory-efficient kernel, and each such layer keeps scores'
+    /// biases of the length's square, and keys and values of every query head. FlashAttention's own
+    /// package needs no mask.
+    MaskedWindows("msw", "sdpa_masks", "Windows by masks (SDPA)")
+        .flag().group(Group::Run).train().folded().default(FieldDefault::Flag(false)),
     /// The software that runs the model decides which tensors are saved for the backward pass.
     Stack("ker", "kernels", "Software stack")
         .choice(members_as_options!(Stack::SPECS)).group(Group::Run).train().default(FieldDefault::Choice(DEFAULT_STACK)),

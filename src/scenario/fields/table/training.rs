@@ -37,6 +37,20 @@ fields! { $
     /// metrics are computed.
     EvaluationLogits("evl", "evaluation_logits", "Evaluation writes logits")
         .flag().group(Group::Run).train().folded().default(FieldDefault::Flag(false)),
+    /// Above 0, a mask of one byte for every value of embedded tokens is kept. A file that is pasted
+    /// sets it; a model chosen by name begins without.
+    EmbeddingDropout("dre", "embd_pdrop", "Dropout of embedded tokens")
+        .number(0.0..=0.99).group(Group::Run).train().folded().default(FieldDefault::Decimal(0.0)),
+    /// Above 0, each block keeps two masks of one byte for every value: behind attention and behind
+    /// the feed-forward layer. A file that is pasted sets it; a model chosen by name begins
+    /// without.
+    ResidualDropout("drr", "resid_pdrop", "Dropout behind attention and feed-forward")
+        .number(0.0..=0.99).group(Group::Run).train().folded().default(FieldDefault::Decimal(0.0)),
+    /// Above 0, attention that is written out keeps a mask of one byte for each score, and the
+    /// scores that are left; fused kernels keep neither. A file that is pasted sets it; a model
+    /// chosen by name begins without.
+    ProbabilityDropout("dra", "attn_pdrop", "Dropout of attention's probabilities")
+        .number(0.0..=0.99).group(Group::Run).train().folded().default(FieldDefault::Decimal(0.0)),
     /// Tokens that an encoder reads beside a decoder; empty: as many as the sequence length, or the
     /// context in serving, which is then that of the decoder. 4k means 4096.
     SourceLength("src", "source_length", "Source length")

@@ -13,8 +13,10 @@ use super::{Pretended, data_parallel, is_plain_run, job, model, only_known, plai
 /// Without effect on a rank's tensors: `allgather_bucket_size` and `allgather_partitions`, by which
 /// stages 1 and 2 gather into the weights themselves, and `round_robin_gradients`, which changes
 /// which parameters a rank owns and not how many.
-const FLAGS: [&str; 19] = [
+const FLAGS: [&str; 20] = [
     "stage",
+    // In it the model is made, before the engine casts it.
+    "model_dtype",
     "overlap_comm",
     "contiguous_gradients",
     "reduce_bucket_size",

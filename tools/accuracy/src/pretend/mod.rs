@@ -16,7 +16,8 @@ mod trainer;
 
 use headroom::catalog;
 use headroom::config::{
-    Accelerator, Cluster, Job, ModelConfig, Overheads, ParallelLayout, Run, TrainingRun,
+    Accelerator, Cluster, DropKey, Dropout, Job, ModelConfig, Overheads, ParallelLayout, Run,
+    TrainingRun,
 };
 use headroom::estimator::{
     DeviceMemory, NotReplayed, blockers, device_memory, device_memory_under, memory_by_kind,
@@ -245,12 +246,26 @@ fn is_plain_pytorch(row: Fields<'_>) -> Result<(), String> {
     } else {
         "ScaledDotProductFlashAttention"
     };
+    let masked = "ScaledDotProductEfficientAttention";
+    let by_masks = gives_masks(row) && model(row).is_ok_and(|model| is_masked(row, &model));
     for kernel in chosen.filter(|kernel| *kernel != "no_grad") {
-        if !kernel.starts_with(fused) {
+        if !kernel.starts_with(fused) && !(by_masks && kernel.starts_with(masked)) {
             return Err(format!("attention by PyTorch's kernel {kernel} is not modelled"));
         }
     }
     Ok(())
+}
+
+/// True if transformers gives layers with a window a mask: a row that says nothing of attention was
+/// run by its `sdpa`.
+fn gives_masks(row: Fields<'_>) -> bool {
+    row.text("/run/attention").unwrap_or("sdpa") == "sdpa"
+}
+
+/// True if the text fills the window of some layers.
+fn is_masked(row: Fields<'_>, model: &ModelConfig) -> bool {
+    let length = row.count("/run/seq_length").unwrap_or_default();
+    model.sliding_window.is_some_and(|window| length >= window)
 }
 
 /// True if PyTorch keeps cuBLAS's workspaces for good.
@@ -298,6 +313,7 @@ fn plain_run(row: Fields<'_>) -> Result<TrainingRun, String> {
             "sdpa" | "truth_fa" => attention("flash")?,
             other => attention(other)?,
         },
+        masks_windows: gives_masks(row),
         recompute: match row.text("/run/recompute")? {
             // The stack says what is selected: attention's scores, or all but every second product.
             "selective" | "selective_op" => headroom::config::Recompute::Selective,
@@ -339,20 +355,25 @@ fn filled(config: &Value) -> Value {
     config
 }
 
-/// Fails for a model that drops out by itself: `GPT2Config` does where a file is silent.
-fn drops_nothing(config: &Value) -> Result<(), String> {
-    let is_gpt2 = config.get("model_type").and_then(Value::as_str) == Some("gpt2");
-    let drops = |key: &&str| config.get(*key).and_then(Value::as_f64).unwrap_or(0.1) > 0.0;
-    match ["resid_pdrop", "embd_pdrop"].iter().find(|key| is_gpt2 && drops(key)) {
-        Some(key) => Err(format!("the model's own dropout ({key}) is not modelled")),
-        None => Ok(()),
+/// The dropout of a row's model: what its file says, else its class's defaults. A model of the
+/// catalog was built without.
+fn dropout(row: Fields<'_>, model: &ModelConfig) -> Dropout {
+    let drops = model.family.modules().drops;
+    let Some(config) = row.0.get("config") else { return Dropout::NONE };
+    let is_on = |key: Option<DropKey>| {
+        let stated = |key: DropKey| config.get(key.key).and_then(Value::as_f64);
+        key.is_some_and(|key| stated(key).unwrap_or(key.default) > 0.0)
+    };
+    Dropout {
+        embedding: is_on(drops.embedding),
+        residual: is_on(drops.residual),
+        attention: is_on(drops.attention),
     }
 }
 
 /// The architecture of a row: its `config`, or the catalog's of that name.
 fn model(row: Fields<'_>) -> Result<ModelConfig, String> {
     if row.is_absent("/catalog") {
-        drops_nothing(row.value("/config")?)?;
         return imported(&filled(row.value("/config")?));
     }
     let name = row.text("/catalog")?;
@@ -364,8 +385,12 @@ fn model(row: Fields<'_>) -> Result<ModelConfig, String> {
 /// The job of a row: its model, that run on every data-parallel rank, its card.
 fn job(row: Fields<'_>, run: &TrainingRun, layout: ParallelLayout) -> Result<Pretended, String> {
     let model = model(row)?;
-    let mut run =
-        TrainingRun { global_batch_size: run.global_batch_size * layout.d(), ..run.clone() };
+    let dropout = dropout(row, &model);
+    let mut run = TrainingRun {
+        global_batch_size: run.global_batch_size * layout.d(),
+        dropout,
+        ..run.clone()
+    };
     run.library.cublas_workspace_cache = keeps_workspaces(row);
     let job = Job::new(model, Run::Training(run), layout, card(row)?)
         .map_err(|error| error.to_string())?;
