@@ -3,6 +3,7 @@
 
 use super::groups::Bucket;
 use super::plan::{Plan, Share, Shares};
+use super::stage_0;
 use crate::config::Dispatch;
 use crate::ops::EMBEDDING;
 use crate::ops::tape::{Kind, Parameter, State, Tape, Var, When};
@@ -98,7 +99,9 @@ pub(super) fn states<'t>(
         return states_of_sub_groups(tape, plan, learned);
     }
     if plan.singly && ranks(plan) == 1 {
-        return states_of_each(tape, plan, learned);
+        // DeepSpeed's stage 0 has made them before the first step.
+        let made = plan.whole_masters().is_some();
+        return if made { Vec::new() } else { states_of_each(tape, plan, learned) };
     }
     let mut held: Vec<Var<'_>> = Vec::with_capacity(5);
     for (number, (name, elements, dtype, source)) in amounts(learned, plan).into_iter().enumerate()
@@ -124,7 +127,7 @@ pub(super) fn states<'t>(
 
 /// The states of one parameter after the other, as `_init_group` makes them before the first
 /// update: the step counter first.
-fn states_of_each<'t>(
+pub(super) fn states_of_each<'t>(
     tape: &'t Tape,
     plan: &Plan<'_>,
     learned: &[UpdatedParameter],
@@ -140,7 +143,7 @@ fn states_of_each<'t>(
             tape.at("Step counters", sources::PYTORCH_AUTOGRAD);
             held.push(tape.lump("number of steps", (Kind::Buffer, 1, DType::Fp32)));
         }
-        if let Some(master) = plan.recipe.master {
+        if let Some(master) = plan.recipe.master.filter(|_| plan.whole_masters().is_none()) {
             tape.at("Master weights", sources::ZERO_2020);
             held.push(
                 tape.lump("master weight", (Kind::OptimizerState, parameter.elements, master)),
@@ -260,6 +263,9 @@ pub(super) fn temporaries(learned: &[UpdatedParameter], plan: &Plan<'_>) -> Step
 /// the states are updated (`step` in deepspeed/runtime/zero/stage_1_and_2.py; stage3.py goes
 /// through sub-groups of `sub_group_size`).
 pub(super) fn upcast(learned: &[UpdatedParameter], plan: &Plan<'_>) -> u64 {
+    if plan.whole_masters().is_some() {
+        return sum(learned, plan, Served::All, |parameter| parameter.elements);
+    }
     let by_deepspeed = plan.buckets.0.is_of_stated_size() && plan.sharding.shards_gradients();
     // Stage 3 joins gradients whatever their format.
     let is_wide =
@@ -381,7 +387,11 @@ pub(super) fn step(
 ) {
     tape.begin(When::Step, 0, Kind::Temporary);
     tape.at("Optimizer step", sources::PYTORCH_AUTOGRAD);
-    let _upcast = upcasted(tape, plan, learned, shares);
+    let _upcast = if plan.whole_masters().is_some() {
+        stage_0::upcast(tape, plan, learned, shares)
+    } else {
+        upcasted(tape, plan, learned, shares).into_iter().collect()
+    };
     let mut taken: Vec<Option<Var<'_>>> = Vec::new();
     for act in temporaries(learned, plan).acts() {
         match *act {
