@@ -5,7 +5,7 @@
 use super::{
     AttentionGate, BlockLayout, EmbeddingScale, EncoderModules, ExpertModules, FeedForwardStyle,
     IndexRotation, LinearBiases, LinearStyle, NormStyle, PositionIds, Projections, QueryKeyNorm,
-    RotaryTables, RotationStyle, ShapeRule, SinkStyle, StateProjections,
+    RotaryTables, RotatedLayers, RotationStyle, ShapeRule, SinkStyle, StateProjections,
 };
 
 /// The modules of one family, as choices.
@@ -37,6 +37,8 @@ pub struct Modules {
     pub state_projections: StateProjections,
     /// How queries and keys are rotated.
     pub rotation: RotationStyle,
+    /// The layers whose queries and keys are rotated.
+    pub rotated: RotatedLayers,
     /// Some layers see the tokens that an earlier one has chosen.
     pub shares_indexed_tokens: bool,
     /// How the indexer's queries and keys are rotated.
@@ -176,6 +178,7 @@ impl Modules {
         experts: ExpertModules::PLAIN,
         state_projections: StateProjections::Apart,
         rotation: RotationStyle::Whole,
+        rotated: RotatedLayers::All,
         shares_indexed_tokens: false,
         index_rotation: IndexRotation::Halves,
         rotary_tables: RotaryTables::Whole,

@@ -149,6 +149,7 @@ impl Ends {
             kinds_of_masks,
             slides,
             two_tables,
+            leaves_some_unrotated: model.leaves_some_unrotated(),
             keeps_embedded: model.shared.is_some(),
             scale: scale(build),
             modules,
