@@ -75,8 +75,6 @@ pub enum NormStyle {
     /// `nn.LayerNorm` by one plus the weight; autocast casts its operands to 16 bits
     /// (`NemotronLayerNorm1P`).
     LayerOfOnePlusScale,
-    /// `torch.nn.functional.layer_norm` in fp32 without parameters, cast back (`OlmoLayerNorm`).
-    LayerWithoutParameters,
     /// Mean and variance in fp32, operator by operator, without a bias, in fused stacks too
     /// (`CohereLayerNorm`).
     MeanAndVariance,

@@ -8,13 +8,10 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["olmo"],
     class: "Olmo",
     labels: &[("olmo", "OLMo")],
-    modules: &Modules {
-        model_type: "olmo",
-        choice: FamilyChoice { rank: 188, word: "olmo", label: "OLMo" },
-        norm: NormStyle::LayerWithoutParameters,
-        rotary_tables: RotaryTables::InFp32,
-        ..Modules::PLAIN
-    },
+    modules: &Modules::GENERIC,
     qk_norm: Flag::Is(false),
+    // Its layer norms have no parameters.
+    norms: Norms::Are(0),
+    final_norm: false,
     ..super::olmo2::FAMILY
 };

@@ -34,9 +34,7 @@ pub(super) enum Style {
     Cohere,
     /// `nn.LayerNorm`: saves its input, mean and deviation.
     Layer,
-    /// `OlmoLayerNorm`: in fp32, without parameters, then cast back.
-    BareLayer,
-    /// `NemotronLayerNorm1P`: `nn.LayerNorm` by one plus the weight, in 16 bits under autocast.
+    /// `NemotronLayerNorm1P`: the same by one plus the weight, in 16 bits under autocast.
     LayerOfOnePlus,
 }
 
@@ -74,7 +72,6 @@ impl Norm {
         let layer = build.model().normalization == Normalization::LayerNorm;
         let style = match (layer, build.model().family.modules().norm, build.kernels().fuses_norms)
         {
-            (_, NormStyle::LayerWithoutParameters, _) => Style::BareLayer,
             (true, NormStyle::LayerOfOnePlusScale, _) => Style::LayerOfOnePlus,
             (true, ..) => Style::Layer,
             (false, ..) if build.kernels().is_own_model => Style::Composite,
@@ -101,11 +98,7 @@ impl Norm {
                 Style::Rms
             }
         };
-        let scaled = match build.model().family.modules().norm {
-            NormStyle::Unscaled => layer,
-            NormStyle::LayerWithoutParameters => false,
-            _ => true,
-        };
+        let scaled = layer || build.model().family.modules().norm != NormStyle::Unscaled;
         let weight = scaled.then(|| build.parameter("scale", dims));
         Self {
             style,
@@ -212,10 +205,6 @@ impl Norm {
             (Style::FusedRms, weight) => self.fused(x, weight.as_ref()),
             (Style::PowerRms, weight) => self.power(x, weight),
             (Style::Composite, weight) => self.composite(x, weight),
-            (Style::BareLayer, _) => {
-                let wide = x.clone().cast_as(FP32, "norm input in fp32");
-                self.layer(&wide, &[]).cast_as(x.dtype(), "norm output")
-            }
             (Style::Unscaled, _) | (_, None) => self.without_scale(x),
             (Style::Rms, Some(weight)) => self.rms(x, weight),
             (Style::InputRms, Some(weight)) => self.of_input(x, weight),
@@ -225,9 +214,17 @@ impl Norm {
             }
             (Style::GemmaRms, Some(weight)) => self.gemma(x, weight),
             (Style::Cohere, Some(weight)) => self.cohere(x, weight),
-            (Style::Layer, Some(weight)) => self.of_operands(x, weight, Var::for_function_in_fp32),
+            (Style::Layer, Some(weight)) => {
+                let bias = self.bias.map(|bias| self.read(x, bias).for_function_in_fp32());
+                let x = x.clone().for_function_in_fp32();
+                self.layer(&x, &weight.for_function_in_fp32(), bias.as_ref())
+            }
             (Style::LayerOfOnePlus, Some(weight)) => {
-                self.of_operands(x, weight.plus().named("one plus scale"), Var::for_product)
+                let scale = weight.plus().named("one plus scale");
+                let x = x.clone().for_product();
+                let scale = scale.for_product();
+                let bias = self.bias.map(|bias| self.read(&x, bias).for_product());
+                self.layer(&x, &scale, bias.as_ref())
             }
         }
     }
@@ -350,23 +347,9 @@ impl Norm {
         weight.map_or_else(|| run(&[x]), |weight| run(&[x, weight]))
     }
 
-    /// Autocast runs it in fp32 on GPUs (`AT_FORALL_FP32` in `aten/src/ATen/autocast_mode.h`), or
-    /// a module casts its operands itself: copies are saved in their place.
-    fn of_operands<'t>(
-        &self,
-        x: &Var<'t>,
-        weight: Var<'t>,
-        cast: impl Fn(Var<'t>) -> Var<'t>,
-    ) -> Var<'t> {
-        let x = cast(x.clone());
-        let weight = cast(weight);
-        match self.bias.map(|bias| cast(self.read(&x, bias))) {
-            Some(bias) => self.layer(&x, &[&weight, &bias]),
-            None => self.layer(&x, &[&weight]),
-        }
-    }
-
-    fn layer<'t>(&self, x: &Var<'t>, parameters: &[&Var<'t>]) -> Var<'t> {
+    /// Autocast runs it in fp32 on GPUs (`AT_FORALL_FP32` in `aten/src/ATen/autocast_mode.h`):
+    /// copies of operands of 16 bits are saved in their place.
+    fn layer<'t>(&self, x: &Var<'t>, weight: &Var<'t>, bias: Option<&Var<'t>>) -> Var<'t> {
         // Mean and deviation have the input's format on CPUs, and that of their sums on GPUs
         // (`aten/src/ATen/native/cuda/layer_norm_kernel.cu`, `acc_type`).
         let (format, rows) = (x.dtype(), if x.tape().is_cuda() { FP32 } else { x.dtype() });
@@ -375,7 +358,11 @@ impl Norm {
             ("mean", self.rows, rows),
             ("deviation", self.rows, rows),
         ];
-        let operands: Vec<&Var<'t>> = [x].into_iter().chain(parameters.iter().copied()).collect();
-        x.tape().kernel(&operands, &results, 0, (Order::Plain, false, Attends::No))
+        match bias {
+            Some(bias) => {
+                x.tape().kernel(&[x, weight, bias], &results, 0, (Order::Plain, false, Attends::No))
+            }
+            None => x.tape().kernel(&[x, weight], &results, 0, (Order::Plain, false, Attends::No)),
+        }
     }
 }
