@@ -2,7 +2,7 @@
 //! (`FP16_UnfusedOptimizer` in `deepspeed/runtime/fp16/unfused_optimizer.py`, DeepSpeed 0.19.8).
 
 use super::optimizer;
-use super::plan::{Plan, Share, Shares};
+use super::plan::Plan;
 use crate::config::Dispatch;
 use crate::ops::tape::{Kind, Tape, Var};
 use crate::optimizers::UpdatedParameter;
@@ -48,25 +48,4 @@ pub(super) fn made_ready<'t>(tape: &'t Tape, plan: &Plan<'_>) -> Vec<Var<'t>> {
     drop(narrow);
     drop(wide);
     held
-}
-
-/// Casts each gradient up to measure it, and then all of them: what is returned stays until the
-/// states are updated (`step`).
-pub(super) fn upcast<'t>(
-    tape: &'t Tape,
-    plan: &Plan<'_>,
-    learned: &[UpdatedParameter],
-    shares: &mut Shares,
-) -> Vec<Var<'t>> {
-    let Some(master) = plan.whole_masters() else { return Vec::new() };
-    let take = |elements| tape.lump("gradient, cast up", (Kind::Temporary, elements, master));
-    if plan.singly {
-        for found in learned {
-            drop(take(found.elements));
-        }
-        return learned.iter().map(|found| take(found.elements)).collect();
-    }
-    let all = take(optimizer::upcast(learned, plan));
-    shares.push((all.parts().0, Share::Upcast));
-    vec![all]
 }

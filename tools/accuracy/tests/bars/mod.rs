@@ -22,7 +22,8 @@ pub const FURTHER_OFF: [(&str, &str); 6] = [
 ];
 
 /// Kinds without modules of their own, whose drawn rows are up to 6 % off.
-const WITHOUT_MODULES: [&str; 5] = ["codegen", "gpt_bigcode", "gpt_neo", "gptj", "persimmon"];
+const WITHOUT_MODULES: [&str; 6] =
+    ["codegen", "gpt_bigcode", "gpt_neo", "gptj", "olmo", "persimmon"];
 
 /// The drawn row whose memory-efficient attention reads a mask of its window, 2.5 % off.
 const MASKED: &str = "c4aa10a54d";
