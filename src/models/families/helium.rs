@@ -11,6 +11,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "helium",
         choice: FamilyChoice { rank: 187, word: "helium", label: "Helium" },
+        measured: Modules::PLAIN.measured,
         norm: NormStyle::ScaledByCopy,
         rotation: RotationStyle::WholeByRepeatedTables,
         ..*super::llama::FAMILY.modules

@@ -10,6 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "ministral",
         choice: FamilyChoice { rank: 185, word: "ministral", label: "Ministral" },
+        measured: Modules::PLAIN.measured,
         mask_for_each_kind: true,
         ..*super::mistral::FAMILY.modules
     },

@@ -14,6 +14,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "smollm3",
         choice: FamilyChoice { rank: 184, word: "smollm3", label: "SmolLM3" },
+        measured: Modules::PLAIN.measured,
         rotated: RotatedLayers::AllButEvery(4),
         ..*super::llama::FAMILY.modules
     },
