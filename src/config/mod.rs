@@ -60,7 +60,8 @@ pub use mixer::{Mixer, MixerKind};
 pub use model::{MlpKind, ModelConfig, Normalization, PositionEmbedding};
 pub use modules::{Division, FamilyChoice, GgufRules, Measured, Modules, TensorPlan};
 pub use position_styles::{
-    EmbeddingScale, IndexRotation, LinearBiases, PositionIds, RotaryTables, RotationStyle,
+    EmbeddingScale, IndexRotation, LinearBiases, PositionIds, RotaryTables, RotatedLayers,
+    RotationStyle,
 };
 pub use precision::{GradientDType, PrecisionRecipe, TrainingPrecision};
 pub use run::{

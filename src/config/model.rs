@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     AttentionGate, BlockLayout, CacheParts, Compressed, Encoder, Family, FeedForwardStyle, GENERIC,
     HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe, NormStyle, Projections, QueryKeyNorm,
-    RotationStyle, SharedBlocks, SourceEncoder, Task, Tower,
+    RotatedLayers, RotationStyle, SharedBlocks, SourceEncoder, Task, Tower,
 };
 
 /// The normalisation layer.
@@ -334,6 +334,29 @@ impl ModelConfig {
         match self.sliding_window {
             Some(window) if self.sliding_layers.contains(layer) => tokens.min(window),
             _ => tokens,
+        }
+    }
+
+    /// Returns the place of the tables that a layer reads: 1 if it slides or, where the layers that
+    /// rotate are told by their number, if it rotates; else 0.
+    pub fn tables_of(&self, layer: u64) -> usize {
+        let rotates = match self.family.modules().rotated {
+            RotatedLayers::AllButEvery(period) if self.sliding_layers == LayerSet::None => {
+                !layer.saturating_add(1).is_multiple_of(period)
+            }
+            RotatedLayers::All | RotatedLayers::Sliding | RotatedLayers::AllButEvery(_) => {
+                self.sliding_layers.contains(layer)
+            }
+        };
+        usize::from(rotates)
+    }
+
+    /// Returns true if layers that read the first tables leave queries and keys as they are.
+    pub fn leaves_some_unrotated(&self) -> bool {
+        match self.family.modules().rotated {
+            RotatedLayers::All => false,
+            RotatedLayers::Sliding => self.sliding_layers != LayerSet::None,
+            RotatedLayers::AllButEvery(_) => self.sliding_layers == LayerSet::None,
         }
     }
 

@@ -5,7 +5,8 @@
 use super::{
     AttentionGate, BlockLayout, Drops, EmbeddingScale, EncoderModules, ExpertModules,
     FeedForwardStyle, IndexRotation, LinearBiases, LinearStyle, NormStyle, PositionIds,
-    Projections, QueryKeyNorm, RotaryTables, RotationStyle, ShapeRule, SinkStyle, StateProjections,
+    Projections, QueryKeyNorm, RotaryTables, RotatedLayers, RotationStyle, ShapeRule, SinkStyle,
+    StateProjections,
 };
 
 /// The modules of one family, as choices.
@@ -37,6 +38,8 @@ pub struct Modules {
     pub state_projections: StateProjections,
     /// How queries and keys are rotated.
     pub rotation: RotationStyle,
+    /// The layers whose queries and keys are rotated.
+    pub rotated: RotatedLayers,
     /// Some layers see the tokens that an earlier one has chosen.
     pub shares_indexed_tokens: bool,
     /// How the indexer's queries and keys are rotated.
@@ -178,6 +181,7 @@ impl Modules {
         experts: ExpertModules::PLAIN,
         state_projections: StateProjections::Apart,
         rotation: RotationStyle::Whole,
+        rotated: RotatedLayers::All,
         shares_indexed_tokens: false,
         index_rotation: IndexRotation::Halves,
         rotary_tables: RotaryTables::Whole,

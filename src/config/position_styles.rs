@@ -17,9 +17,22 @@ pub enum RotationStyle {
     Joined,
     /// As [`Self::Joined`], with cosines and sines repeated in every block.
     RepeatedTables,
+    /// The whole head, with cosines and sines repeated in every block.
+    WholeByRepeatedTables,
     /// The whole head: turned, then multiplied in fp32, with cosines and sines repeated in every
     /// block.
     RepeatedTablesInFp32,
+}
+
+/// The layers whose queries and keys are rotated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RotatedLayers {
+    /// All.
+    All,
+    /// Those that slide, in models that have such.
+    Sliding,
+    /// All but every n-th, in models without a window.
+    AllButEvery(u64),
 }
 
 /// How an indexer's queries and keys are rotated.

@@ -72,6 +72,9 @@ pub enum NormStyle {
     /// fp32 inside, by the mean square to the power of -1/2; scaled in fp32, then cast back
     /// (`Gemma3nRMSNorm`).
     ScaledByPower,
+    /// `nn.LayerNorm` by one plus the weight; autocast casts its operands to 16 bits
+    /// (`NemotronLayerNorm1P`).
+    LayerOfOnePlusScale,
     /// Mean and variance in fp32, operator by operator, without a bias, in fused stacks too
     /// (`CohereLayerNorm`).
     MeanAndVariance,

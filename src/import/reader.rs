@@ -317,6 +317,15 @@ impl<'a> Reader<'a> {
         around == Some(&Value::Bool(false)) && self.peek(KEY) != Some(&Value::Bool(false))
     }
 
+    /// True if the text part leaves its own embeddings untied, and the file around it its head tied
+    /// to one of them.
+    pub(super) fn unties_inside(&self) -> bool {
+        const KEY: &str = "tie_word_embeddings";
+        let no = Some(&Value::Bool(false));
+        let around = self.outer.map(|outer| outer.get(KEY));
+        around.is_some_and(|around| around != no) && self.peek(KEY) == no
+    }
+
     /// The keys under `quantization_config`, of the text part or of the file around it.
     pub(super) fn quantization_config(&mut self) -> Option<&'a Object> {
         const KEY: &str = "quantization_config";

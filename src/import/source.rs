@@ -64,13 +64,23 @@ pub(super) fn source(
     if !keys.feed_forward.is_empty() {
         feed_forward(file, keys.feed_forward, config)?;
     }
-    words(file, &keys, config);
+    words(file, &keys, config)?;
     (keys.finish)(config);
     Ok(())
 }
 
 /// The tables of words on both sides, and who shares one.
-fn words(file: &mut Reader<'_>, keys: &SourceKeys, config: &mut ModelConfig) {
+fn words(
+    file: &mut Reader<'_>,
+    keys: &SourceKeys,
+    config: &mut ModelConfig,
+) -> Result<(), ImportError> {
+    if keys.shares_words && file.unties_inside() {
+        return Err(ImportError::not_modelled(
+            "a head that is the embedding, beside embeddings of encoder and decoder of their own \
+             (tie_word_embeddings)",
+        ));
+    }
     let own_words = keys.shares_words
         && keys.vocab.is_none()
         && !keys.always_tied
@@ -91,6 +101,7 @@ fn words(file: &mut Reader<'_>, keys: &SourceKeys, config: &mut ModelConfig) {
         }
         config.tie_word_embeddings = true;
     }
+    Ok(())
 }
 
 /// Sizes that the family's own modules alone know.

@@ -17,7 +17,7 @@ pub(super) use crate::config::{
     ExpertWeights, ExpertsRule, Extent, FamilyChoice, FeedForwardStyle, Further, GgufRules,
     HeadWidth, HiddenAct, IndexRotation, LayersOfStates, LinearBiases, LinearStyle, Measured,
     MixerKind, MlpKind, ModelConfig, Modules, NormStyle, Normalization, PositionBuffers,
-    PositionEmbedding, PositionIds, Projections, QueryKeyNorm, RotaryTables, RotationStyle,
-    RouterScores, RouterWeights, ShapeRule, SharedTurn, SinkStyle, StateProjections, TaskHeads,
-    TensorPlan, TokenMask,
+    PositionEmbedding, PositionIds, Projections, QueryKeyNorm, RotaryTables, RotatedLayers,
+    RotationStyle, RouterScores, RouterWeights, ShapeRule, SharedTurn, SinkStyle, StateProjections,
+    TaskHeads, TensorPlan, TokenMask,
 };

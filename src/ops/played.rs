@@ -101,7 +101,7 @@ fn step<'t>(tape: &'t Tape, modules: &Modules<'t>, head: u16) {
             embedded = ends.turned(tape, embedded, &ids);
         }
         tape.begin(When::Forward, tag, Kind::Activation);
-        let tables = &embedded.tables[usize::from(with.model.sliding_layers.contains(*layer))];
+        let tables = &embedded.tables[with.model.tables_of(*layer)];
         let tables = Tables {
             past: cached.first().cloned(),
             chosen: outputs.filter(|_| hands_on),

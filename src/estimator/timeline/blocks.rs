@@ -10,7 +10,7 @@ use crate::ops::tape::{Param, Tape, Var};
 pub(super) struct Layer {
     modules: usize,
     copies: (Param, Param, u32),
-    pub sliding: bool,
+    pub tables: usize,
     /// Its place in the model.
     pub index: u64,
 }
@@ -87,7 +87,7 @@ pub(super) fn layers(tape: &Tape, plan: &Plan<'_>, build: &Build<'_>) -> Layers 
         tape.set_layer(tag);
         let kind =
             (kind(model, &plan.with.tuning, played.index), model.shared_block_of(played.index));
-        let sliding = model.sliding_layers.contains(played.index);
+        let tables = model.tables_of(played.index);
         let (modules, copies) = if let Some(modules) = known.iter().position(|(of, ..)| *of == kind)
         {
             let (from, to) = known.get(modules).map_or((0, 0), |(_, from, to)| (*from, *to));
@@ -102,7 +102,7 @@ pub(super) fn layers(tape: &Tape, plan: &Plan<'_>, build: &Build<'_>) -> Layers 
             known.push((kind, tape.own_parameters(from), tape.parameters()));
             (known.len() - 1, (0, 0, 0))
         };
-        all.blocks.push(Layer { modules, copies, sliding, index: played.index });
+        all.blocks.push(Layer { modules, copies, tables, index: played.index });
     }
     all
 }

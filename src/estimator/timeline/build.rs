@@ -3,6 +3,7 @@
 use super::groups::{REDUCTION_BUCKET, part};
 use super::optimizer::sub_groups;
 use super::plan::Plan;
+use super::stage_0;
 use crate::ops::tape::{Kind, Tape, Var};
 use crate::sources;
 use crate::units::DType;
@@ -25,7 +26,7 @@ pub(super) fn taken_over<'t>(tape: &'t Tape, plan: &Plan<'_>) -> TakenOver<'t> {
         return into_shares(tape, plan);
     }
     head_before_it_is_tied(tape, plan);
-    TakenOver::default()
+    TakenOver { _held: stage_0::made_ready(tape, plan), emptied: 0 }
 }
 
 /// Where the model is made on the GPU, a head that shares the embedding is made all the same, and

@@ -24,6 +24,7 @@ mod plan;
 mod play;
 mod ranks;
 mod sequence;
+mod stage_0;
 mod stretch;
 mod totals;
 

@@ -98,7 +98,9 @@ pub(super) fn states<'t>(
         return states_of_sub_groups(tape, plan, learned);
     }
     if plan.singly && ranks(plan) == 1 {
-        return states_of_each(tape, plan, learned);
+        // DeepSpeed's stage 0 has made them before the first step.
+        let made = plan.whole_masters().is_some();
+        return if made { Vec::new() } else { states_of_each(tape, plan, learned) };
     }
     let mut held: Vec<Var<'_>> = Vec::with_capacity(5);
     for (number, (name, elements, dtype, source)) in amounts(learned, plan).into_iter().enumerate()
@@ -124,7 +126,7 @@ pub(super) fn states<'t>(
 
 /// The states of one parameter after the other, as `_init_group` makes them before the first
 /// update: the step counter first.
-fn states_of_each<'t>(
+pub(super) fn states_of_each<'t>(
     tape: &'t Tape,
     plan: &Plan<'_>,
     learned: &[UpdatedParameter],
@@ -140,7 +142,7 @@ fn states_of_each<'t>(
             tape.at("Step counters", sources::PYTORCH_AUTOGRAD);
             held.push(tape.lump("number of steps", (Kind::Buffer, 1, DType::Fp32)));
         }
-        if let Some(master) = plan.recipe.master {
+        if let Some(master) = plan.recipe.master.filter(|_| plan.whole_masters().is_none()) {
             tape.at("Master weights", sources::ZERO_2020);
             held.push(
                 tape.lump("master weight", (Kind::OptimizerState, parameter.elements, master)),

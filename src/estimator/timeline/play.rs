@@ -366,8 +366,7 @@ fn forward<'t, 'g>(
         }
         tape.begin(When::Forward, tag, Kind::Activation);
         let of_layer = (plan.with.model, layer.index);
-        let tables =
-            ends.given(&embedded.tables[usize::from(layer.sliding)], of_layer, plan.input_format());
+        let tables = ends.given(&embedded.tables[layer.tables], of_layer, plan.input_format());
         groups.before_forward(tag);
         let chosen = if hands_on { outputs.clone() } else { None };
         let source = tables.source.clone().map(|states| groups.hands(states));

@@ -12,6 +12,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "afmoe",
         choice: FamilyChoice { rank: 72, word: "afmoe", label: "Trinity (AFMoE)" },
+        rotated: RotatedLayers::Sliding,
         block: BlockLayout::Sandwich,
         norm: NormStyle::ScaledInFp32,
         query_key_norm: QueryKeyNorm::OnceAllAreMade,

@@ -11,7 +11,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules::GENERIC,
     sizes: Sizes::of([768, 3072], 12, 8, 30_524, 512),
     encoder: Some(Encoder { head_transform: true, ..Encoder::UNTYPED }),
-    ties: Ties::OfText,
+    ties: Ties::Either,
     not_looked_at: &["encoder_hidden_size", "projection_dim"],
     ..super::bert::FAMILY
 };

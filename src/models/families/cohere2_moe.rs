@@ -11,6 +11,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "cohere2_moe",
         choice: FamilyChoice { rank: 74, word: "cohere2-moe", label: "Cohere 2 MoE" },
+        rotated: RotatedLayers::Sliding,
         experts: ExpertModules {
             scores: RouterScores::SoftmaxInFp32OfPicked,
             weights_in: ExpertWeights::AsInput,

@@ -11,6 +11,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "exaone4",
         choice: FamilyChoice { rank: 46, word: "exaone4", label: "EXAONE 4" },
+        rotated: RotatedLayers::Sliding,
         block: BlockLayout::NormsBehind,
         query_key_norm: QueryKeyNorm::AfterTransposing,
         ..Modules::PLAIN

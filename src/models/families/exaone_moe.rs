@@ -11,6 +11,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "exaone_moe",
         choice: FamilyChoice { rank: 38, word: "exaone-moe", label: "EXAONE MoE" },
+        rotated: RotatedLayers::Sliding,
         query_key_norm: QueryKeyNorm::AfterTransposing,
         experts: super::deepseek_v3::FAMILY.modules.experts,
         shape: Some(ShapeRule {

@@ -7,6 +7,13 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["ministral"],
     class: "Ministral",
+    modules: &Modules {
+        model_type: "ministral",
+        choice: FamilyChoice { rank: 185, word: "ministral", label: "Ministral" },
+        measured: Modules::PLAIN.measured,
+        mask_for_each_kind: true,
+        ..*super::mistral::FAMILY.modules
+    },
     window: Window::Listed(4096),
     ..super::mistral::FAMILY
 };

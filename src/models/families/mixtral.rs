@@ -14,6 +14,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "mixtral",
         choice: FamilyChoice { rank: 14, word: "mixtral", label: "Mixtral" },
+        mask_for_each_kind: false,
         experts: ExpertModules {
             weights_in: ExpertWeights::Fp32,
             router_first: true,

@@ -8,6 +8,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["nemotron_h"],
     class: "NemotronH",
     labels: &[("nemotron_h", "Nemotron-H")],
+    ties: Ties::Never,
     sizes: Sizes::of([4096, 21_504], 52, 32, 131_072, 4096).kv(8).head(128),
     modules: &Modules {
         model_type: "nemotron_h",

@@ -12,6 +12,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "phi3",
         choice: FamilyChoice { rank: 13, word: "phi3", label: "Phi-3" },
+        mask_for_each_kind: false,
         block: BlockLayout::OwnOrder,
         projections: Projections::Joint,
         feed_forward: FeedForwardStyle::JointGateAndUp,

@@ -11,6 +11,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "starcoder2",
         choice: FamilyChoice { rank: 21, word: "starcoder2", label: "StarCoder2" },
+        mask_for_each_kind: false,
         shape: Some(ShapeRule { may_norm_queries_and_keys: false, ..ShapeRule::CLASSIC }),
         ..Modules::PLAIN
     },

@@ -135,6 +135,8 @@ pub(crate) struct Ends {
     slides: bool,
     /// Sliding layers have rotary tables of their own (gemma3).
     two_tables: bool,
+    /// Blocks that read the first tables do not rotate queries and keys.
+    leaves_some_unrotated: bool,
     /// Blocks are given a copy of embedded tokens.
     keeps_embedded: bool,
     /// The format of the buffer that the embedding is multiplied by (gemma).

@@ -34,6 +34,8 @@ pub(super) enum Style {
     Cohere,
     /// `nn.LayerNorm`: saves its input, mean and deviation.
     Layer,
+    /// `NemotronLayerNorm1P`: the same by one plus the weight, in 16 bits under autocast.
+    LayerOfOnePlus,
 }
 
 /// A norm over the last dimension.
@@ -70,6 +72,7 @@ impl Norm {
         let layer = build.model().normalization == Normalization::LayerNorm;
         let style = match (layer, build.model().family.modules().norm, build.kernels().fuses_norms)
         {
+            (true, NormStyle::LayerOfOnePlusScale, _) => Style::LayerOfOnePlus,
             (true, ..) => Style::Layer,
             (false, ..) if build.kernels().is_own_model => Style::Composite,
             (false, NormStyle::MeanAndVariance, _) => Style::Cohere,
@@ -81,6 +84,7 @@ impl Norm {
                 | NormStyle::ScaledInput
                 | NormStyle::OnePlusScale
                 | NormStyle::ScaledByPower
+                | NormStyle::LayerOfOnePlusScale
                 | NormStyle::Unscaled,
                 true,
             ) => Style::FusedRms,
@@ -90,7 +94,9 @@ impl Norm {
             (false, NormStyle::ScaledByPower, false) => Style::PowerRms,
             (false, NormStyle::ScaledInFp32, false) => Style::WideRms,
             (false, NormStyle::ScaledByCopy, false) => Style::CopiedScale,
-            (false, NormStyle::ScaledAfterCast, false) => Style::Rms,
+            (false, NormStyle::ScaledAfterCast | NormStyle::LayerOfOnePlusScale, false) => {
+                Style::Rms
+            }
         };
         let scaled = layer || build.model().family.modules().norm != NormStyle::Unscaled;
         let weight = scaled.then(|| build.parameter("scale", dims));
@@ -225,7 +231,18 @@ impl Norm {
             }
             (Style::GemmaRms, Some(weight)) => self.gemma(x, weight),
             (Style::Cohere, Some(weight)) => self.cohere(x, weight),
-            (Style::Layer, Some(weight)) => self.layer(x, weight),
+            (Style::Layer, Some(weight)) => {
+                let bias = self.bias.map(|bias| self.read(x, bias).for_function_in_fp32());
+                let x = x.clone().for_function_in_fp32();
+                self.layer(&x, &weight.for_function_in_fp32(), bias.as_ref())
+            }
+            (Style::LayerOfOnePlus, Some(weight)) => {
+                let scale = weight.plus().named("one plus scale");
+                let x = x.clone().for_product();
+                let scale = scale.for_product();
+                let bias = self.bias.map(|bias| self.read(&x, bias).for_product());
+                self.layer(&x, &scale, bias.as_ref())
+            }
         }
     }
 
@@ -349,10 +366,7 @@ impl Norm {
 
     /// Autocast runs it in fp32 on GPUs (`AT_FORALL_FP32` in `aten/src/ATen/autocast_mode.h`):
     /// copies of operands of 16 bits are saved in their place.
-    fn layer<'t>(&self, x: &Var<'t>, weight: Var<'t>) -> Var<'t> {
-        let x = &x.clone().for_function_in_fp32();
-        let weight = &weight.for_function_in_fp32();
-        let bias = self.bias.map(|bias| self.read(x, bias).for_function_in_fp32());
+    fn layer<'t>(&self, x: &Var<'t>, weight: &Var<'t>, bias: Option<&Var<'t>>) -> Var<'t> {
         // Mean and deviation have the input's format on CPUs, and that of their sums on GPUs
         // (`aten/src/ATen/native/cuda/layer_norm_kernel.cu`, `acc_type`).
         let (format, rows) = (x.dtype(), if x.tape().is_cuda() { FP32 } else { x.dtype() });
@@ -361,7 +375,7 @@ impl Norm {
             ("mean", self.rows, rows),
             ("deviation", self.rows, rows),
         ];
-        match &bias {
+        match bias {
             Some(bias) => {
                 x.tape().kernel(&[x, weight, bias], &results, 0, (Order::Plain, false, Attends::No))
             }

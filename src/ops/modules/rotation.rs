@@ -27,6 +27,8 @@ enum Style {
     Joined,
     /// As joined, with cosines and sines repeated in every block (`glm4`).
     Interleaved,
+    /// The whole head, by cosines and sines that every block repeats (`helium`).
+    Repeated,
     /// The whole head, turned and then multiplied in fp32 by cosines and sines that every block
     /// repeats (`ernie4_5_moe`).
     RepeatedWide,
@@ -58,6 +60,7 @@ impl Rotation {
             RotationStyle::HeldParts => Style::Parts,
             RotationStyle::RepeatedTables => Style::Interleaved,
             RotationStyle::RepeatedTablesInFp32 => Style::RepeatedWide,
+            RotationStyle::WholeByRepeatedTables => Style::Repeated,
             RotationStyle::Joined => Style::Joined,
             RotationStyle::Whole if turned < d => Style::Joined,
             RotationStyle::Whole => Style::Whole,
@@ -122,6 +125,11 @@ impl Rotation {
                     turned_in_fp32(&k, (&cos, &sin), of_k[1]),
                 );
                 (queries.clone().cast(format), keys.clone().cast(format), Vec::new())
+            }
+            Style::Repeated => {
+                let (cos, sin) = (self.again(cos), self.again(sin));
+                let turn = |x: &Var<'t>, forms: &[Form; 3]| rotated(x, (&cos, &sin), forms[1]);
+                (turn(&q, of_q), turn(&k, of_k), Vec::new())
             }
             Style::Parts | Style::Joined | Style::Interleaved => self.partly((&q, &k), (cos, sin)),
         };

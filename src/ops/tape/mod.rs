@@ -35,6 +35,7 @@ mod replay;
 mod routing;
 mod scratch;
 mod segments;
+mod splits;
 mod state;
 mod streams;
 mod tuning;

@@ -364,12 +364,19 @@ impl Tape {
             state.kernel_reads(*operand);
         }
         let mut made = [NONE; MOST_RESULTS];
+        let mut splits = [NONE; 2];
         for (at, (storage, (name, form, dtype))) in made.iter_mut().zip(results).enumerate() {
             if at == main && !computes {
                 state.fuse(sources);
             }
             *storage = state.allocate_result((name, *form, *dtype), computes);
             state.fuse_no_more();
+            if attends == Attends::Flash && at == LOG_SUM_EXP {
+                splits = state.splits_of_keys([&all[0], &all[1]]);
+            }
+        }
+        for split in splits {
+            state.release(split);
         }
         for copy in copies {
             state.release(copy);
@@ -392,6 +399,9 @@ impl Tape {
         Var::made(self, storage, form, dtype, node).ordered(order)
     }
 }
+
+/// The place of flash attention's log-sum-exp among its results.
+const LOG_SUM_EXP: usize = 1;
 
 /// Most tensors that a kernel written by hand makes.
 const MOST_RESULTS: usize = 4;

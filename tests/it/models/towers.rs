@@ -27,7 +27,17 @@ fn whole_models_have_all_their_parameters() {
         );
         seen += 1;
     }
-    assert_eq!(seen, 44);
+    assert_eq!(seen, 45);
+}
+
+/// Florence-2 ties its head to one embedding; where its text part unties its own, there are three.
+#[test]
+fn embeddings_untied_inside_a_tied_whole_are_refused() {
+    let text = |ties: bool| json!({ "model_type": "bart", "tie_word_embeddings": ties });
+    let whole = |ties: bool| json!({ "model_type": "florence2", "text_config": text(ties), "vision_config": {} });
+    assert!(config_json(&whole(true).to_string()).is_ok());
+    let sentence = config_json(&whole(false).to_string()).expect_err("refused").to_string();
+    assert!(sentence.contains("a head that is the embedding"), "{sentence}");
 }
 
 /// A tower is left out where a key has a value that changes its modules in an unknown way, and

@@ -215,6 +215,21 @@ fn the_published_table_of_torchtitan_is_met() {
     within(&compared, "reserved", Limits { median: 0.01, p90: 0.04, max: 0.04 }).expect("within");
 }
 
+/// DeepSpeed's stage 0 makes master weights and states before the first step, with gradients of
+/// zeros that leave their room behind.
+#[test]
+fn stage_0_reserves_what_its_optimizer_took_before_the_first_step() {
+    let stage_0 = ["42d177761b", "11755a6486", "fuzz-e1", "fuzz-e2", "fuzz-e3", "e6c05dd8e2"];
+    let rows: Vec<_> = rows("frameworks.jsonl")
+        .into_iter()
+        .filter(|row| row["id"].as_str().is_some_and(|id| stage_0.contains(&id)))
+        .collect();
+    let compared = having(&rows, "reserved");
+    assert_eq!(compared.len(), stage_0.len());
+    within(&compared, "reserved", Limits { median: 0.0001, p90: 0.0001, max: 0.0001 })
+        .expect("within");
+}
+
 /// A figure that was taken without settings of its script says so.
 #[test]
 fn settings_that_a_figure_was_taken_without_are_off() {

@@ -27,7 +27,7 @@ type Off = (&'static str, &'static str, &'static str, i128);
 
 /// The figures that are off. A row leaves the list when it is exact; one that was exact enters it
 /// only with a reason.
-const OFF: [Off; 14] = [
+const OFF: [Off; 13] = [
     // The reason is not known.
     ("deberta_v2", "547b20b58e", "peak", -15_350),
     // A block that runs again holds one hidden state more here than there; the reason is not known.
@@ -36,10 +36,10 @@ const OFF: [Off; 14] = [
     // Kinds without modules of their own, played as the usual block.
     ("generic", "26fe34a19f", "activations", -110_592),
     ("generic", "5ee8db6c97", "peak", 32),
-    ("generic", "88e6700d02", "activations", -2560),
-    ("generic", "88e6700d02", "peak", -2560),
     ("generic", "cdf68c2148", "activations", -8192),
     ("generic", "cdf68c2148", "peak", -8192),
+    // The final norm under autocast keeps one more copy there than here; the reason is not known.
+    ("nemotron", "ef060f966c", "activations", -132_096),
     // T5 beside its encoder under FSDP2; the reason is not known.
     ("parallel", "db81e22220", "peak", 1128),
     // The reason is not known.

@@ -92,9 +92,9 @@ pub(super) fn played(job: &Job, stage: &Stage, live: Option<Live>, every: bool) 
 /// where sliding and other blocks have tables of their own, all up to the first of the other sort,
 /// with which backward lets go of its tables.
 fn tables_apart(model: &ModelConfig, from: u64, length: u64) -> u64 {
-    let sliding = model.sliding_layers.contains(from);
+    let tables = model.tables_of(from);
     let other = (1..length.min(MOST_APART))
-        .find(|skip| model.sliding_layers.contains(from.saturating_add(*skip)) != sliding);
+        .find(|skip| model.tables_of(from.saturating_add(*skip)) != tables);
     other.map_or(1, |skip| skip.saturating_add(1))
 }
 

@@ -128,8 +128,11 @@ impl Ends {
             Some((embedded, distances)) => (embedded, Some(distances)),
             None => (alibi, positions),
         };
-        let whole = of_text((rotary, mask), (alibi, positions), own_input);
+        let mut whole = of_text((rotary, mask), (alibi, positions), own_input);
         let whole_rotary = whole.rotary.clone();
+        if self.leaves_some_unrotated {
+            (whole.rotary, whole.unread_rotary) = (None, whole.rotary);
+        }
         let unread_rotary = self.forms.streams.and(whole_rotary.clone());
         let sliding = Tables {
             mask: sliding,

@@ -58,6 +58,12 @@ pub(super) fn of_windows(model: &ModelConfig) -> (u8, [bool; 2]) {
     )
 }
 
+/// True if the head's input is scaled.
+pub(super) fn scales_output(model: &ModelConfig) -> bool {
+    model.family.modules().scales_output
+        && model.source.is_some_and(|source| !source.unscaled_output)
+}
+
 /// A table of learned positions, where the model has one; some never learn.
 pub(super) fn learned_positions(build: &Build<'_>, width: Dim) -> Option<Param> {
     let (model, tape) = (build.model(), build.tape);

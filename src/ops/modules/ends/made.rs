@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::declared::{Embeddings, is_turned, of_windows, wants_gradient};
+use super::declared::{Embeddings, is_turned, of_windows, scales_output, wants_gradient};
 use super::forms::Forms;
 use super::parts::PartOfLoss;
 use super::{Ends, encoder, head};
@@ -133,8 +133,7 @@ impl Ends {
             source,
             task: None,
             labels_moved: !model.is_causal() || model.source.is_some(),
-            scales_output: modules.scales_output
-                && model.source.is_some_and(|source| !source.unscaled_output),
+            scales_output: scales_output(model),
             logits_buffer: Cell::default(),
             tower: model.tower.filter(|_| first),
             sight,
@@ -149,6 +148,7 @@ impl Ends {
             kinds_of_masks,
             slides,
             two_tables,
+            leaves_some_unrotated: model.leaves_some_unrotated(),
             keeps_embedded: model.shared.is_some(),
             scale: scale(build),
             modules,
