@@ -109,11 +109,8 @@ impl Ends {
         mask = mask.or(whole);
         let sliding = if self.own.encodes && self.bidirectional {
             windows
-        } else if masks && self.kinds_of_masks > 1 {
-            Some(self.causal_mask(tape, dtype, true))
         } else {
-            let own = counts && self.kinds_of_masks > 1;
-            self.seen_in_windows(tape, own).or_else(|| mask.clone())
+            self.mask_of_windows(tape, dtype, (masks, counts)).or_else(|| mask.clone())
         };
         let hidden = self.dropped(hidden, &mut held);
         let (hidden, streams) = match &self.streams {
@@ -141,6 +138,20 @@ impl Ends {
             ..whole.clone()
         };
         Embedded::new(hidden, [whole, sliding], (held, streams), ids)
+    }
+
+    /// The mask of layers with a window, where other layers of the model have another one.
+    /// `masks`: attention is given a mask of all scores; `counts`: positions are counted.
+    fn mask_of_windows<'t>(
+        &self,
+        tape: &'t Tape,
+        dtype: DType,
+        (masks, counts): (bool, bool),
+    ) -> Option<Var<'t>> {
+        if masks && self.kinds_of_masks > 1 {
+            return Some(self.causal_mask(tape, dtype, true));
+        }
+        self.seen_in_windows(tape, counts && self.kinds_of_masks > 1)
     }
 
     /// Embedded tokens after dropout, which takes over the name that `forward` has for them.
