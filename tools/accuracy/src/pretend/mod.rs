@@ -249,7 +249,7 @@ fn is_plain_pytorch(row: Fields<'_>) -> Result<(), String> {
     let masked = "ScaledDotProductEfficientAttention";
     let by_masks = gives_masks(row) && model(row).is_ok_and(|model| is_masked(row, &model));
     for kernel in chosen.filter(|kernel| *kernel != "no_grad") {
-        if !kernel.starts_with(fused) && !(by_masks && kernel.starts_with(masked)) {
+        if !(kernel.starts_with(fused) || by_masks && kernel.starts_with(masked)) {
             return Err(format!("attention by PyTorch's kernel {kernel} is not modelled"));
         }
     }
