@@ -1,7 +1,7 @@
 //! ggml's own kernels, which llama.cpp runs: matrix by vector for a few tokens, tiles for more, and
 //! activations in 32 bits between them.
 
-use super::Roofline;
+use super::{Roofline, fitted};
 
 /// Tokens up to which ggml multiplies with its kernels for vectors (`MMVQ_MAX_BATCH_SIZE` in
 /// ggml-cuda; Metal's reach as far).
@@ -72,5 +72,6 @@ impl Ggml {
 }
 
 const fn law(start: f64, bandwidth: f64, rate: f64) -> Roofline {
-    Roofline { start, bandwidth, rate, power: 2.0 }
+    let [start, bandwidth, rate] = [fitted(start), fitted(bandwidth), fitted(rate)];
+    Roofline { start, bandwidth, rate, power: fitted(2.0) }
 }

@@ -81,18 +81,43 @@ impl Multiplied {
     }
 }
 
+/// A fitted number, in thousandths: in the page's program it takes a third of the room of a float.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fitted(u32);
+
+impl Fitted {
+    /// Returns the number, which is the float nearest to its decimals.
+    pub fn value(self) -> f64 {
+        f64::from(self.0) / 1000.0
+    }
+}
+
+/// Returns a fitted number, which has three decimals at most.
+///
+/// ```
+/// assert_eq!(headroom::hardware::kernels::fitted(0.822).value(), 0.822);
+/// ```
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "fits are positive and far below four million"
+)]
+pub const fn fitted(number: f64) -> Fitted {
+    Fitted((number * 1000.0 + 0.5) as u32)
+}
+
 /// The time of one kernel: its start in microseconds, shares of bandwidth and peak, and how sharp
 /// the corner between both is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Roofline {
     /// Microseconds before the first byte, and behind the last.
-    pub start: f64,
+    pub start: Fitted,
     /// Share of the datasheet's bandwidth.
-    pub bandwidth: f64,
+    pub bandwidth: Fitted,
     /// Share of the datasheet's dense peak.
-    pub rate: f64,
+    pub rate: Fitted,
     /// Sharpness of the corner.
-    pub power: f64,
+    pub power: Fitted,
 }
 
 impl Roofline {
@@ -100,8 +125,9 @@ impl Roofline {
     /// peak rate, FLOPs per second.
     ///
     /// ```
-    /// # use headroom::hardware::kernels::Roofline;
-    /// let law = Roofline { start: 2.0, bandwidth: 0.8, rate: 0.6, power: 4.0 };
+    /// # use headroom::hardware::kernels::{Roofline, fitted};
+    /// let [start, bandwidth, rate, power] = [2.0, 0.8, 0.6, 4.0].map(fitted);
+    /// let law = Roofline { start, bandwidth, rate, power };
     /// let card = law.on(3.35e12, 990e12);
     /// // Far from the corner a kernel takes as long as it reads, behind its start.
     /// let seconds = card.seconds(1e9, 1e6);
@@ -109,10 +135,10 @@ impl Roofline {
     /// ```
     pub fn on(self, bandwidth: f64, peak: f64) -> OnCard {
         OnCard {
-            start: self.start * MICRO,
-            per_byte: 1.0 / (self.bandwidth * bandwidth),
-            per_flop: 1.0 / (self.rate * peak),
-            power: self.power,
+            start: self.start.value() * MICRO,
+            per_byte: 1.0 / (self.bandwidth.value() * bandwidth),
+            per_flop: 1.0 / (self.rate.value() * peak),
+            power: self.power.value(),
         }
     }
 }
@@ -152,11 +178,11 @@ impl OnCard {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ramp {
     /// Microseconds of the start.
-    pub start: f64,
+    pub start: Fitted,
     /// Share of the 16-bit peak on long prompts.
-    pub rate: f64,
+    pub rate: Fitted,
     /// Tokens at which half of that is reached.
-    pub tokens: f64,
+    pub tokens: Fitted,
 }
 
 impl Ramp {
@@ -165,7 +191,8 @@ impl Ramp {
     /// `flops` are the operations, `peak` the accelerator's 16-bit peak in FLOPs per second.
     /// Formula: `start + flops / (rate · peak) · (1 + tokens / length)`.
     pub fn seconds(self, flops: f64, length: f64, peak: f64) -> f64 {
-        self.start * MICRO + flops / (self.rate * peak) * (1.0 + self.tokens / length.max(1.0))
+        let (rate, tokens) = (self.rate.value(), self.tokens.value());
+        self.start.value() * MICRO + flops / (rate * peak) * (1.0 + tokens / length.max(1.0))
     }
 }
 
@@ -173,12 +200,12 @@ impl Ramp {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sum {
     /// Microseconds of the start.
-    pub start: f64,
+    pub start: Fitted,
     /// GB/s of the summed buffer.
-    pub bandwidth: f64,
+    pub bandwidth: Fitted,
     /// Nanoseconds of the square root of a byte: between the sizes where latency and bandwidth
     /// count alone.
-    pub root: f64,
+    pub root: Fitted,
 }
 
 impl Sum {
@@ -187,9 +214,9 @@ impl Sum {
     ///
     /// Formula: `start + root · √(bytes / times) + bytes / (bandwidth · times)`.
     pub fn seconds(self, bytes: f64, times: f64) -> f64 {
-        self.start * MICRO
-            + self.root * 1e-9 * (bytes / times).sqrt()
-            + bytes / (self.bandwidth * 1e9 * times)
+        self.start.value() * MICRO
+            + self.root.value() * 1e-9 * (bytes / times).sqrt()
+            + bytes / (self.bandwidth.value() * 1e9 * times)
     }
 }
 
@@ -257,7 +284,11 @@ impl Kernels {
     /// Returns the law of attention over a prompt; `narrow`: the cache is in 8 bits.
     pub fn prefill(&self, narrow: bool) -> Ramp {
         let [wide, eight] = self.prefill;
-        eight.filter(|_| narrow).or(wide).unwrap_or(Ramp { start: 12.0, rate: 0.5, tokens: 750.0 })
+        eight.filter(|_| narrow).or(wide).unwrap_or(Ramp {
+            start: fitted(12.0),
+            rate: fitted(0.5),
+            tokens: fitted(750.0),
+        })
     }
 
     /// Returns the law of a sum over so many ranks of one node, by an engine's own kernel or by
@@ -271,7 +302,7 @@ impl Kernels {
         let [two, four, eight] = own
             .or_else(|| sums(&L40S))
             .or(RTX_PRO_6000.nccl)
-            .unwrap_or([Sum { start: 5.0, bandwidth: 20.0, root: 1.0 }; 3]);
+            .unwrap_or([Sum { start: fitted(5.0), bandwidth: fitted(20.0), root: fitted(1.0) }; 3]);
         let sum = if ranks <= 2.0 {
             two
         } else if ranks <= 4.0 {
@@ -284,7 +315,8 @@ impl Kernels {
 }
 
 /// A law of an architecture whose tables lack one: an assumption.
-const FALLBACK: Roofline = Roofline { start: 5.0, bandwidth: 0.8, rate: 0.7, power: 2.0 };
+const FALLBACK: Roofline =
+    Roofline { start: fitted(5.0), bandwidth: fitted(0.8), rate: fitted(0.7), power: fitted(2.0) };
 
 fn found(laws: &[Option<Roofline>; 4], of: Multiplied) -> (Roofline, Multiplied) {
     match laws.get(of.place()).copied().flatten() {
@@ -316,12 +348,18 @@ mod tests {
     fn no_kernel_is_above_the_roofline() {
         for law in laws() {
             assert!(
-                law.bandwidth <= 1.0 && law.rate <= 1.0 && law.start > 0.0 && law.power > 0.0,
+                law.bandwidth.value() <= 1.0
+                    && law.rate.value() <= 1.0
+                    && law.start.value() > 0.0
+                    && law.power.value() > 0.0,
                 "{law:?}"
             );
         }
         assert!(
-            ALL.iter().flat_map(|kernels| kernels.prefill).flatten().all(|ramp| ramp.rate < 1.0)
+            ALL.iter()
+                .flat_map(|kernels| kernels.prefill)
+                .flatten()
+                .all(|ramp| ramp.rate.value() < 1.0)
         );
     }
 

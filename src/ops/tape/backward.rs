@@ -10,9 +10,16 @@ use super::{Form, Param, Tape, Var};
 use crate::units::DType;
 
 /// A part of a block that can run again.
-pub(crate) trait Again: std::fmt::Debug {
+pub(crate) trait Again {
     /// Its forward, from the inputs that were kept.
     fn run<'t>(&self, tape: &'t Tape, inputs: Vec<Var<'t>>);
+}
+
+// Not of every implementation, whose `Debug` would then be in the page's program.
+impl std::fmt::Debug for dyn Again + '_ {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("a part that runs again")
+    }
 }
 
 /// Calls from backward to the model.

@@ -163,6 +163,13 @@ const RECORDED_ANEW: &[(&str, &str)] = &[
     ("m=mamba-", STATES),
     ("m=minimax-", STATES),
     ("m=granite4-", GRANITE_4),
+    ("m=smollm3", UNROTATED),
+    ("m=command-r7b", UNROTATED),
+    ("m=starcoder2", ONE_SEARCH),
+    ("m=phi-3", ONE_SEARCH),
+    ("m=phi3", ONE_SEARCH),
+    ("m=mixtral", ONE_SEARCH),
+    ("m=ministral", ONE_SEARCH),
     ("prec=fp32", "a remark says that the time is that of products in TF32"),
     (
         "do=tune",
@@ -173,6 +180,8 @@ const RECORDED_ANEW: &[(&str, &str)] = &[
 ];
 const OWN: &str =
     "modules of its own, which rows of the memory tracker meet to the byte; no longer assumed";
+const UNROTATED: &str = "layers without rotation take no rotated queries and keys";
+const ONE_SEARCH: &str = "a model with a window looks for packed texts once, Ministral twice";
 const STATES: &str = "layers that keep a state are trained, by modules of their own";
 const GRANITE_4: &str =
     "modules of its own: gate and up in one matrix, factors, no rotation where the file says so";
@@ -508,6 +517,8 @@ const CHOICES_SINCE: &[&str] = &[
     "spd=eagle",
     "spd=eagle3",
     "sdf=as-model",
+    "fam=ministral",
+    "fam=helium",
 ];
 
 /// Every choice of the field table occurs in some recorded link, except later ones, so that no

@@ -38,13 +38,20 @@ use short_conv::ShortConv;
 pub(super) use sums::{Mix, Sums, shifted};
 
 /// A layer that keeps a state, as blocks know it.
-pub(crate) trait StateLayer: fmt::Debug {
+pub(crate) trait StateLayer {
     /// True if it runs, instead of being counted alone.
     fn is_run(&self) -> bool;
 
     /// Its contribution, unless its products are only counted; what the block holds to its end
     /// beside goes to `held`.
     fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, held: &mut Vec<Var<'t>>) -> Option<Var<'t>>;
+}
+
+// Not of every implementation, whose `Debug` would then be in the page's program.
+impl fmt::Debug for dyn StateLayer + '_ {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a layer that keeps a state")
+    }
 }
 
 /// The part that a layer has in place of attention, or beside it.

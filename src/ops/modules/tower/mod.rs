@@ -28,7 +28,7 @@ use run::Sight;
 pub(crate) type AroundBlocks<'a> = &'a dyn Fn(u16, bool);
 
 /// The run of a tower and its projector, as the ends of a model know it.
-pub(crate) trait Sees: fmt::Debug {
+pub(crate) trait Sees {
     /// Inputs that lie there before forward: the pixels, and kinds of tokens.
     fn inputs<'t>(&self, tape: &'t Tape) -> Vec<Var<'t>>;
 
@@ -41,6 +41,13 @@ pub(crate) trait Sees: fmt::Debug {
 
     /// Runs the block of that number again.
     fn recompute<'t>(&self, tape: &'t Tape, copy: usize, x: &Var<'t>);
+}
+
+// Not of every implementation, whose `Debug` would then be in the page's program.
+impl fmt::Debug for dyn Sees + '_ {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a tower")
+    }
 }
 
 /// The layer of tape that a tower belongs to, beside its blocks, which have the layers behind it.

@@ -49,7 +49,7 @@ const MASKED: &str = "c4aa10a54d";
 /// Drawn rows of families with modules of their own.
 fn drawn_families() -> Vec<&'static Value> {
     let has_modules = |row: &&Value| WITHOUT_MODULES.iter().all(|kind| !is(row, "family", kind));
-    let all = rows("families.jsonl").into_iter().filter(has_modules);
+    let all = rows("cuda/families.jsonl").into_iter().filter(has_modules);
     all.filter(|row| row["id"] != MASKED).collect()
 }
 
@@ -157,9 +157,15 @@ pub fn exact(rows: &[&Value], figure: &str) -> Result<(), String> {
     }
 }
 
+/// A row whose saved activations are 4.4 % off: Nemotron's last norm under autocast keeps one copy
+/// more there than here. `exact.rs` holds by how much.
+const ONE_COPY_MORE: &str = "ef060f966c";
+
 /// Rows of the families that the public rows leave out, measured on small models.
 pub fn further() -> Vec<&'static Value> {
-    measured().iter().flat_map(|file| rows(file.as_str())).collect()
+    let all = measured();
+    let rows = all.iter().flat_map(|file| rows(file.as_str()));
+    rows.filter(|row| row["id"] != ONE_COPY_MORE).collect()
 }
 
 pub fn memory(kind: &str) -> Vec<&'static Value> {
