@@ -13,8 +13,8 @@ pub const LATER: &str = "later-";
 
 /// The sheets that are joined in it. Its rules stand behind all others: none of the other sheets
 /// may go against those of these.
-const COME_LATER: [&str; 7] =
-    ["methods-", "step-", "explain-", "planner-", "dialogs-", "print-", "present-"];
+const COME_LATER: [&str; 8] =
+    ["methods-", "step-", "explain-", "planner-", "dialogs-", "lists-", "print-", "present-"];
 
 /// Joins the style sheets that index.html names, in their order, but for the one that comes later,
 /// which is named in a `<meta>`.
