@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::apart::{Parted, parted};
 use crate::page::hash_of;
 use crate::shell::{Outcome, program, root, run};
-use crate::short_names::{Script, minified, with_short_names};
+use crate::short_names::{Script, minified, minified_alone, with_short_names};
 use crate::streams::without_streams;
 use crate::unpack;
 
@@ -25,8 +25,11 @@ pub fn name_the_page(path: &OsStr, dist: &Path) -> Outcome {
     let (bindings, wasm) =
         with_short_names(path, (&bare(&bindings), Script::Module), &optimized(path, &wasm)?)?;
     let packed = unpack::tightly_packed(&wasm)?;
-    let unpacker =
-        minified(path, &format!("{}{}", unpack::script()?, unpack::IN_WORKER), Script::Module)?;
+    let unpacker = minified_alone(
+        path,
+        &format!("{}{}", unpack::script()?, unpack::IN_WORKER),
+        Script::Module,
+    )?;
     let later = parts
         .iter()
         .find(|(name, _)| name.starts_with(LATER))

@@ -48,12 +48,24 @@ pub fn with_short_names(
 /// # Errors
 /// When terser fails.
 pub fn minified(path: &OsStr, script: &str, kind: Script) -> Outcome<String> {
+    by_terser(path, script, kind, &[])
+}
+
+/// A script whose objects no other script looks into: the names of their members are short, too.
+///
+/// # Errors
+/// When terser fails.
+pub fn minified_alone(path: &OsStr, script: &str, kind: Script) -> Outcome<String> {
+    by_terser(path, script, kind, &["--mangle-props"])
+}
+
+fn by_terser(path: &OsStr, script: &str, kind: Script, further: &[&str]) -> Outcome<String> {
     let [from, to] = ["from.js", "to.js"].map(Scratch::new);
     fs::write(&from.0, script)
         .map_err(|error| format!("a temporary file cannot be written: {error}."))?;
     let mut command = program("terser", &["--compress", "passes=3,ecma=2020", "--mangle"]);
     let command = if kind == Script::Module { command.arg("--module") } else { &mut command };
-    let command = command.arg("--output");
+    let command = command.args(further).arg("--output");
     run(command.arg(&to.0).arg(&from.0).env("PATH", path).stdout(Stdio::null()))?;
     fs::read_to_string(&to.0).map_err(|error| format!("terser left nothing to read: {error}."))
 }

@@ -14,7 +14,7 @@ use base91::iter::EncodeGenericIterator;
 use crate::offline::integrity;
 use crate::program::{bare, optimized, read_source};
 use crate::shell::{Outcome, program, root, run, say};
-use crate::short_names::{Script, minified, with_short_names};
+use crate::short_names::{Script, minified_alone, with_short_names};
 use crate::{page, sizes, styles, unpack};
 
 /// Where it lies.
@@ -45,7 +45,7 @@ pub fn build(path: &OsStr) -> Outcome {
     let packed = unpack::tightly_packed(&wasm)?;
     let unpacker =
         format!("const unlzma = (() => {{\n{}return unlzma;\n}})();\n", unpack::script()?);
-    let unpacker = minified(path, &unpacker, Script::Plain)?;
+    let unpacker = minified_alone(path, &unpacker, Script::Plain)?;
     let html = assembled(&read_source("index.html")?, [&unpacker, &bindings], &packed)?;
     let dist = root().join("dist");
     let failed = |error| format!("dist/{FILE} cannot be written: {error}.");
