@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { noConsoleErrors, screenshot } from './harness.mjs';
 import { focused } from './keys.mjs';
-import { allFetched, link, open, part, textOf, type } from './steps.mjs';
+import { allFetched, link, open, openAll, part, textOf, type } from './steps.mjs';
 
 const SHORT = 'v1&m=llama3-70b&n=16';
 const PAIR = 'v1&m=llama2-13b&gpu=a100-40&n=16&z=2&b.gpu=h100-80&b.n=8&b.z=3';

@@ -2,21 +2,11 @@
 
 import { test } from 'node:test';
 import { axe, noConsoleErrors } from './harness.mjs';
-import { allFetched, input, open, part, pasteText, type, unfold, unroll } from './steps.mjs';
+import { allFetched, input, open, openAll, part, pasteText, type } from './steps.mjs';
 
 const SHORT = 'v1&m=llama3-70b&n=16';
 const PAIR = 'v1&m=llama2-13b&gpu=a100-40&n=16&z=2&b.gpu=h100-80&b.n=8&b.z=3';
 const CONFIG = '{"model_type":"llama","hidden_size":2048,"num_hidden_layers":16,"num_attention_heads":32,"num_key_value_heads":8,"intermediate_size":8192,"vocab_size":128256,"what":1}';
-
-const openAll = async (page) => {
-  await allFetched(page);
-  await unfold(page);
-  for (const summary of await page.locator('details:not([open]) > summary').all()) if (await summary.isVisible()) await summary.click();
-  for (const name of ['Weights', 'Optimizer states', 'Activations']) await unroll(page, name);
-  for (const button of await page.locator('tr.ledger__item .ledger__toggle').all()) await button.click();
-  // From the top: a row that the sticky bar cuts has a small target only where the reader stopped.
-  await page.evaluate(() => globalThis.scrollTo(0, 0));
-};
 
 /** States to check: name, link, options for opening the page (`dark`: both colour schemes are
  * checked), and steps to take on it. */

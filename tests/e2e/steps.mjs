@@ -70,6 +70,17 @@ export async function unfold(page) {
   await painted(page);
 }
 
+/** Opens everything that opens: folds, entries of the ledger and what they are made of. */
+export async function openAll(page) {
+  await allFetched(page);
+  await unfold(page);
+  for (const summary of await page.locator('details:not([open]) > summary').all()) if (await summary.isVisible()) await summary.click();
+  for (const name of ['Weights', 'Optimizer states', 'Activations']) await unroll(page, name);
+  for (const button of await page.locator('tr.ledger__item .ledger__toggle').all()) await button.click();
+  // From the top: a row that the sticky bar cuts has a small target only where the reader stopped.
+  await page.evaluate(() => globalThis.scrollTo(0, 0));
+}
+
 /** Makes sure that a field's input is in sight, and returns it. */
 export async function reach(page, key) {
   const field = input(page, key);
