@@ -1,7 +1,7 @@
 //! ggml's own kernels, which llama.cpp runs: matrix by vector for a few tokens, tiles for more, and
 //! activations in 32 bits between them.
 
-use super::{Roofline, fitted};
+use super::{Roofline, roofline};
 
 /// Tokens up to which ggml multiplies with its kernels for vectors (`MMVQ_MAX_BATCH_SIZE` in
 /// ggml-cuda; Metal's reach as far).
@@ -72,6 +72,5 @@ impl Ggml {
 }
 
 const fn law(start: f64, bandwidth: f64, rate: f64) -> Roofline {
-    let [start, bandwidth, rate] = [fitted(start), fitted(bandwidth), fitted(rate)];
-    Roofline { start, bandwidth, rate, power: fitted(2.0) }
+    roofline(start, bandwidth, rate, 2.0)
 }

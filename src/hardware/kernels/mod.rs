@@ -106,6 +106,23 @@ pub const fn fitted(number: f64) -> Fitted {
     Fitted((number * 1000.0 + 0.5) as u32)
 }
 
+const fn roofline(start: f64, bandwidth: f64, rate: f64, power: f64) -> Roofline {
+    Roofline {
+        start: fitted(start),
+        bandwidth: fitted(bandwidth),
+        rate: fitted(rate),
+        power: fitted(power),
+    }
+}
+
+const fn ramp(start: f64, rate: f64, tokens: f64) -> Ramp {
+    Ramp { start: fitted(start), rate: fitted(rate), tokens: fitted(tokens) }
+}
+
+const fn sum(start: f64, bandwidth: f64, root: f64) -> Sum {
+    Sum { start: fitted(start), bandwidth: fitted(bandwidth), root: fitted(root) }
+}
+
 /// The time of one kernel: its start in microseconds, shares of bandwidth and peak, and how sharp
 /// the corner between both is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -284,11 +301,7 @@ impl Kernels {
     /// Returns the law of attention over a prompt; `narrow`: the cache is in 8 bits.
     pub fn prefill(&self, narrow: bool) -> Ramp {
         let [wide, eight] = self.prefill;
-        eight.filter(|_| narrow).or(wide).unwrap_or(Ramp {
-            start: fitted(12.0),
-            rate: fitted(0.5),
-            tokens: fitted(750.0),
-        })
+        eight.filter(|_| narrow).or(wide).unwrap_or(ramp(12.0, 0.5, 750.0))
     }
 
     /// Returns the law of a sum over so many ranks of one node, by an engine's own kernel or by
@@ -299,10 +312,8 @@ impl Kernels {
         let sums = |kernels: &Self| if own_kernel { kernels.sums } else { kernels.nccl };
         let own = sums(self).filter(|_| link.is_some() && self.link.is_some());
         let times = own.and(link).zip(self.link).map_or(1.0, |(link, measured)| link / measured);
-        let [two, four, eight] = own
-            .or_else(|| sums(&L40S))
-            .or(RTX_PRO_6000.nccl)
-            .unwrap_or([Sum { start: fitted(5.0), bandwidth: fitted(20.0), root: fitted(1.0) }; 3]);
+        let [two, four, eight] =
+            own.or_else(|| sums(&L40S)).or(RTX_PRO_6000.nccl).unwrap_or([sum(5.0, 20.0, 1.0); 3]);
         let sum = if ranks <= 2.0 {
             two
         } else if ranks <= 4.0 {
@@ -315,8 +326,7 @@ impl Kernels {
 }
 
 /// A law of an architecture whose tables lack one: an assumption.
-const FALLBACK: Roofline =
-    Roofline { start: fitted(5.0), bandwidth: fitted(0.8), rate: fitted(0.7), power: fitted(2.0) };
+const FALLBACK: Roofline = roofline(5.0, 0.8, 0.7, 2.0);
 
 fn found(laws: &[Option<Roofline>; 4], of: Multiplied) -> (Roofline, Multiplied) {
     match laws.get(of.place()).copied().flatten() {

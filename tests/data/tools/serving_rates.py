@@ -209,7 +209,7 @@ HEAD = """//! Times of single operations on six accelerators: written by `tests/
 //! from the operator measurements of PyPI aiconfigurator-core 0.12.0 (Apache-2.0), never from a
 //! served request. Shares are of the datasheet's bandwidth and dense peak.
 
-use super::{Ggml, Kernels, Ramp, Roofline, Sum, fitted, own};
+use super::{Ggml, Kernels, own, ramp, roofline, sum};
 """
 
 
@@ -218,13 +218,13 @@ def law(row, system, times=1):
         return "None"
     _, bandwidth, rate = CARDS[system]
     values = max(0.5, row["start"] * 1e6), min(1, row["bandwidth"] / bandwidth), min(1, row["rate"] / rate / times), row["power"]
-    return "Some(Roofline { start: fitted(%.2f), bandwidth: fitted(%.3f), rate: fitted(%.3f), power: fitted(%.2f) })" % values
+    return "Some(roofline(%.2f, %.3f, %.3f, %.2f))" % values
 
 
 def ramp(row, system):
     if row is None:
         return "None"
-    return "Some(Ramp { start: fitted(%.1f), rate: fitted(%.3f), tokens: fitted(%.0f.0) })" % (row["start"] * 1e6, row["rate"] / CARDS[system][2], row["ramp"])
+    return "Some(ramp(%.1f, %.3f, %.0f.0))" % (row["start"] * 1e6, row["rate"] / CARDS[system][2], row["ramp"])
 
 
 def of_ranks(found, name):
@@ -232,7 +232,7 @@ def of_ranks(found, name):
     if None in rows:
         return "None"
     return "Some([%s])" % ", ".join(
-        "Sum { start: fitted(%.2f), bandwidth: fitted(%.1f), root: fitted(%.3f) }" % (row["start"] * 1e6, row["bandwidth"] / 1e9, row["root"] * 1e9) for row in rows
+        "sum(%.2f, %.1f, %.3f)" % (row["start"] * 1e6, row["bandwidth"] / 1e9, row["root"] * 1e9) for row in rows
     )
 
 
@@ -266,7 +266,7 @@ OWN_HEAD = """//! Times of the attention that engines run: written by `tests/dat
 //! same measurements as `measured`, each engine's apart, in the order of their columns.
 #![allow(clippy::approx_constant, reason = "microseconds that happen to be near a constant")]
 
-use super::{Attention, Ramp, Roofline, fitted};
+use super::{Attention, ramp, roofline};
 """
 
 

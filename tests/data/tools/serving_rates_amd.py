@@ -67,7 +67,7 @@ def products(folder, units, form):
     starts = [(4e-6, bw, rate, 2.0) for bw in (8e11, 3e12) for rate in (2e14, 1e15)]
     limits = [0.0, np.log(bandwidth), np.log(peak * times), np.log(8.0)]
     x, error = fit(model, np.array(list(quickest.values())) * 1e-6, even(m), starts, limits)
-    print(f"{name} {form}: Roofline {{ start: fitted({x[0] * 1e6:.2f}), bandwidth: fitted({x[1] / bandwidth:.3f}), rate: fitted({x[2] / peak / times:.3f}), power: fitted({x[3]:.2f}) }}"
+    print(f"{name} {form}: roofline({x[0] * 1e6:.2f}, {x[1] / bandwidth:.3f}, {x[2] / peak / times:.3f}, {x[3]:.2f})"
           f" ({len(quickest)} rows, mean error {100 * error:.0f} %)")
 
 
@@ -76,7 +76,7 @@ def sums():
         size, measured = (np.array(column, float) for column in zip(*rows))
         starts = [(6e-6, bw, root) for bw in (4e10, 2e11) for root in (1e-10, 3e-9)]
         x, error = fit(lambda x: x[0] + np.sqrt(size) * x[2] + size / x[1], measured * 1e-6, np.ones(len(size)), starts)
-        print(f"{name} {ranks} ranks: Sum {{ start: fitted({x[0] * 1e6:.2f}), bandwidth: fitted({x[1] / 1e9:.1f}), root: fitted({x[2] * 1e9:.3f}) }} (mean error {100 * error:.0f} %)")
+        print(f"{name} {ranks} ranks: sum({x[0] * 1e6:.2f}, {x[1] / 1e9:.1f}, {x[2] * 1e9:.3f}) (mean error {100 * error:.0f} %)")
 
 
 def main():
