@@ -66,16 +66,19 @@ fn serving(criterion: &mut Criterion, model: &headroom::config::ModelConfig) {
     });
 }
 
-/// Times of a serving job (bar: 50 µs with its estimate), and 1,000 requests of a closed loop (bar:
-/// 20 ms).
-fn served(criterion: &mut Criterion, job: &headroom::config::Job) {
-    let Some(row) = headroom::catalog::accelerator("h100-80") else { return };
+/// The job on GPUs whose speed is known.
+fn on_h100(job: &headroom::config::Job) -> Option<headroom::config::Job> {
+    let row = headroom::catalog::accelerator("h100-80")?;
     let mut cluster = job.cluster().clone();
     (cluster.accelerator, cluster.speed) =
         (row.accelerator.clone(), headroom::catalog::speed(row.id));
-    let job =
-        headroom::config::Job::new(job.model().clone(), job.run().clone(), *job.layout(), cluster);
-    let Ok(job) = job else { return };
+    headroom::config::Job::new(job.model().clone(), job.run().clone(), *job.layout(), cluster).ok()
+}
+
+/// Times of a serving job (bar: 50 µs with its estimate), and 1,000 requests of a closed loop (bar:
+/// 20 ms).
+fn served(criterion: &mut Criterion, job: &headroom::config::Job) {
+    let Some(job) = on_h100(job) else { return };
     let Some(pace) = Pace::of(&job) else { return };
     criterion.bench_function("serving times", |bench| {
         bench.iter(|| headroom::estimator::time::serving(std::hint::black_box(&job)));
@@ -96,13 +99,7 @@ fn served(criterion: &mut Criterion, job: &headroom::config::Job) {
 /// The time of a step: of a job, of its layers alone, and of a layout whose layers are known (bar:
 /// 100 ns).
 fn times(criterion: &mut Criterion, job: &headroom::config::Job) {
-    let Some(row) = headroom::catalog::accelerator("h100-80") else { return };
-    let mut cluster = job.cluster().clone();
-    (cluster.accelerator, cluster.speed) =
-        (row.accelerator.clone(), headroom::catalog::speed(row.id));
-    let job =
-        headroom::config::Job::new(job.model().clone(), job.run().clone(), *job.layout(), cluster);
-    let Ok(job) = job else { return };
+    let Some(job) = on_h100(job) else { return };
     let (Some(times), Some(numbers)) = (block_times(&job), spread(&job)) else { return };
     criterion.bench_function("step", |bench| bench.iter(|| step(std::hint::black_box(&job))));
     criterion.bench_function("block_times", |bench| {

@@ -13,6 +13,7 @@ use super::state::{Dialog, State, StateChange};
 use super::{actions, browser, browser_modules, page, planning, presenting, stairs, teaching};
 use crate::scenario::Scenario;
 use crate::scenario::codec::{Decoded, decode};
+#[cfg(feature = "apart")]
 use crate::scenario::later::Answerer;
 use crate::view::history::UndoStep;
 
@@ -33,6 +34,7 @@ const PATIENCE_FOR_NAMES_MS: u32 = 8000;
 /// The functions of the part that the page calls.
 pub struct LaterPart {
     /// Answers questions.
+    #[cfg(feature = "apart")]
     answer: Answerer,
     /// Listens to clicks, forms, files and the presenter's keys.
     listen: fn(State),
@@ -45,6 +47,7 @@ pub struct LaterPart {
 }
 
 static LATER: LaterPart = LaterPart {
+    #[cfg(feature = "apart")]
     answer: crate::view::later::answer,
     listen: listen_to_all,
     open_dialog: actions::open_dialog,
@@ -64,10 +67,8 @@ fn listen_to_all(state: State) {
 mod access {
     use super::{LATER, LaterPart};
 
-    /// The part answers from now on.
-    pub fn listen() {
-        crate::scenario::later::answered_by(LATER.answer);
-    }
+    /// There is nothing to fetch.
+    pub const fn listen() {}
 
     #[allow(clippy::unnecessary_wraps, reason = "a program that fetches it may lack it")]
     pub const fn part() -> Option<&'static LaterPart> {

@@ -8,8 +8,6 @@ use gloo_events::EventListener;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{DedicatedWorkerGlobalScope, MessageChannel, MessageEvent, MessagePort, Worker};
 
-use crate::scenario::later::answered_by;
-use crate::view::later;
 use crate::worker::answer;
 use crate::worker::plan::{Desk, Stairway};
 use crate::worker::questions::Questions;
@@ -31,7 +29,6 @@ pub fn start_here() {
 /// Listens to the page's questions, and says so.
 pub fn answer_questions() {
     console_error_panic_hook::set_once();
-    answered_by(later::answer);
     let Ok(scope) = js_sys::global().dyn_into::<DedicatedWorkerGlobalScope>() else { return };
     let (Some(answers), Some(planner)) = (Answers::new(&scope), Planner::new(&scope)) else {
         return;

@@ -59,15 +59,16 @@ impl Drops {
     pub const NONE: Self =
         Self { embedding: None, residual: None, attention: None, as_added: false };
 
-    /// Returns the places among these that the modules do not have.
+    /// Returns true if something is dropped at a place that the modules do not have.
     pub const fn lacks(&self, dropout: Dropout) -> bool {
         dropout.embedding && self.embedding.is_none()
             || dropout.residual && self.residual.is_none()
             || dropout.attention && self.attention.is_none()
     }
 
-    /// Returns true if the modules drop anything.
-    pub const fn any(&self) -> bool {
-        self.embedding.is_some() || self.residual.is_some() || self.attention.is_some()
+    /// Returns the key of each place: behind the embedding, behind attention and feed-forward, and
+    /// within attention.
+    pub const fn keys(&self) -> [Option<DropKey>; 3] {
+        [self.embedding, self.residual, self.attention]
     }
 }

@@ -10,8 +10,7 @@ const SILENT: &str = "The library's default; training keeps masks for it, which 
 
 /// The shares behind the embedding, behind both halves of a block, and within attention.
 pub(super) fn shares(file: &mut Reader<'_>, modules: &Modules) -> [Option<Value>; 3] {
-    let drops = modules.drops;
-    [drops.embedding, drops.residual, drops.attention].map(|key| key.map(|key| share(file, key)))
+    modules.drops.keys().map(|key| key.map(|key| share(file, key)))
 }
 
 fn share(file: &mut Reader<'_>, DropKey { key, default }: DropKey) -> Value {

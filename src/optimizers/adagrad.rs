@@ -1,8 +1,8 @@
 //! Adagrad as PyTorch has it (`torch/optim/adagrad.py`, PyTorch 2.15).
 
 use super::{
-    OptimizerImplementation, OptimizerSpec, Piece, Served, StateFormat, StateSpec, StepTemporaries,
-    UpdatedParameter, adamw,
+    OptimizerImplementation, OptimizerSpec, Served, StateFormat, StateSpec, StepTemporaries,
+    UpdatedParameter, adamw, rmsprop,
 };
 use crate::sources;
 
@@ -37,12 +37,7 @@ fn temporaries(
 ) {
     match implementation {
         OptimizerImplementation::ForLoop => {
-            let mut held: Option<Piece> = None;
-            for one in parameters {
-                let root = step.take("root of the sum", one.elements, one.state_format());
-                step.rebind(&mut held, Some(root));
-            }
-            step.rebind(&mut held, None);
+            rmsprop::roots_in_a_loop("root of the sum", parameters, step);
         }
         OptimizerImplementation::Foreach | OptimizerImplementation::Fused => {
             let all = |step: &mut StepTemporaries, name| {

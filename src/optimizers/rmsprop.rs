@@ -27,24 +27,31 @@ const MEAN_OF_SQUARES: StateSpec = StateSpec {
     ..adamw::SECOND_MOMENT
 };
 
-/// The step takes the root of each state: one parameter after the other in a loop, whose variable
-/// keeps a root until the next is made, and all at once otherwise.
+/// The step takes the root of each state: one parameter after the other in a loop, and all at once
+/// otherwise.
 fn temporaries(
     implementation: OptimizerImplementation,
     parameters: &[UpdatedParameter],
     step: &mut StepTemporaries,
 ) {
     match implementation {
-        OptimizerImplementation::ForLoop => {
-            let mut held: Option<Piece> = None;
-            for one in parameters {
-                let root = step.take("root of the mean", one.elements, one.state_format());
-                step.rebind(&mut held, Some(root));
-            }
-            step.rebind(&mut held, None);
-        }
+        OptimizerImplementation::ForLoop => roots_in_a_loop("root of the mean", parameters, step),
         OptimizerImplementation::Foreach | OptimizerImplementation::Fused => {
             adamw::temporaries(OptimizerImplementation::Foreach, parameters, step);
         }
     }
+}
+
+/// The root of one state after the other: the loop's variable keeps each until the next is made.
+pub(super) fn roots_in_a_loop(
+    name: &'static str,
+    parameters: &[UpdatedParameter],
+    step: &mut StepTemporaries,
+) {
+    let mut held: Option<Piece> = None;
+    for one in parameters {
+        let root = step.take(name, one.elements, one.state_format());
+        step.rebind(&mut held, Some(root));
+    }
+    step.rebind(&mut held, None);
 }

@@ -1,6 +1,6 @@
-//! A program of its own answers what the page needs at once, but not for its first picture: the
-//! page asks it in text, and it answers in text. Every program of the page says here who answers;
-//! natively whoever asks calls the answer itself.
+//! A part of the page's program that comes later answers what the page needs at once, but not for
+//! its first picture: the page asks it in text, and it answers in text. The part says here that it
+//! answers. In every program that has all parts inside, whoever asks calls the answer itself.
 
 use std::sync::OnceLock;
 

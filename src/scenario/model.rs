@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::{FieldDefault, FieldId, Group, Scenario, Value, field, fields};
 use crate::catalog;
-use crate::config::{Dropout, ModelConfig, Stack};
+use crate::config::{ModelConfig, Stack};
 use crate::import;
 use crate::scenario::later;
 
@@ -131,14 +131,10 @@ impl Scenario {
                 slides && model.is_causal() && self.word::<Stack>(FieldId::Stack).is_played()
             }
             _ if OF_DROPOUT.contains(&id) => {
-                let drops = self.shape().family.modules().drops;
-                let [embedding, residual, attention] = OF_DROPOUT;
-                let place = |own| Dropout {
-                    embedding: own == embedding,
-                    residual: own == residual,
-                    attention: own == attention,
-                };
-                self.word::<Stack>(FieldId::Stack).is_played() && !drops.lacks(place(id))
+                let keys = self.shape().family.modules().drops.keys();
+                let has_place =
+                    OF_DROPOUT.iter().zip(keys).any(|(own, key)| *own == id && key.is_some());
+                has_place && self.word::<Stack>(FieldId::Stack).is_played()
             }
             _ if id == FieldId::Sizes => self.reads_keys() || !self.is_pasted(),
             _ => true,

@@ -128,11 +128,12 @@ impl Norm {
     /// Liger leaves norms of queries and keys over all heads as they are.
     pub fn of_family(build: &Build<'_>, width: Dim, rows: Form) -> Self {
         let norm = Self::new(build, width, rows);
-        let own = match build.model().family.modules().norm {
-            NormStyle::ScaledInFp32 => Style::WideRms,
-            _ => norm.style,
-        };
-        if norm.over { Self { style: own, over: false, ..norm } } else { norm }
+        let is_wide = build.model().family.modules().norm == NormStyle::ScaledInFp32;
+        if norm.over && is_wide {
+            Self { style: Style::WideRms, ..norm.anew() }
+        } else {
+            norm.anew()
+        }
     }
 
     /// This norm, of which no gradient comes back.

@@ -15,7 +15,8 @@ pub(crate) trait Again {
     fn run<'t>(&self, tape: &'t Tape, inputs: Vec<Var<'t>>);
 }
 
-// Not of every implementation, whose `Debug` would then be in the page's program.
+// `Debug` is that of the trait: as a supertrait it would bring every implementation's into the
+// page's program.
 impl std::fmt::Debug for dyn Again + '_ {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("a part that runs again")

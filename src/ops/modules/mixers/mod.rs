@@ -47,7 +47,8 @@ pub(crate) trait StateLayer {
     fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, held: &mut Vec<Var<'t>>) -> Option<Var<'t>>;
 }
 
-// Not of every implementation, whose `Debug` would then be in the page's program.
+// `Debug` is that of the trait: as a supertrait it would bring every implementation's into the
+// page's program.
 impl fmt::Debug for dyn StateLayer + '_ {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a layer that keeps a state")

@@ -43,7 +43,8 @@ pub(crate) trait Sees {
     fn recompute<'t>(&self, tape: &'t Tape, copy: usize, x: &Var<'t>);
 }
 
-// Not of every implementation, whose `Debug` would then be in the page's program.
+// `Debug` is that of the trait: as a supertrait it would bring every implementation's into the
+// page's program.
 impl fmt::Debug for dyn Sees + '_ {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a tower")

@@ -37,8 +37,8 @@ fields! { $
     /// metrics are computed.
     EvaluationLogits("evl", "evaluation_logits", "Evaluation writes logits")
         .flag().group(Group::Run).train().folded().default(FieldDefault::Flag(false)),
-    /// Above 0, a mask of one byte for every value of embedded tokens is kept. A file that is pasted
-    /// sets it; a model chosen by name begins without.
+    /// Above 0, a mask of one byte for every value of embedded tokens is kept. A file that is
+    /// pasted sets it; a model chosen by name begins without.
     EmbeddingDropout("dre", "embd_pdrop", "Dropout of embedded tokens")
         .number(0.0..=0.99).group(Group::Run).train().folded().default(FieldDefault::Decimal(0.0)),
     /// Above 0, each block keeps two masks of one byte for every value: behind attention and behind

@@ -11,8 +11,8 @@ use serde_json::Value;
 pub const NOT_MET_YET: &[&str] = &[];
 
 /// Drawn rows of frameworks whose allocated memory is further off than the bar of their framework,
-/// each with what is missing or, where no cause is known, with what the row is. A row leaves the list
-/// when it is met; rows enter it only with a new draw.
+/// each with what is missing or, where no cause is known, with what the row is. A row leaves the
+/// list when it is met; rows enter it only with a new draw.
 pub const FURTHER_OFF: [(&str, &str); 23] = [
     ("29d9513f98", "DDP: layers without rotation under autocast, 0.02 %"),
     ("436d2e12fd", "FSDP1: the last of 64 ranks, 0.3 %"),
