@@ -11,6 +11,7 @@ use leptos::prelude::*;
 use super::browser::{Element, Event};
 use super::state::{Dialog, State, StateChange};
 use super::{actions, browser, browser_modules, page, planning, presenting, stairs, teaching};
+use crate::estimator::EnginePart;
 use crate::scenario::Scenario;
 use crate::scenario::codec::{Decoded, decode};
 #[cfg(feature = "apart")]
@@ -195,6 +196,8 @@ pub fn carry_out(state: State) {
         for (kind, element) in kept.take() {
             browser::happen_again(kind, &element);
         }
+        // Whoever stays may ask about serving.
+        browser_modules::fetch_ahead(EnginePart::Serving);
     })
     .forget();
 }

@@ -43,10 +43,8 @@ pub use law::{Lengths, Requests};
 pub use layouts::Layouts;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
 pub use overhead::{FRAMEWORK_CONTEXT, MEASURED_BEYOND};
-#[cfg(feature = "apart")]
-pub use parts::fetch_parts;
 use parts::unplayed;
-pub use parts::{has_all_parts, has_parts, has_parts_of, needs_parts};
+pub use parts::{EnginePart, has_parts, has_parts_of, missing_parts};
 pub use placed::CACHE_ON_HOST;
 pub use printed::Printed;
 pub use replayed_failure::{ReplayedFailure, replayed_failure};

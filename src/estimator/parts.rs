@@ -1,19 +1,19 @@
-//! Parts of the engine that few scenarios need: the modules that few models have, and the step of
-//! stacks that is not played operator by operator. The page's program begins without them and
-//! fetches them when a scenario needs them, so that a family more makes no first visit longer.
-//! Every other program has them inside.
+//! Parts of the engine that few scenarios need, or that the first one does not: the modules that few
+//! models have with the step of stacks that is not played operator by operator, and how long serving
+//! takes. The page's program begins without them and fetches them when a scenario needs them, so
+//! that a family or a law more makes no first visit longer. Every other program has them inside.
 //!
-//! `wasm_split`, which Leptos' own `#[lazy]` uses, marks the one function that hands them out;
-//! `cargo xtask build` cuts off what is reachable through it alone.
+//! `wasm_split`, which Leptos' own `#[lazy]` uses, marks the functions that hand them out;
+//! `cargo xtask build` cuts off what is reachable through these alone.
 
 use super::megatron;
-use super::time::{Clock, Timed};
+use super::time::{self, Clock, ServingTime, Timed};
 use crate::config::{Job, ModelConfig, TrainingRun};
 use crate::estimator::LineItem;
 use crate::ops::megatron::Part;
 use crate::ops::modules::rare;
 use crate::stacks::Stack;
-use crate::units::Bytes;
+use crate::units::{Bytes, Seconds};
 
 /// Questions about a step that is not played.
 pub(super) struct Unplayed {
@@ -38,28 +38,63 @@ static UNPLAYED: Unplayed = Unplayed {
     part: Clock::part,
 };
 
-/// Returns true if the program has all parts that the job needs. Nothing may be asked about one
-/// that needs others; only the page has such jobs, while a part is on its way.
-pub fn has_parts(job: &Job) -> bool {
-    has_all_parts() || !needs_parts(job)
+/// Questions about how long serving takes.
+pub(super) struct Served {
+    /// [`time::serving`].
+    pub times: fn(&Job) -> Option<ServingTime>,
+    /// [`time::first_token_and_step`].
+    pub request: fn((&Job, u64), (&Job, u64)) -> Option<[Seconds; 2]>,
 }
 
-/// Returns true if the job has modules that few models have, or a step that is not played.
-pub fn needs_parts(job: &Job) -> bool {
-    let stack = job.training().map_or_else(Stack::default, |run| run.stack);
-    rare::are_needed(job.model(), stack.modules())
-        || (job.training().is_some() && !stack.is_played())
+static SERVED: Served = Served { times: time::times_of_serving, request: time::times_of_request };
+
+/// A part of the engine that the page fetches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EnginePart {
+    /// Modules that few models have, and steps that are not played.
+    Rare,
+    /// Times of serving.
+    Serving,
+}
+
+impl EnginePart {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Rare, Self::Serving];
+
+    /// Returns true if nothing may be asked about the job without it.
+    pub fn is_needed(self, job: &Job) -> bool {
+        match (self, job.training()) {
+            (Self::Rare, run) => {
+                let stack = run.map_or_else(Stack::default, |run| run.stack);
+                rare::are_needed(job.model(), stack.modules())
+                    || (run.is_some() && !stack.is_played())
+            }
+            (Self::Serving, run) => run.is_none(),
+        }
+    }
+}
+
+/// Returns the parts that a job needs and the program lacks; only the page lacks any, until it has
+/// fetched them.
+pub fn missing_parts(job: &Job) -> impl Iterator<Item = EnginePart> + '_ {
+    EnginePart::ALL.into_iter().filter(|part| !part.is_there() && part.is_needed(job))
+}
+
+/// Returns true if the program has all parts that the job needs. Nothing may be asked about one
+/// that needs others.
+pub fn has_parts(job: &Job) -> bool {
+    missing_parts(job).next().is_none()
 }
 
 /// Returns true if the program has all parts that counting a model's parameters needs.
 pub fn has_parts_of(model: &ModelConfig) -> bool {
-    has_all_parts() || !rare::are_needed(model, Stack::default().modules())
+    EnginePart::Rare.is_there() || !rare::are_needed(model, Stack::default().modules())
 }
 
 /// All parts, in a program that has them inside.
 #[cfg(not(feature = "apart"))]
 mod access {
-    use super::{UNPLAYED, Unplayed};
+    use super::{EnginePart, SERVED, Served, UNPLAYED, Unplayed};
 
     pub(in crate::estimator) fn unplayed() -> &'static Unplayed {
         #[cfg(test)]
@@ -67,9 +102,15 @@ mod access {
         &UNPLAYED
     }
 
-    /// True if the program has all parts.
-    pub const fn has_all_parts() -> bool {
-        true
+    pub(in crate::estimator) const fn served() -> &'static Served {
+        &SERVED
+    }
+
+    impl EnginePart {
+        /// Returns true if the program has it.
+        pub const fn is_there(self) -> bool {
+            true
+        }
     }
 }
 
@@ -77,53 +118,78 @@ mod access {
 #[cfg(feature = "apart")]
 #[allow(
     clippy::unnecessary_wraps,
-    reason = "the macro adds the failure of a fetch to the function that it marks"
+    reason = "the macro adds the failure of a fetch to the functions that it marks"
 )]
 mod access {
     use std::sync::OnceLock;
 
-    use super::{UNPLAYED, Unplayed, rare};
+    use super::{EnginePart, SERVED, Served, UNPLAYED, Unplayed, rare};
 
-    static FETCHED: OnceLock<&'static Unplayed> = OnceLock::new();
+    static UNPLAYED_CAME: OnceLock<&'static Unplayed> = OnceLock::new();
+    static SERVED_CAME: OnceLock<&'static Served> = OnceLock::new();
 
-    /// The tables of all parts.
-    struct Parts {
+    /// The tables of the rare part.
+    struct Tables {
         modules: &'static rare::Rare,
         unplayed: &'static Unplayed,
     }
 
-    static PARTS: Parts = Parts { modules: &rare::RARE, unplayed: &UNPLAYED };
+    static TABLES: Tables = Tables { modules: &rare::RARE, unplayed: &UNPLAYED };
 
     #[wasm_split_helpers::wasm_split(rare, fallible)]
-    fn parts() -> Result<&'static Parts, wasm_split_helpers::SplitLoaderError> {
-        Ok(&PARTS)
+    fn tables() -> Result<&'static Tables, wasm_split_helpers::SplitLoaderError> {
+        Ok(&TABLES)
     }
 
-    /// Fetches all parts, and tells whether they came.
-    pub async fn fetch_parts() -> bool {
-        if let Ok(parts) = parts().await {
-            rare::arrive(parts.modules);
-            let _ = FETCHED.set(parts.unplayed);
+    #[wasm_split_helpers::wasm_split(serving, fallible)]
+    fn serving() -> Result<&'static Served, wasm_split_helpers::SplitLoaderError> {
+        Ok(&SERVED)
+    }
+
+    impl EnginePart {
+        /// Returns true if the program has it.
+        pub fn is_there(self) -> bool {
+            match self {
+                Self::Rare => UNPLAYED_CAME.get().is_some(),
+                Self::Serving => SERVED_CAME.get().is_some(),
+            }
         }
-        has_all_parts()
+
+        /// Fetches it, and tells whether it came.
+        pub async fn fetch(self) -> bool {
+            match self {
+                Self::Rare => {
+                    if let Ok(tables) = tables().await {
+                        rare::arrive(tables.modules);
+                        let _ = UNPLAYED_CAME.set(tables.unplayed);
+                    }
+                }
+                Self::Serving => {
+                    if let Ok(served) = serving().await {
+                        let _ = SERVED_CAME.set(served);
+                    }
+                }
+            }
+            self.is_there()
+        }
     }
 
     pub(in crate::estimator) fn unplayed() -> &'static Unplayed {
-        match FETCHED.get() {
-            Some(unplayed) => unplayed,
+        came(&UNPLAYED_CAME)
+    }
+
+    pub(in crate::estimator) fn served() -> &'static Served {
+        came(&SERVED_CAME)
+    }
+
+    fn came<T>(table: &OnceLock<&'static T>) -> &'static T {
+        match table.get() {
+            Some(table) => table,
             None => {
-                unreachable!("somebody asks about a step before its part of the engine is there")
+                unreachable!("somebody asks about a job before its part of the engine is there")
             }
         }
     }
-
-    /// True if the program has all parts.
-    pub fn has_all_parts() -> bool {
-        FETCHED.get().is_some()
-    }
 }
 
-#[cfg(feature = "apart")]
-pub use access::fetch_parts;
-pub use access::has_all_parts;
-pub(super) use access::unplayed;
+pub(super) use access::{served, unplayed};

@@ -7,7 +7,7 @@
 use super::serving::{Fleet, Instances, holds, of_context, with_serving};
 use crate::config::{Job, LengthMix, ParallelLayout, Run, ServingRun};
 use crate::estimator::blockers;
-use crate::estimator::time::{Pace, gpu_hours_per_million};
+use crate::estimator::time::{first_token_and_step, gpu_hours_per_million};
 use crate::units::{Seconds, to_f64};
 
 /// Users spread over replicas of one layout.
@@ -116,14 +116,9 @@ fn pace(job: &Job, run: &ServingRun, (users, each, gpus): (u64, u64, u64)) -> Op
         .map_or(run.context_length, |LengthMix { mean, .. }| mean.min(run.context_length))
         .max(1);
     let prompt = run.prompt_length.unwrap_or(run.context_length).min(run.context_length);
-    let of_prompt = Pace::of(job)?;
-    let first_token = of_prompt.prefill(prompt);
-    let of_mean = if cached == run.context_length {
-        of_prompt
-    } else {
-        Pace::of(&with_context(job, cached))?
-    };
-    let decode = of_mean.decode(each);
+    let of_mean = (cached != run.context_length).then(|| with_context(job, cached));
+    let [first_token, decode] =
+        first_token_and_step((job, prompt), (of_mean.as_ref().unwrap_or(job), each))?;
     let in_all = to_f64(users) / decode.0;
     Some(LoadPace {
         first_token,

@@ -378,7 +378,8 @@ impl Scenario {
         fields().iter().filter(|field| self.counts(field))
     }
 
-    fn counts(&self, field: &Field) -> bool {
+    /// Returns true if an input counts: in the scenario's mode, and for its model.
+    pub fn counts(&self, field: &Field) -> bool {
         field.applies.in_mode(self.mode()) && self.asks(field.id)
     }
 

@@ -7,12 +7,12 @@ use std::sync::OnceLock;
 
 use super::headline::{Headline, headline};
 use super::history::UndoStep;
-use super::modules::{self, job_of};
+use super::modules::{awaited, job_of};
 use super::replay::Limits;
 use super::words::Scale;
 use crate::config::{Job, Run};
 use crate::estimator::time::{Timing, timing};
-use crate::estimator::{Estimate, Lengths, estimate};
+use crate::estimator::{EnginePart, Estimate, Lengths, estimate};
 use crate::planner::{
     Fix, GpuCount, Growth, Inverse, Serving, UserLoad, UsersAnswer, fixes, gpu_count, inverse,
     serving, shown_load, users_answer,
@@ -65,9 +65,8 @@ pub struct Answers {
     asked: Asked,
     /// Problems of the present scenario: with any, the answer is an earlier one's.
     pub problems: Vec<FieldError>,
-    /// The present scenario has no other problem than that a part of the engine which it needs is
-    /// on its way.
-    pub waits: bool,
+    /// Parts of the engine that the present scenario waits for, where it has no other problem.
+    pub awaited: Vec<EnginePart>,
     /// The answers to the scenarios compared with.
     pub others: Vec<Other>,
 }
@@ -120,14 +119,17 @@ impl Answers {
         self.asked.serving.get_or_init(|| serving(&self.job, &self.inverse())).as_ref()
     }
 
-    /// True if this answer, or that of a scenario compared with, waits for a part of the engine.
-    /// Where all are answered nothing is looked at.
-    pub fn wait_for_parts(&self) -> bool {
-        self.waits
-            || self
-                .others
-                .iter()
-                .any(|other| other.answer.is_none() && modules::waits(&other.scenario))
+    /// True if the present scenario has no other problem than that a part of the engine which it
+    /// needs is on its way.
+    pub const fn waits(&self) -> bool {
+        !self.awaited.is_empty()
+    }
+
+    /// The parts of the engine that this answer, or that of a scenario compared with, waits for.
+    pub fn awaited_parts(&self) -> Vec<EnginePart> {
+        let others = self.others.iter().filter(|other| other.answer.is_none());
+        let others = others.flat_map(|other| awaited(&other.scenario));
+        self.awaited.iter().copied().chain(others).collect()
     }
 
     /// True if half of the memory stays free: no allocator's gaps are as large as all tensors, so
@@ -181,7 +183,7 @@ impl Answers {
             Ok(job) => (Some(job), Vec::new()),
             Err(problems) => (None, problems),
         };
-        let waits = !problems.is_empty() && modules::waits(scenario);
+        let awaited = if problems.is_empty() { Vec::new() } else { awaited(scenario) };
         let had_answer = last.as_ref().is_some_and(|last| last.standing != Standing::Nothing);
         let standing = match (&job, had_answer) {
             (Some(_), _) => Standing::Present,
@@ -191,7 +193,7 @@ impl Answers {
         let Some(last) = last else {
             let others = others(&said.compare, &[]);
             let fresh = Self::fresh(scenario.clone(), job.unwrap_or_else(default_job), unit);
-            return (Self { standing, problems, waits, others, ..fresh }, true);
+            return (Self { standing, problems, awaited, others, ..fresh }, true);
         };
         let about = if standing == Standing::Earlier { &last.scenario } else { scenario };
         let same_job = job.as_ref().is_none_or(|job| *job == last.job);
@@ -210,14 +212,15 @@ impl Answers {
             _ if last.unit == unit => Self { scenario: about, ..last },
             _ => Self { scenario: about, ..last }.in_unit(unit),
         };
-        (Self { standing, problems, waits, others, ..answer }, true)
+        (Self { standing, problems, awaited, others, ..answer }, true)
     }
 
     fn fresh(scenario: Scenario, job: Job, unit: MemoryUnit) -> Self {
         let estimate = estimate(&job);
         let count = gpu_count(&job, unit);
         let scale = Scale::of(unit, estimate.total(), estimate.capacity);
-        let (asked, problems, waits, others) = (Asked::default(), Vec::new(), false, Vec::new());
+        let (asked, problems, awaited, others) =
+            (Asked::default(), Vec::new(), Vec::new(), Vec::new());
         Self {
             standing: Standing::Present,
             scenario,
@@ -228,7 +231,7 @@ impl Answers {
             count,
             asked,
             problems,
-            waits,
+            awaited,
             others,
         }
     }

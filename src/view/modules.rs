@@ -1,42 +1,37 @@
-//! Modules that few models have come to the page when a model needs them. Until then nothing is
-//! asked of the engine about that model. No browser in here.
+//! Parts of the engine come to the page when a scenario needs them. Until then nothing is asked of
+//! the engine about that scenario. No browser in here.
 
 use crate::config::Job;
-use crate::estimator::{has_all_parts, has_parts};
+use crate::estimator::{EnginePart, has_parts, missing_parts};
 use crate::scenario::{FieldError, FieldId, Scenario};
 
 /// The checked job of a scenario, about which the engine can be asked.
 ///
 /// # Errors
-/// Every problem found, at least one; that the model's modules are on their way is one, too.
+/// Every problem found, at least one; that a part of the engine is on its way is one, too.
 pub fn job_of(scenario: &Scenario) -> Result<Job, Vec<FieldError>> {
     let job = scenario.resolve()?;
     if has_parts(&job) {
         return Ok(job);
     }
-    let message =
-        "A part of the page that this model needs is being fetched; the answer follows.".to_owned();
+    let message = "A part of the page that this answer needs is being fetched; the answer follows."
+        .to_owned();
     Err(vec![FieldError { field: FieldId::Model, message, way_out: None }])
 }
 
-/// True if the scenario is in order, but for modules of its model that have not come.
-pub fn waits(scenario: &Scenario) -> bool {
-    scenario.resolve().is_ok_and(|job| !has_parts(&job))
-}
-
-/// True if the program has all modules.
-pub fn are_all_there() -> bool {
-    has_all_parts()
+/// The parts that a scenario waits for, where it is in order otherwise.
+pub fn awaited(scenario: &Scenario) -> Vec<EnginePart> {
+    scenario.resolve().map_or_else(|_| Vec::new(), |job| missing_parts(&job).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use std::hint::black_box;
 
-    use super::{are_all_there, job_of, waits};
+    use super::{awaited, job_of};
     use crate::catalog::models;
     use crate::config::Job;
-    use crate::estimator::{blockers, estimate, needs_parts};
+    use crate::estimator::{EnginePart, blockers, estimate};
     use crate::ops::modules::rare::asked;
     use crate::scenario::{FieldId, Mode, Scenario, Value};
     use crate::stacks::Stack;
@@ -46,13 +41,13 @@ mod tests {
     use crate::view::words::parameters;
 
     #[test]
-    fn a_program_with_all_modules_inside_waits_for_none() {
+    fn a_program_with_all_parts_inside_waits_for_none() {
         let mut scenario = Scenario::default();
         for model in ["gpt2", "qwen3-next-80b-a3b", "gemma3n-e4b", "whisper-small"] {
             scenario.set_model(model);
-            assert!(!waits(&scenario), "{model}");
+            assert_eq!(awaited(&scenario), [], "{model}");
         }
-        assert!(are_all_there() && job_of(&Scenario::default()).is_ok());
+        assert!(job_of(&Scenario::default()).is_ok());
     }
 
     /// Everything that the page's first program asks about a job.
@@ -82,7 +77,7 @@ mod tests {
                 scenario.set_model(row.id);
                 let Ok(job) = scenario.resolve() else { continue };
                 asked::take();
-                if needs_parts(&job) {
+                if EnginePart::Rare.is_needed(&job) {
                     needed[1] += 1;
                     continue;
                 }
@@ -97,7 +92,7 @@ mod tests {
             scenario.set(FieldId::Stack, Value::Choice(stack.key()));
             let Ok(job) = scenario.resolve() else { continue };
             asked::take();
-            if !needs_parts(&job) {
+            if !EnginePart::Rare.is_needed(&job) {
                 ask(&job, &scenario);
                 assert!(!asked::take(), "{}", stack.key());
             }

@@ -110,7 +110,9 @@ pub const ANSWER: [PagePart; 5] = [
         let steps = (back || seen.unread(), on);
         top_bar::top_bar(&said.scenario, said.compare.len(), steps, &seen.saved().saved.scenarios)
     }),
-    part("sections", Follows::AtOnce, |seen| sections::sections(seen.view())),
+    part("sections", Follows::AtOnce, |seen| {
+        sections::sections(seen.view(), seen.said().scenario.mode())
+    }),
     part("notices", Follows::AtOnce, |seen| notices::notices(seen.messages())),
     part("strip", Follows::AtOnce, |seen| {
         verdict::strip(seen.answers(), seen.standing(), seen.found())

@@ -118,4 +118,5 @@ mod page {
     mod names;
     mod net;
     mod printed;
+    mod style;
 }

@@ -29,8 +29,9 @@ pub(super) use paces::Paces;
 pub(crate) use serving::gpu_hours_per_million;
 pub use serving::{
     Bound, MessageTimes, Pace, ServedTraffic, ServingTime, SpeculativeStep, Traffic,
-    cache_per_sequence, serving,
+    cache_per_sequence, first_token_and_step, serving,
 };
+pub(super) use serving::{times_of_request, times_of_serving};
 pub use spread::{Load, Schedule, Spread};
 pub use timing::{Timing, Unknown, timing};
 

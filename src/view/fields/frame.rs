@@ -35,7 +35,8 @@ fn problem_of(
             way_out: Some((format!("Back to {}", show(id, &value)), value)),
         });
     }
-    let problem = answers.problems.iter().find(|problem| problem.field == id && !answers.waits)?;
+    let problem =
+        answers.problems.iter().find(|problem| problem.field == id && !answers.waits())?;
     Some(Problem { message: problem.message.clone(), way_out: problem.way_out.clone() })
 }
 

@@ -1,7 +1,9 @@
 //! The form: what people change often in sight, the rest folded away with a line that says how it
 //! stands.
 
-use crate::scenario::{Field, FieldId, FieldKind, Group, Mode, Scenario, Value, field, show};
+use crate::scenario::{
+    Field, FieldId, FieldKind, Group, Mode, Scenario, Value, field, fields, show,
+};
 use crate::view::action::{Action, SkipTarget};
 use crate::view::answers::Answers;
 use crate::view::fields::frame::{frame, told};
@@ -101,10 +103,12 @@ fn listed(
     folded: bool,
     scenario: &Scenario,
 ) -> impl Iterator<Item = &'static Field> {
-    scenario.counting_fields().filter(move |field| {
+    // The place is asked first: few of all inputs are in it, and most questions cost more.
+    fields().iter().filter(move |field| {
         groups.contains(&field.group)
             && is_folded(field) == folded
             && !ELSEWHERE.contains(&field.id)
+            && scenario.counts(field)
     })
 }
 
@@ -232,13 +236,11 @@ pub fn fold(
 
 /// How a fold stands, in a few words: what was set by hand first, then its first fields.
 fn summary(scenario: &Scenario, groups: &'static [Group]) -> String {
-    let mut shown: Vec<&Field> =
-        listed(groups, true, scenario).filter(|field| scenario.is_set(field.id)).collect();
-    shown.extend(
-        listed(groups, true, scenario)
-            .filter(|field| !scenario.is_set(field.id) && !is_unasked(scenario, field)),
-    );
-    let parts: Vec<String> = shown.into_iter().take(3).map(|field| part(scenario, field)).collect();
+    let (set, others): (Vec<&Field>, Vec<_>) =
+        listed(groups, true, scenario).partition(|field| scenario.is_set(field.id));
+    let others = others.into_iter().filter(|field| !is_unasked(scenario, field));
+    let shown = set.into_iter().chain(others).take(3);
+    let parts: Vec<String> = shown.map(|field| part(scenario, field)).collect();
     parts.join(", ")
 }
 

@@ -6,6 +6,7 @@ use super::places::{evidence, methods, planner};
 use super::sections::{Section, about, sections, welcome};
 use super::sources::assumptions;
 use super::teach::{stage, teach};
+use crate::scenario::Mode;
 use crate::view::action::{Action, FitsList, FitsOrder, SkipTarget};
 use crate::view::markup::{Html, html};
 use crate::view::slot;
@@ -31,7 +32,7 @@ pub fn first_screen() -> Html {
                 p class="printed__link" data-own="printed-link" {}
             }
             (welcome())
-            (sections(View::default()))
+            (sections(View::default(), Mode::default()))
             div class="desk" data-key="desk" {
                 (form())
                 section class="answer" id=(SkipTarget::Answer.id()) tabindex="-1" aria-label="Answer" {

@@ -1,6 +1,7 @@
 //! The line over the page that says what it is, and the bar of its sections.
 
 use super::teach;
+use crate::scenario::{Mode, Word};
 use crate::view::action::Action;
 use crate::view::markup::{Html, html};
 use crate::view::ui::View;
@@ -70,10 +71,10 @@ impl Section {
 
 /// The bar of sections. Which one is read is marked where it is shown (`browser::sight`), because
 /// it changes with scrolling alone.
-pub fn sections(view: View) -> Html {
+pub fn sections(view: View, mode: Mode) -> Html {
     html! {
         nav class="sections" data-own="sections" data-testid="sections" aria-label="Sections"
-            data-view=(view.word()) {
+            data-view=(view.word()) data-mode=(mode.word()) {
             @for section in Section::ALL {
                 button type="button" class="sections__item" data-do=(Action::GoTo(section)) {
                     (section.name())
@@ -153,7 +154,7 @@ pub fn about() -> Html {
 
 #[cfg(test)]
 mod tests {
-    use super::{EXAMPLES, Section, sections, welcome};
+    use super::{EXAMPLES, Mode, Section, sections, welcome};
     use crate::scenario::FieldId;
     use crate::scenario::codec::decode;
     use crate::view::panels::frame::{below, first_screen};
@@ -172,13 +173,18 @@ mod tests {
                 "{name} takes the focus"
             );
         }
-        assert_eq!(text(&sections(View::Results)), "MemoryTimeLayoutsWhat fitsCompareSourcesTeach");
+        assert_eq!(
+            text(&sections(View::Results, Mode::Train)),
+            "MemoryTimeLayoutsWhat fitsCompareSourcesTeach"
+        );
     }
 
     #[test]
-    fn the_view_of_stories_is_told_by_the_bar() {
-        assert!(sections(View::Results).as_str().contains("data-view=\"results\""));
-        assert!(sections(View::Teach).as_str().contains("data-view=\"teach\""));
+    fn the_view_and_the_mode_are_told_by_the_bar() {
+        let bar = sections(View::Results, Mode::Train);
+        assert!(bar.as_str().contains("data-view=\"results\" data-mode=\"train\""));
+        let bar = sections(View::Teach, Mode::Serve);
+        assert!(bar.as_str().contains("data-view=\"teach\" data-mode=\"serve\""));
     }
 
     /// Examples are frozen links: each is read without a notice and does what its name says.

@@ -88,10 +88,10 @@ fn answer(
 /// Says that the answer is an earlier one's, with the way to the field that is in its way, if a
 /// field is.
 fn last_valid(answers: &Answers) -> Html {
-    if answers.waits {
+    if answers.waits() {
         return html! {
             p class="verdict__stale" data-testid="stale" {
-                "Last valid answer: what this model needs is being fetched, and its own follows."
+                "Last valid answer: what the new one needs is being fetched, and it follows."
             }
         };
     }
@@ -253,7 +253,7 @@ pub fn spoken(answers: &Answers, standing: Standing, found: &FromWorkers) -> Str
     };
     match standing {
         Standing::Present => whole(),
-        Standing::Earlier if answers.waits => "The answer follows.".to_owned(),
+        Standing::Earlier if answers.waits() => "The answer follows.".to_owned(),
         Standing::Earlier => format!("A field needs correction. Last valid answer: {}", whole()),
         Standing::Nothing => {
             let problems: Vec<&str> =
@@ -271,6 +271,7 @@ pub fn spoken(answers: &Answers, standing: Standing, found: &FromWorkers) -> Str
 #[cfg(test)]
 mod tests {
 
+    use crate::estimator::EnginePart;
     use crate::scenario::codec::{self, decode};
     use crate::scenario::{FieldId, field};
     use crate::view::answers::{Answers, Standing};
@@ -549,10 +550,10 @@ mod tests {
     #[test]
     fn an_answer_that_waits_for_a_part_of_the_page_asks_nobody_to_correct_a_field() {
         let mut waiting = answers("v1&m=llama3-8b&gpu=h100-80&n=8");
-        (waiting.standing, waiting.waits) = (Standing::Earlier, true);
+        (waiting.standing, waiting.awaited) = (Standing::Earlier, vec![EnginePart::Rare]);
         let page = verdict(&waiting, &Ui::default());
         assert!(
-            text(&page).contains("Last valid answer: what this model needs is being fetched"),
+            text(&page).contains("Last valid answer: what the new one needs is being fetched"),
             "{}",
             text(&page)
         );

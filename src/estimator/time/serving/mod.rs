@@ -7,7 +7,8 @@ mod traffic;
 mod work;
 
 use crate::config::{Job, Run};
-use crate::estimator::served;
+use crate::estimator::parts::served;
+use crate::estimator::served as serving_memory;
 use crate::units::{Bytes, Seconds};
 
 pub use pace::Pace;
@@ -109,13 +110,33 @@ pub(crate) fn gpu_hours_per_million(gpus: f64, tokens_per_second: f64) -> f64 {
 /// # Ok::<(), usize>(())
 /// ```
 pub fn serving(job: &Job) -> Option<ServingTime> {
+    job.training().is_none().then(|| (served().times)(job)).flatten()
+}
+
+/// [`serving`], where the program has it.
+pub(in crate::estimator) fn times_of_serving(job: &Job) -> Option<ServingTime> {
     let Run::Serving(run) = job.run() else { return None };
     Some(Pace::of(job)?.time(run.concurrent_sequences))
+}
+
+/// Returns the seconds to the first token of a prompt of so many tokens that does not wait, and the
+/// seconds of a step of decoding for so many sequences at the full context of another job, as
+/// [`serving`] tells them; `None` when training, and where peak or memory bandwidth are unknown.
+pub fn first_token_and_step(prompt: (&Job, u64), sequences: (&Job, u64)) -> Option<[Seconds; 2]> {
+    prompt.0.training().is_none().then(|| (served().request)(prompt, sequences)).flatten()
+}
+
+/// [`first_token_and_step`], where the program has it.
+pub(in crate::estimator) fn times_of_request(
+    (of_prompt, tokens): (&Job, u64),
+    (of_step, sequences): (&Job, u64),
+) -> Option<[Seconds; 2]> {
+    Some([Pace::of(of_prompt)?.prefill(tokens), Pace::of(of_step)?.decode(sequences)])
 }
 
 /// Returns the bytes that one sequence adds to a cache, on one tensor rank of all stages together;
 /// `None` when training.
 pub fn cache_per_sequence(job: &Job) -> Option<Bytes> {
     let Run::Serving(run) = job.run() else { return None };
-    Some(served::cached(job, run).0)
+    Some(serving_memory::cached(job, run).0)
 }
