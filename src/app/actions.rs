@@ -143,7 +143,7 @@ fn act(state: State, action: Action, event: &Event) {
         Action::Unpin(at) => state.let_go(at),
         Action::Swap(at) => state.swap(at),
         Action::Copy(id) => copy(state, id),
-        Action::TakeAlong(form) => taking::take(state, &form),
+        Action::TakeAlong(form) => taking::take(state, form),
         Action::Print => print(state),
         Action::ListFits(list) => planning::list_what_fits(state, &list),
         Action::UsePasted => pasting::take(state),

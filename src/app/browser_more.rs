@@ -20,6 +20,7 @@ use crate::view::answers::Standing;
 use crate::view::markup::Html;
 use crate::view::panels::unanswered;
 use crate::view::slot;
+use crate::worker::question::WorkerQuestion;
 use crate::worker::wire::{Instance, PROGRAM, READY, Reply, Request, What};
 
 /// How near to the part in sight a panel is when it is asked for.
@@ -171,19 +172,18 @@ impl More {
 /// Called back with each answer that comes.
 pub fn ask(
     state: State,
-    what: What,
     fragment: String,
-    text: String,
+    question: WorkerQuestion,
     done: impl FnMut(Option<Reply>) + 'static,
 ) {
+    let what = question.what();
     with(what.instance(), |more| {
         more.number = more.number.wrapping_add(1);
         let request = Request {
             number: more.number,
-            what,
             unit: state.answers.with_untracked(|answers| answers.unit),
             fragment,
-            text,
+            question,
         };
         more.asked.retain(|(other, ..)| *other != what);
         more.asked.push((what, more.number, Box::new(done)));
@@ -203,7 +203,7 @@ pub fn ask(
 /// A panel that the worker fills.
 struct Panel {
     state: State,
-    what: What,
+    question: WorkerQuestion,
     id: &'static str,
     /// True if the panel is in sight, or nearly.
     near: Cell<bool>,
@@ -212,8 +212,9 @@ struct Panel {
 }
 
 /// Fills the element with that id, and keeps it up to date while it is near the part in sight.
-pub fn keep_panel(state: State, what: What, id: &'static str) {
-    let panel = Rc::new(Panel { state, what, id, near: Cell::new(false), due: Cell::new(true) });
+pub fn keep_panel(state: State, question: WorkerQuestion, id: &'static str) {
+    let panel =
+        Rc::new(Panel { state, question, id, near: Cell::new(false), due: Cell::new(true) });
     Rc::clone(&panel).watch();
     on_rest(
         state,
@@ -266,12 +267,12 @@ impl Panel {
         // How well the engine is checked follows from no scenario.
         let unanswered =
             self.state.answers.with_untracked(|answers| answers.standing == Standing::Nothing);
-        if unanswered && self.what != What::Accuracy {
+        if unanswered && self.question != WorkerQuestion::Accuracy {
             return self.put(&unanswered::line());
         }
         let fragment = self.state.answers.with_untracked(|answers| encode(&answers.scenario));
-        let (state, what) = (self.state, self.what);
-        ask(state, what, fragment, String::new(), move |reply| {
+        let (state, question) = (self.state, self.question.clone());
+        ask(state, fragment, question, move |reply| {
             // Without one it is asked again when the scenario changes, when it comes in sight
             // again, and with the button.
             self.due.set(self.due.get() || reply.is_none());

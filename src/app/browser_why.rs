@@ -15,7 +15,8 @@ use crate::scenario::codec::encode;
 use crate::view::explaining::paths;
 use crate::view::markup::Html;
 use crate::view::slot;
-use crate::worker::wire::{MARK, Reply, What};
+use crate::worker::question::WorkerQuestion;
+use crate::worker::wire::{MARK, Reply};
 
 /// Keeps open explanations about the present scenario, and listens to what is in them.
 pub fn keep(state: State) {
@@ -34,7 +35,7 @@ pub fn follow(state: State) {
         let _ = place.set_attribute("aria-busy", "true");
     }
     let fragment = state.answers.with_untracked(|answers| encode(&answers.scenario));
-    ask(state, What::Explain, fragment, paths.clone(), move |reply| put(&paths, reply));
+    ask(state, fragment, WorkerQuestion::Explain(paths.clone()), move |reply| put(&paths, reply));
 }
 
 /// Every place of an explanation with its path.

@@ -10,8 +10,9 @@ use web_sys::{DedicatedWorkerGlobalScope, MessageChannel, MessageEvent, MessageP
 
 use crate::worker::answer;
 use crate::worker::plan::{Desk, Stairway};
+use crate::worker::question::WorkerQuestion;
 use crate::worker::questions::Questions;
-use crate::worker::wire::{Instance, READY, Reply, Request, What};
+use crate::worker::wire::{Instance, READY, Reply, Request};
 
 /// How often a running search tells how far it is, milliseconds.
 const TELL_MS: f64 = 200.0;
@@ -39,7 +40,7 @@ pub fn answer_questions() {
             .and_then(|event| event.data().as_string())
             .unwrap_or_default();
         if let Some(request) = Request::read(&message) {
-            match request.what.instance() {
+            match request.question.what().instance() {
                 Instance::Panels => answers.hear(&request),
                 Instance::Searches => planner.hear(&request),
             }
@@ -153,7 +154,7 @@ impl Planner {
     }
 
     fn hear(self: &Rc<Self>, request: &Request) {
-        if request.what == What::Stairs {
+        if request.question == WorkerQuestion::Stairs {
             // An earlier question is left off.
             self.stairway.replace(Some(Stairway::of(request)));
             return self.next();

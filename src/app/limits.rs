@@ -11,7 +11,8 @@ use super::state::{State, StateChange};
 use crate::scenario::codec::encode;
 use crate::view::answers::Standing;
 use crate::view::markup::Html;
-use crate::worker::wire::{MARK, What};
+use crate::worker::question::WorkerQuestion;
+use crate::worker::wire::MARK;
 
 /// The element that holds the warning where the tensors fit and the allocator finds no room.
 const WARNING: &str = "warning";
@@ -41,7 +42,7 @@ fn look(state: State) {
     });
     let Some(scenario) = trained else { return fill(WARNING, &Html::new()) };
     is_busy(WARNING);
-    ask(state, What::Limits, encode(&scenario), String::new(), move |reply| {
+    ask(state, encode(&scenario), WorkerQuestion::Limits, move |reply| {
         // Without an answer the assumed reserve stands; the next change asks again.
         let Some(reply) = reply else { return fill(WARNING, &Html::new()) };
         let (numbers, warning) = reply.html.split_once(MARK).unwrap_or_default();

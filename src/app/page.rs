@@ -18,7 +18,7 @@ use crate::view::panels::controls::FormPlace;
 use crate::view::panels::{curves, dialogs, ledger, printed, top_bar, verdict};
 use crate::view::parts::{self, CurveParts, Follows, PagePart};
 use crate::view::seen::{Around, Concern, Now, SeenPage};
-use crate::worker::wire::What;
+use crate::worker::question::WorkerQuestion;
 
 /// Starts the page in the element `app`.
 pub fn start() {
@@ -286,12 +286,12 @@ fn table(state: State) {
 
 fn rest(state: State) {
     show_all(state, &parts::REST);
-    keep_panel(state, What::Methods, "methods");
-    keep_panel(state, What::Evidence, "evidence");
-    keep_panel(state, What::Timeline, "timeline");
-    keep_panel(state, What::Device, "device");
+    keep_panel(state, WorkerQuestion::Methods, "methods");
+    keep_panel(state, WorkerQuestion::Evidence, "evidence");
+    keep_panel(state, WorkerQuestion::Timeline, "timeline");
+    keep_panel(state, WorkerQuestion::Device, "device");
     limits::keep(state, !browser::fragment().is_empty());
-    keep_panel(state, What::Accuracy, "accuracy");
+    keep_panel(state, WorkerQuestion::Accuracy, "accuracy");
     browser_later::keep(state);
     write_printed_link(state, "");
     browser_why::keep(state);

@@ -11,7 +11,8 @@ use crate::view::markup::Html;
 use crate::view::panels::dialogs::paste::{AREA, FIELD, NAME, PasteState, PastedModel};
 use crate::view::slot;
 use crate::view::words::model_name;
-use crate::worker::wire::{AS_GENERIC, FILES, MARK, Reply, SNAPSHOT, What};
+use crate::worker::question::{PastedInput, WorkerQuestion};
+use crate::worker::wire::Reply;
 
 /// Begins with an empty text.
 pub fn begin(state: State) {
@@ -60,23 +61,16 @@ pub fn from_file(state: State, text: Result<String, String>) {
 
 /// A memory snapshot was chosen: its bytes in base64.
 pub fn from_snapshot(state: State, bytes: Result<String, String>) {
-    ask_about(state, bytes.map(|bytes| format!("{SNAPSHOT}{MARK}{bytes}")));
+    ask_about(state, bytes.map(PastedInput::Snapshot));
 }
 
 /// Files of a model were chosen: their names and beginnings.
 pub fn from_files(state: State, files: Result<Vec<(String, String)>, String>) {
-    ask_about(
-        state,
-        files.map(|files| {
-            files.into_iter().fold(FILES.to_owned(), |asked, (name, start)| {
-                asked + &format!("{MARK}{name}{MARK}{start}")
-            })
-        }),
-    );
+    ask_about(state, files.map(PastedInput::Files));
 }
 
 /// Asks about what is no text; the text area is empty from then on.
-fn ask_about(state: State, asked: Result<String, String>) {
+fn ask_about(state: State, asked: Result<PastedInput, String>) {
     match asked {
         Ok(asked) => {
             set_text_of(AREA, "");
@@ -84,7 +78,7 @@ fn ask_about(state: State, asked: Result<String, String>) {
                 dialogs.pasted = PasteState { outcome: slot::fetching(), ..PasteState::default() }
             });
             let before = encode(&state.scenario_now());
-            ask(state, What::Paste, before.clone(), asked, move |reply| {
+            ask(state, before.clone(), WorkerQuestion::Paste(asked), move |reply| {
                 understood(state, before.clone(), reply, None);
             });
         }
@@ -112,16 +106,17 @@ fn read(state: State, take_as: Option<String>) {
         state.dialogs.change(|dialogs| dialogs.pasted.outcome = Html::new());
         return;
     }
-    let mut asked = String::new();
+    let mut as_generic = false;
     state.dialogs.change(|dialogs| {
         if dialogs.pasted.outcome.is_empty() {
             dialogs.pasted.outcome = slot::fetching();
         }
-        asked = if dialogs.pasted.as_generic { format!("{AS_GENERIC}{MARK}{text}") } else { text };
+        as_generic = dialogs.pasted.as_generic;
     });
+    let asked = if as_generic { PastedInput::AsGeneric(text) } else { PastedInput::Text(text) };
     let before = encode(&state.scenario_now());
     let mut take_as = take_as;
-    ask(state, What::Paste, before.clone(), asked, move |reply| {
+    ask(state, before.clone(), WorkerQuestion::Paste(asked), move |reply| {
         understood(state, before.clone(), reply, take_as.take());
     });
 }

@@ -12,7 +12,8 @@ use crate::scenario::codec::{decode, encode};
 use crate::view::action::{FitsList, PlanVerb};
 use crate::view::panels::places::PLANNER;
 use crate::view::slot;
-use crate::worker::wire::{Reply, What};
+use crate::worker::question::{PlanQuestion, WorkerQuestion};
+use crate::worker::wire::Reply;
 
 /// Keeps the open panel about the present scenario.
 pub fn keep(state: State) {
@@ -30,9 +31,9 @@ pub fn say(state: State, verb: PlanVerb) {
     if !typed.is_empty() {
         state.plan.set_value(typed);
     }
-    let text = format!("{}\n{}", verb.word(), state.plan.get_value());
+    let question = WorkerQuestion::Plan(PlanQuestion::Panel(verb), state.plan.get_value());
     let fragment = state.answers.with_untracked(|answers| encode(&answers.scenario));
-    ask(state, What::Plan, fragment, text, move |reply| {
+    ask(state, fragment, question, move |reply| {
         fill(PLANNER, &reply.map_or_else(slot::out_of_reach, Reply::made));
     });
     if verb == PlanVerb::Stop {
@@ -48,7 +49,7 @@ const FITS: &str = "fits";
 pub fn list_what_fits(state: State, list: &FitsList) {
     let fragment = state.answers.with_untracked(|answers| encode(&answers.scenario));
     fill(FITS, &slot::listing());
-    ask(state, What::Fits, fragment, list.write(), move |reply| {
+    ask(state, fragment, WorkerQuestion::Fits(list.clone()), move |reply| {
         fill(FITS, &reply.map_or_else(slot::out_of_reach, Reply::made));
     });
 }

@@ -9,14 +9,14 @@ use leptos::prelude::*;
 use super::browser::{self, Event};
 use super::browser_more::{ask, fill};
 use super::state::{State, StateChange};
-use super::teaching::{carried_out, orders, question};
+use super::teaching::{carried_out, orders, page_with};
 use crate::scenario::codec::encode;
 use crate::view::action::{Order, StageVerb};
 use crate::view::panels::teach::{PLACE, STAGE, code, link_of_step};
 use crate::view::presenter::{
     MARKS, PresentedStep, Presenter, Pressed, Show, Then, link_with_lesson, marks,
 };
-use crate::worker::wire::What;
+use crate::worker::question::{StoryQuestion, TeachingPage, WorkerQuestion};
 
 /// Listens to the presenter's keys, and keeps the figure of its step about the present scenario.
 pub fn listen(state: State) {
@@ -28,17 +28,27 @@ pub fn listen(state: State) {
 pub fn begin(state: State, id: &str, step: usize, fresh: bool) {
     let address = (format!("&present={id}."), String::new());
     // With the editor's inputs, so that it is shown as it is now.
-    fetch(state, question(id, &browser::typed_in(PLACE)), address, step, fresh);
+    let story = StoryQuestion::Named(id.to_owned());
+    let question = WorkerQuestion::Story(story, page_with(browser::typed_in(PLACE)));
+    fetch(state, question, address, step, fresh);
 }
 
 /// Shows the story that a link holds.
 pub fn begin_packed(state: State, packed: &str, step: usize) {
     let address = ("&present=own.".to_owned(), format!("&story={packed}"));
-    fetch(state, question("packed", &format!("story={packed}")), address, step, true);
+    let question =
+        WorkerQuestion::Story(StoryQuestion::Packed, page_with(format!("story={packed}")));
+    fetch(state, question, address, step, true);
 }
 
-fn fetch(state: State, text: String, address: (String, String), step: usize, fresh: bool) {
-    ask(state, What::Story, String::new(), text, move |reply| {
+fn fetch(
+    state: State,
+    question: WorkerQuestion,
+    address: (String, String),
+    step: usize,
+    fresh: bool,
+) {
+    ask(state, String::new(), question, move |reply| {
         let Some(reply) = reply else {
             return state.tell(
                 "The stories could not be fetched. Try again when the network is back.".to_owned(),
@@ -196,7 +206,8 @@ fn answer(state: State) {
         .flatten();
     let Some((at, link)) = said else { return };
     let form = browser::typed_in(&format!("present-ask-{}", at + 1));
-    ask(state, What::Story, link, format!("answer\n\n{form}"), move |reply| {
+    let page = TeachingPage { inputs: form, ..TeachingPage::default() };
+    ask(state, link, WorkerQuestion::Story(StoryQuestion::Answer, page), move |reply| {
         let Some(reply) = reply else { return };
         let right = reply.html.starts_with("right");
         fill(&format!("present-said-{}", at + 1), &super::teaching::without_orders(reply.html));
@@ -212,8 +223,8 @@ fn keep_figure(state: State) {
     let (id, link) = (format!("present-figure-{}", at + 1), encode(&state.scenario_now()));
     let figure = browser::attribute(&id, "data-figure").unwrap_or_default();
     write_code(state);
-    // Not as `What::Story`: an answer that is being looked at would be forgotten.
-    ask(state, What::Figure, link, figure, move |reply| {
+    // Not as a story: an answer that is being looked at would be forgotten.
+    ask(state, link, WorkerQuestion::Figure(figure), move |reply| {
         if let Some(reply) = reply {
             fill(&id, &carried_out(state, reply.html));
         }

@@ -12,7 +12,7 @@ use super::state::{State, StateChange};
 use crate::scenario::codec::encode;
 use crate::view::answers::{Stairs, Standing};
 use crate::view::ui::FromWorkers;
-use crate::worker::wire::What;
+use crate::worker::question::WorkerQuestion;
 
 /// Looks for the best layouts anew whenever the scenario has changed and the page rests.
 pub fn keep(state: State) {
@@ -38,7 +38,7 @@ pub fn look(state: State) {
     // Until they are there none are known, and nobody asks again.
     let pending = Stairs { scenario: scenario.clone(), best: Vec::new() };
     state.found.change(|found| found.stairs = Some(Arc::new(pending)));
-    ask(state, What::Stairs, encode(&scenario), String::new(), move |reply| {
+    ask(state, encode(&scenario), WorkerQuestion::Stairs, move |reply| {
         // Without an answer the curve stays as it is; the next change asks again.
         if let Some(reply) = reply {
             let stairs = Stairs::read(scenario.clone(), &reply.html);

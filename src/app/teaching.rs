@@ -13,7 +13,8 @@ use crate::view::action::{Order, TeachVerb, TeachView};
 use crate::view::markup::Html;
 use crate::view::panels::teach::PLACE;
 use crate::view::slot;
-use crate::worker::wire::{MARK, What};
+use crate::worker::question::{TeachingPage, WorkerQuestion};
+use crate::worker::wire::MARK;
 
 /// The panel was unfolded.
 pub fn begin(state: State) {
@@ -34,14 +35,14 @@ pub fn say(state: State, verb: &TeachVerb) {
     if matches!(verb, TeachVerb::View(TeachView::List | TeachView::Keep(_))) {
         state.lesson_in_link("");
     }
-    send(state, verb, &browser::typed_in(PLACE));
+    send(state, verb, browser::typed_in(PLACE));
 }
 
-fn send(state: State, verb: &TeachVerb, form: &str) {
+fn send(state: State, verb: &TeachVerb, inputs: String) {
     state.lessons.update_value(|lessons| lessons.begun = true);
     let focus = verb.shows_another_view();
     let fragment = state.answers.with_untracked(|answers| encode(&answers.scenario));
-    ask(state, What::Teach, fragment, question(&verb.write(), form), move |reply| {
+    ask(state, fragment, WorkerQuestion::Teach(verb.clone(), page_with(inputs)), move |reply| {
         fill(PLACE, &reply.map_or_else(slot::out_of_reach, |reply| carried_out(state, reply.html)));
         if focus {
             // The button that was pressed is gone.
@@ -50,18 +51,10 @@ fn send(state: State, verb: &TeachVerb, form: &str) {
     });
 }
 
-/// A question with the address of the page, some inputs, and what is stored of own stories and of
-/// worksheets.
-pub fn question(verb: &str, form: &str) -> String {
-    let address = browser::link_to("");
-    let mut text = format!("{verb}\n{}\n{form}", address.trim_end_matches('#'));
-    for (name, record) in browser::stories() {
-        text.push(MARK);
-        text.push_str(&name);
-        text.push('\n');
-        text.push_str(&record);
-    }
-    text
+/// The page as teaching sees it, with some inputs.
+pub fn page_with(inputs: String) -> TeachingPage {
+    let address = browser::link_to("").trim_end_matches('#').to_owned();
+    TeachingPage { address, inputs, records: browser::stories() }
 }
 
 /// The orders before the HTML of an answer; `None` for one that is not understood.
@@ -127,7 +120,7 @@ pub fn add_file(state: State, text: Result<String, String>) {
         Ok(text) => send(
             state,
             &TeachVerb::Import,
-            &format!("file={}", text.replace(['\n', '\r', MARK], " ")),
+            format!("file={}", text.replace(['\n', '\r', MARK], " ")),
         ),
         Err(problem) => state.tell(problem, true),
     }
@@ -158,7 +151,7 @@ pub fn follow(state: State, fragment: &str) {
         }
         (None, None, Some(class)) => {
             state.lesson_in_link(&format!("&task={class}"));
-            send(state, &TeachVerb::Sheet, &format!("class={class}"));
+            send(state, &TeachVerb::Sheet, format!("class={class}"));
             browser::unfold(PLACE);
             browser::land_on(PLACE);
         }

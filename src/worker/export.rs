@@ -6,9 +6,7 @@ use crate::scenario::codec::{decode, encode_all};
 use crate::view::action::Action;
 use crate::view::export::{ExportFormat, Luggage, file};
 use crate::view::markup::{Html, html};
-
-/// The word that asks for the buttons rather than for a file.
-pub const MENU: &str = "menu";
+use crate::worker::question::ExportQuestion;
 
 /// The sentence where a picture could not be made.
 const PICTURE_FAILED: &str =
@@ -22,29 +20,23 @@ const PICTURES: [(&str, &str); 4] = [
     ("#timeline .chart-step", "Memory over one step"),
 ];
 
-/// The answer to a question in lines: the form of the file, the page's address, the moment in words
-/// and in milliseconds, whether the length axis goes by doublings, and the number of pinned
-/// scenarios.
-pub fn answer(fragment: &str, asked: &str) -> Html {
-    let mut lines = asked.lines();
-    let mut line = || lines.next().unwrap_or_default();
-    let what = line();
+/// The file that was asked for, or the buttons of all.
+pub fn answer(fragment: &str, asked: &ExportQuestion) -> Html {
     let decoded = decode(fragment);
     let luggage = Luggage {
         scenario: decoded.scenario,
         compare: decoded.compare,
-        address: line().to_owned(),
-        when: line().to_owned(),
-        clock_ms: line().parse().unwrap_or_default(),
-        log: line() == "true",
+        address: asked.address.clone(),
+        when: asked.when.clone(),
+        clock_ms: asked.clock_ms,
+        log: asked.log,
     };
-    let pinned = line().parse().unwrap_or(0_usize);
-    match ExportFormat::of(what) {
+    match asked.file {
         Some(form) => Html::made(match file(form, &luggage) {
             Ok(text) => format!("headroom-{} {}\n{text}", form.word(), form.media_type()),
             Err(sentence) => format!("\n{sentence}"),
         }),
-        None => menu(&luggage, pinned),
+        None => menu(&luggage, asked.pinned),
     }
 }
 
@@ -52,7 +44,7 @@ pub fn answer(fragment: &str, asked: &str) -> Html {
 fn menu(luggage: &Luggage, pinned: usize) -> Html {
     let file = |form: ExportFormat| {
         html! {
-            button type="button" class="button" data-do=(Action::TakeAlong(form.word().to_owned())) {
+            button type="button" class="button" data-do=(Action::TakeAlong(form)) {
                 (form.label())
             }
         }
@@ -154,36 +146,44 @@ fn snippet(luggage: &Luggage) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{MENU, answer};
+    use super::answer;
+    use crate::view::export::ExportFormat;
     use crate::view::panels::tests::{count, text};
+    use crate::worker::question::ExportQuestion;
 
-    const ABOUT: &str = "https://example.org/\nnow\n1790000000000\ntrue\n";
+    fn asked(file: Option<ExportFormat>, pinned: usize) -> ExportQuestion {
+        ExportQuestion {
+            file,
+            address: "https://example.org/".to_owned(),
+            when: "now".to_owned(),
+            clock_ms: 1_790_000_000_000,
+            log: true,
+            pinned,
+        }
+    }
 
     #[test]
     fn the_menu_names_every_file_and_picture() {
-        let menu = answer("v1&m=llama3-8b", &format!("{MENU}\n{ABOUT}0"));
+        let menu = answer("v1&m=llama3-8b", &asked(None, 0));
         assert_eq!((count(&menu, "data-do=\"take-along:"), count(&menu, "data-picture=")), (4, 8));
         assert!(
             text(&menu).contains("&lt;iframe src=&quot;https://example.org/#v2&amp;c="),
             "{}",
             text(&menu)
         );
-        assert_eq!(count(&answer("v1&do=serve", &format!("{MENU}\n{ABOUT}0")), "data-picture="), 6);
-        assert_eq!(
-            count(&answer("v1&b.n=16", &format!("{MENU}\n{ABOUT}2")), "class=\"notice\""),
-            1
-        );
+        assert_eq!(count(&answer("v1&do=serve", &asked(None, 0)), "data-picture="), 6);
+        assert_eq!(count(&answer("v1&b.n=16", &asked(None, 2)), "class=\"notice\""), 1);
     }
 
     #[test]
     fn a_file_comes_behind_its_name_or_not_at_all() {
-        let made = answer("v1&m=llama3-8b", &format!("ledger.csv\n{ABOUT}0"));
+        let made = answer("v1&m=llama3-8b", &asked(Some(ExportFormat::Ledger), 0));
         assert!(
             made.as_str().starts_with("headroom-ledger.csv text/csv\nscenario,kind,"),
             "{}",
             made.as_str()
         );
-        let none = answer("v1&m=llama3-8b&tp=3", &format!("answer.md\n{ABOUT}0"));
+        let none = answer("v1&m=llama3-8b&tp=3", &asked(Some(ExportFormat::Answer), 0));
         assert!(none.as_str().starts_with("\nAn input needs a look"), "{}", none.as_str());
     }
 }

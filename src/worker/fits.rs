@@ -26,11 +26,9 @@ fn rows(scenario: &Scenario) -> Arc<Vec<Fit>> {
     rows
 }
 
-/// The table; `asked` is an order and, behind a blank, the word of a format or way: `speed awq`.
-pub fn panel(scenario: &Scenario, asked: &str, unit: MemoryUnit) -> Html {
-    let FitsList { order, way } =
-        FitsList::read(asked).unwrap_or(FitsList { order: FitsOrder::Size, way: String::new() });
-    let way = way.as_str();
+/// The table, in an order and of one format or way.
+pub fn panel(scenario: &Scenario, list: &FitsList, unit: MemoryUnit) -> Html {
+    let (order, way) = (list.order, list.way.as_str());
     let all = rows(scenario);
     let mut shown: Vec<&Fit> = all.iter().filter(|fit| way.is_empty() || fit.way == way).collect();
     if way.is_empty() {
@@ -154,15 +152,17 @@ mod tests {
     use super::panel;
     use crate::scenario::codec::decode;
     use crate::units::MemoryUnit;
+    use crate::view::action::{FitsList, FitsOrder};
 
     #[test]
     fn rows_are_sorted_narrowed_and_open_as_scenarios() {
         let scenario = decode("v2&do=tune&gpu=rtx4090&n=1&s=1024").scenario;
-        let by_size = panel(&scenario, "size", MemoryUnit::Gib);
+        let list = |way: &str| FitsList { order: FitsOrder::Size, way: way.to_owned() };
+        let by_size = panel(&scenario, &list(""), MemoryUnit::Gib);
         let [large, small] = ["Qwen2.5 32B", "Qwen3 0.6B"].map(|name| by_size.as_str().find(name));
         assert!(large.is_some() && large < small);
         assert!(by_size.as_str().contains("href=\"#v2&amp;"), "{}", by_size.as_str());
-        let full = panel(&scenario, "size full", MemoryUnit::Gib);
+        let full = panel(&scenario, &list("full"), MemoryUnit::Gib);
         assert!(!full.as_str().contains("Qwen2.5 32B") && full.as_str().contains("Qwen3 0.6B"));
     }
 }

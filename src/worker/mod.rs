@@ -18,6 +18,7 @@ pub mod methods;
 pub mod oom;
 pub mod paste;
 pub mod plan;
+pub mod question;
 pub mod questions;
 pub mod serving;
 mod snapshot;
@@ -27,7 +28,8 @@ pub mod teach;
 pub mod timeline;
 pub mod wire;
 
-use self::wire::{MARK, Reply, Request, What};
+use self::question::WorkerQuestion;
+use self::wire::{MARK, Reply, Request};
 use crate::config::Job;
 use crate::estimator::estimate;
 use crate::planner::replayed;
@@ -40,25 +42,37 @@ use crate::view::replay::Limits;
 /// The reply to a question about panels and texts; an empty one to those that [`plan`] answers.
 pub fn answer(request: &Request) -> Reply {
     let scenario = decode(&request.fragment).scenario;
-    let (html, fragment) = match request.what {
-        What::Methods => (methods_of(&scenario, request.unit), None),
-        What::Evidence => (evidence_of(&scenario, request.unit), None),
-        What::Timeline => (timeline_of(&scenario, request.unit), None),
-        What::Device => (device_of(&scenario, request.unit), None),
-        What::Limits => (Html::made(limits_of(&scenario, request.unit)), None),
-        What::Accuracy => (accuracy::panel(), None),
-        What::Explain => (explain_of(&scenario, request.unit, &request.text), None),
-        What::Paste => paste::read(&request.text, scenario),
-        What::Fits => (fits::panel(&scenario, &request.text, request.unit), None),
-        What::Export => (export::answer(&request.fragment, &request.text), None),
-        What::Teach => (Html::made(teach::answer(request)), None),
-        What::Story => (Html::made(teach::story_of(request)), None),
-        What::Figure => (Html::made(teach::figure_of(request)), None),
-        What::Plan | What::Stairs => (Html::default(), None),
+    let unit = request.unit;
+    let html = match &request.question {
+        WorkerQuestion::Methods => methods_of(&scenario, unit),
+        WorkerQuestion::Evidence => evidence_of(&scenario, unit),
+        WorkerQuestion::Timeline => timeline_of(&scenario, unit),
+        WorkerQuestion::Device => device_of(&scenario, unit),
+        WorkerQuestion::Limits => Html::made(limits_of(&scenario, unit)),
+        WorkerQuestion::Accuracy => accuracy::panel(),
+        WorkerQuestion::Explain(paths) => explain_of(&scenario, unit, paths),
+        WorkerQuestion::Fits(list) => fits::panel(&scenario, list, unit),
+        WorkerQuestion::Export(asked) => export::answer(&request.fragment, asked),
+        WorkerQuestion::Teach(verb, page) => {
+            Html::made(teach::answer(verb.clone(), page, &request.fragment))
+        }
+        WorkerQuestion::Story(story, page) => {
+            Html::made(teach::story_of(story, page, &request.fragment))
+        }
+        WorkerQuestion::Figure(name) => Html::made(teach::figure_of(name, &request.fragment)),
+        WorkerQuestion::Plan(..) | WorkerQuestion::Stairs => Html::default(),
+        WorkerQuestion::Paste(pasted) => {
+            let (html, link) = paste::read(pasted, scenario);
+            return reply(request, html, link);
+        }
     };
+    reply(request, html, None)
+}
+
+fn reply(request: &Request, html: Html, fragment: Option<String>) -> Reply {
     Reply {
         number: request.number,
-        what: request.what,
+        what: request.question.what(),
         more: false,
         fragment,
         html: html.as_str().to_owned(),

@@ -17,35 +17,32 @@ use crate::view::panels::dialogs::paste::NAME;
 use crate::view::panels::remarks;
 use crate::view::ui::Dialog;
 use crate::view::words::{self, whole};
-use crate::worker::wire::{AS_GENERIC, FILES, MARK, SNAPSHOT};
+use crate::worker::question::PastedInput;
 use crate::worker::{launched, log, oom, snapshot};
 
 /// The report and the link of the scenario with that model; or why the text cannot be used, and no
 /// link. A kind that is not known is counted as a generic decoder only where the page asks for
-/// that, with a word before the text.
+/// that.
 ///
 /// A text with an out-of-memory message is set beside the scenario's estimate, and gives no link:
 /// no `config.json` holds such words.
-pub fn read(asked: &str, scenario: Scenario) -> (Html, Option<String>) {
-    if let Some((SNAPSHOT, bytes)) = asked.split_once(MARK) {
-        return (snapshot::panel(&scenario, bytes), None);
-    }
-    if let Some((FILES, files)) = asked.split_once(MARK) {
-        return files_of_a_model(files, scenario);
-    }
-    match kind_of(asked) {
-        Some(PastedKind::Link | PastedKind::Launch) => {
-            return launched::panel(&[Pasted { name: "", text: asked }], &scenario);
-        }
-        Some(PastedKind::Messages(messages)) => return (oom::panel(&scenario, &messages), None),
-        Some(PastedKind::Log(found)) => {
-            return log::panel(&scenario, &found, scenario.memory_unit());
-        }
-        Some(PastedKind::Config) | None => {}
-    }
-    let imported = match asked.split_once(MARK) {
-        Some((AS_GENERIC, text)) => config_json_as_generic(text),
-        _ => config_json(asked),
+pub fn read(pasted: &PastedInput, scenario: Scenario) -> (Html, Option<String>) {
+    let imported = match pasted {
+        PastedInput::Snapshot(bytes) => return (snapshot::panel(&scenario, bytes), None),
+        PastedInput::Files(files) => return files_of_a_model(files, scenario),
+        PastedInput::AsGeneric(text) => config_json_as_generic(text),
+        PastedInput::Text(text) => match kind_of(text) {
+            Some(PastedKind::Link | PastedKind::Launch) => {
+                return launched::panel(&[Pasted { name: "", text }], &scenario);
+            }
+            Some(PastedKind::Messages(messages)) => {
+                return (oom::panel(&scenario, &messages), None);
+            }
+            Some(PastedKind::Log(found)) => {
+                return log::panel(&scenario, &found, scenario.memory_unit());
+            }
+            Some(PastedKind::Config) | None => config_json(text),
+        },
     };
     match imported {
         Ok(imported) => taken(&imported, &[], scenario),
@@ -60,15 +57,11 @@ fn taken(imported: &Imported, stored: &[String], mut scenario: Scenario) -> (Htm
     (report(imported, stored, &scenario, &link), Some(link))
 }
 
-/// The model that chosen files are of: names and beginnings in turn, the beginnings in base64.
-fn files_of_a_model(files: &str, scenario: Scenario) -> (Html, Option<String>) {
-    let words: Vec<&str> = files.split(MARK).collect();
-    let starts: Option<Vec<(&str, Vec<u8>)>> = words
-        .chunks_exact(2)
-        .map(|pair| match pair {
-            [name, start] => Some((*name, STANDARD.decode(start).ok()?)),
-            _ => None,
-        })
+/// The model that chosen files are of: names, and beginnings in base64.
+fn files_of_a_model(files: &[(String, String)], scenario: Scenario) -> (Html, Option<String>) {
+    let starts: Option<Vec<(&str, Vec<u8>)>> = files
+        .iter()
+        .map(|(name, start)| Some((name.as_str(), STANDARD.decode(start).ok()?)))
         .collect();
     let Some(starts) = starts else {
         return (refused_for("The files did not arrive whole. Choose them again."), None);
@@ -242,13 +235,22 @@ mod tests {
     use crate::view::panels::verdict::{spoken, verdict};
     use crate::view::ui::{FromWorkers, Opened};
     use crate::view::words::model_name;
-    use crate::worker::wire::{AS_GENERIC, FILES, MARK};
+    use crate::worker::question::PastedInput;
+
+    fn pasted(text: &str) -> PastedInput {
+        PastedInput::Text(text.to_owned())
+    }
+
+    fn files(files: &[(&str, &str)]) -> PastedInput {
+        let owned = |(name, start): &(&str, &str)| ((*name).to_owned(), (*start).to_owned());
+        PastedInput::Files(files.iter().map(owned).collect())
+    }
 
     /// The first sentence says what was understood, and in which parts the parameters lie.
     #[test]
     fn a_tower_is_named_beside_the_text() {
         let gemma = include_str!("../../tests/data/configs/gemma-3-27b.json");
-        let said = text(&read(gemma, Scenario::default()).0);
+        let said = text(&read(&pasted(gemma), Scenario::default()).0);
         assert!(
             said.starts_with(
                 "Gemma 3 27B with images: text 27.0 B, vision 0.4 B, all keys understood."
@@ -262,8 +264,7 @@ mod tests {
     #[test]
     fn chosen_files_say_what_they_hold() {
         let small = STANDARD.encode(include_bytes!("../../tests/data/checkpoints/qwen3.gguf"));
-        let (card, link) =
-            read(&format!("{FILES}{MARK}qwen3.gguf{MARK}{small}"), Scenario::default());
+        let (card, link) = read(&files(&[("qwen3.gguf", &small)]), Scenario::default());
         let said = text(&card);
         assert!(said.starts_with("small qwen3: 1.8 M parameters, all keys understood."), "{said}");
         assert!(
@@ -271,24 +272,22 @@ mod tests {
             "{said}"
         );
         assert!(link.is_some_and(|link| link.contains("w=gguf-16")), "{said}");
-        let (card, link) = read(
-            &format!("{FILES}{MARK}a.txt{MARK}YQ=={MARK}b.txt{MARK}YQ=="),
-            Scenario::default(),
-        );
+        let (card, link) =
+            read(&files(&[("a.txt", "YQ=="), ("b.txt", "YQ==")]), Scenario::default());
         assert_eq!((count(&card, "paste-error"), link), (1, None));
     }
 
     const ZEBRA: &str = r#""model_type": "zebra", "hidden_size": 1024, "num_hidden_layers": 4, "num_attention_heads": 16,
         "vocab_size": 1000, "intermediate_size": 2816, "stripes_per_head": 3"#;
 
-    fn generic(json: &str) -> String {
-        format!("{AS_GENERIC}{MARK}{json}")
+    fn generic(json: &str) -> PastedInput {
+        PastedInput::AsGeneric(json.to_owned())
     }
 
     #[test]
     fn a_kind_that_is_not_known_has_no_answer_before_somebody_asks_for_one() {
         let file = format!("{{{ZEBRA}}}");
-        let (card, link) = read(&file, Scenario::default());
+        let (card, link) = read(&pasted(&file), Scenario::default());
         assert_eq!(link, None);
         assert!(
             text(&card).starts_with("Not counted: this kind (zebra) is not known"),

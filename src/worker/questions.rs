@@ -11,7 +11,7 @@ pub struct Questions(Vec<Request>);
 impl Questions {
     /// Takes a question of the page.
     pub fn add(&mut self, request: Request) {
-        self.0.retain(|other| other.what != request.what);
+        self.0.retain(|other| other.question.what() != request.question.what());
         self.0.push(request);
     }
 
@@ -25,20 +25,23 @@ impl Questions {
 mod tests {
     use super::Questions;
     use crate::units::MemoryUnit;
-    use crate::worker::wire::{Request, What};
+    use crate::worker::question::WorkerQuestion;
+    use crate::worker::wire::Request;
 
     #[test]
     fn of_each_kind_the_last_is_answered() {
         let mut questions = Questions::default();
-        for (number, what) in
-            [(1, What::Timeline), (2, What::Methods), (3, What::Timeline), (4, What::Explain)]
-        {
+        for (number, question) in [
+            (1, WorkerQuestion::Timeline),
+            (2, WorkerQuestion::Methods),
+            (3, WorkerQuestion::Timeline),
+            (4, WorkerQuestion::Device),
+        ] {
             questions.add(Request {
                 number,
-                what,
                 unit: MemoryUnit::Gib,
                 fragment: String::new(),
-                text: String::new(),
+                question,
             });
         }
         let answered: Vec<u32> =

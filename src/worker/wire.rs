@@ -1,5 +1,6 @@
 //! Messages between page and worker: one line of words, then text.
 
+use super::question::WorkerQuestion;
 use crate::units::MemoryUnit;
 use crate::view::markup::Html;
 
@@ -8,15 +9,6 @@ pub const READY: &str = "ready";
 
 /// Separates the parts of a question or an answer: a character that no text has.
 pub const MARK: char = '\u{1e}';
-
-/// Mark before a pasted text that asks for an unknown kind to be counted as a generic decoder.
-pub const AS_GENERIC: &str = "as-generic";
-
-/// Mark before the bytes of a memory snapshot, in base64.
-pub const SNAPSHOT: &str = "snapshot";
-
-/// Mark before the files of a model: each one's name and its beginning, in base64.
-pub const FILES: &str = "files";
 
 /// Words of a reply that other replies follow, and of the last one.
 const MORE: &str = "more";
@@ -35,41 +27,38 @@ pub enum Instance {
     Searches,
 }
 
-/// The kind of a request.
+/// The kind of a [`WorkerQuestion`]. Of each kind the last one alone is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// The five documents side by side.
+    /// [`WorkerQuestion::Methods`].
     Methods,
-    /// The evidence of the answer.
+    /// [`WorkerQuestion::Evidence`].
     Evidence,
-    /// Memory over one step.
+    /// [`WorkerQuestion::Timeline`].
     Timeline,
-    /// Memory as the GPU shows it.
+    /// [`WorkerQuestion::Device`].
     Device,
-    /// The answers of PyTorch's allocator as numbers; behind a [`MARK`] a warning, where it does
-    /// not find room for what would fit.
+    /// [`WorkerQuestion::Limits`].
     Limits,
-    /// How well the engine meets what was measured.
+    /// [`WorkerQuestion::Accuracy`].
     Accuracy,
-    /// The formulas of figures; their paths stand in the text, one a line.
+    /// [`WorkerQuestion::Explain`].
     Explain,
-    /// A `config.json`, read into the scenario.
+    /// [`WorkerQuestion::Paste`].
     Paste,
-    /// The search over layouts; answers stream until it ends.
+    /// [`WorkerQuestion::Plan`].
     Plan,
-    /// The best layout at each number of GPUs, as text.
+    /// [`WorkerQuestion::Stairs`].
     Stairs,
-    /// Models that fit the scenario's accelerators; their order and the one way that is listed
-    /// stand in the text.
+    /// [`WorkerQuestion::Fits`].
     Fits,
-    /// The buttons of all files that can be downloaded; or one file, as text behind a line with its
-    /// name and media type.
+    /// [`WorkerQuestion::Export`].
     Export,
-    /// The panel of stories and exercises, with orders to the page before the HTML.
+    /// [`WorkerQuestion::Teach`].
     Teach,
-    /// A story to present, or an answer to a question of it.
+    /// [`WorkerQuestion::Story`].
     Story,
-    /// The figure of a story's step, named in the text, for the scenario as it is now.
+    /// [`WorkerQuestion::Figure`].
     Figure,
 }
 
@@ -138,26 +127,24 @@ impl What {
     }
 }
 
-/// A question of the page.
+/// A question of the page, as it travels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Its number; a later question has a higher one.
     pub number: u32,
-    /// The kind of a request.
-    pub what: What,
     /// The unit that amounts are written in.
     pub unit: MemoryUnit,
     /// The scenario's link, the part after `#`.
     pub fragment: String,
-    /// The pasted text, or the planner's form; empty for the other questions.
-    pub text: String,
+    /// The question.
+    pub question: WorkerQuestion,
 }
 
 impl Request {
     /// The text of the message.
     pub fn write(&self) -> String {
-        let Self { number, what, unit, fragment, text } = self;
-        format!("{number} {} {unit} {fragment}\n{text}", what.word())
+        let Self { number, unit, fragment, question } = self;
+        format!("{number} {} {unit} {fragment}\n{}", question.what().word(), question.write())
     }
 
     /// Reads what [`Request::write`] wrote; nothing for any other text.
@@ -169,7 +156,8 @@ impl Request {
         let unit = words.next()?;
         let unit =
             [MemoryUnit::Gib, MemoryUnit::Gb].into_iter().find(|known| known.name() == unit)?;
-        Some(Self { number, what, unit, fragment: words.next()?.to_owned(), text: text.to_owned() })
+        let fragment = words.next()?.to_owned();
+        Some(Self { number, unit, fragment, question: WorkerQuestion::read(what, text)? })
     }
 }
 
@@ -227,13 +215,13 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        for what in What::ALL {
+        for question in [WorkerQuestion::Methods, WorkerQuestion::Explain("{\n}\n".to_owned())] {
+            let what = question.what();
             let request = Request {
                 number: 7,
-                what,
                 unit: MemoryUnit::Gb,
                 fragment: "v1&m=llama3-8b".to_owned(),
-                text: "{\n}\n".to_owned(),
+                question,
             };
             assert_eq!(Request::read(&request.write()), Some(request));
             for fragment in [None, Some("v1&m=gpt2".to_owned())] {

@@ -9,6 +9,9 @@
 // One series makes each change right after the last one's frame, as while dragging: the next frame
 // is then a whole interval away, and work that follows the last paint is still being done. Another
 // series makes changes with the page at rest, as when a reader types or picks a value.
+//
+// Machines differ, and this one may be busy, so a time is judged as a multiple of a fixed piece of
+// other work, which is timed in the same page in the same minute.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -16,26 +19,30 @@ import { CHANGES, ROUNDS, measure, pace, quantile, rest } from './changes.mjs';
 import { noConsoleErrors } from './harness.mjs';
 import { open, reach } from './steps.mjs';
 
-/** The project's goals in milliseconds; the test fails at three times these, to allow for a busy
- * machine. */
-const MEDIAN_MS = 16;
-const P95_MS = 33;
-const PATIENCE = 3;
+/** The bars, as multiples of the fixed work: about 2.5 and 5 were measured on a quiet machine, where
+ * it takes 6 ms, and other work on the machine slows changes more than its best run. */
+const MEDIAN = 6;
+const P95 = 12;
+
+/** Changes that take longer are named: two frames of the browser. */
+const NAMED_MS = 33;
 
 /** How often all changes are made. The first hundred run on a fresh page, while the browser is
  * still compiling the program. */
 const SWEEPS = 3;
 
-/** Makes all changes `SWEEPS` times right after each other, which is judged, and once with the
- * page at rest, which is only printed. */
+/** Makes all changes `SWEEPS` times right after each other, and returns their times as multiples of
+ * the fixed work; and once with the page at rest, which is only printed. */
 async function sweeps(page) {
   const times = [];
   for (let sweep = 0; sweep < SWEEPS; sweep += 1) times.push(...(await changes(page, 'one sweep')));
-  const milliseconds = await page.evaluate(pace);
-  console.log(`a fixed piece of other work in this browser: ${milliseconds.toFixed(1)} ms`);
-  const judged = say('all', times);
+  const fixed = await page.evaluate(pace);
+  const { median, p95 } = say('all', times);
+  console.log(
+    `a fixed piece of other work in this browser: ${fixed.toFixed(1)} ms; median ${(median / fixed).toFixed(1)} times, p95 ${(p95 / fixed).toFixed(1)} times as long`,
+  );
   await changes(page, 'one sweep from rest', rest);
-  return judged;
+  return { median: median / fixed, p95: p95 / fixed };
 }
 
 /** Median and 95th percentile of some changes, printed. */
@@ -57,7 +64,7 @@ async function changes(page, name, before = () => undefined) {
       const time = await page.evaluate(measure, { key, value: values[at] });
       if (time === undefined) silent.push(`${key}=${values[at]}`);
       else times.push(time);
-      if (time > P95_MS) slow.push(`${key}=${values[at]} ${time.toFixed(0)}`);
+      if (time > NAMED_MS) slow.push(`${key}=${values[at]} ${time.toFixed(0)}`);
     }
   }
   // Changes that alter neither ledger nor curves are not counted, so further lengths are tried
@@ -68,7 +75,7 @@ async function changes(page, name, before = () => undefined) {
     if (time !== undefined) times.push(time);
   }
   say(name, times);
-  if (slow.length > 0) console.log(`above ${P95_MS} ms: ${slow.join(', ')}`);
+  if (slow.length > 0) console.log(`above ${NAMED_MS} ms: ${slow.join(', ')}`);
   if (silent.length > 0) console.log(`not counted, because ledger or a curve stayed the same: ${silent.join(', ')}`);
   assert.ok(times.length >= 100, `only ${times.length} changes were seen; none in ${silent.join(', ')}`);
   return times;
@@ -91,19 +98,19 @@ async function explain(page) {
 }
 
 for (const [name, viewport, prepare] of WINDOWS) {
-  test(`a change of any input is on the screen within two frames: ${name}`, async () => {
+  test(`a change of any input is soon on the screen: ${name}`, async () => {
     console.log(`${name}, ${viewport.width} by ${viewport.height}`);
     const page = await open(undefined, { viewport });
     for (const [key] of CHANGES) if (key !== 'u') await reach(page, key);
     await prepare?.(page);
     // Two changes are made without measuring, to warm up as after a minute of use.
     for (const value of ['4096', '8192']) await page.evaluate(measure, { key: 's', value });
-    const slow = ({ median, p95 }) => median > PATIENCE * MEDIAN_MS || p95 > PATIENCE * P95_MS;
+    const slow = ({ median, p95 }) => median > MEDIAN || p95 > P95;
     let times = await sweeps(page);
     // Other work on the machine may have interfered, so a slow result is measured once more; both
     // are printed.
     if (slow(times)) times = await sweeps(page);
-    assert.ok(!slow(times), `median ${times.median} ms, p95 ${times.p95} ms`);
+    assert.ok(!slow(times), `median ${times.median}, p95 ${times.p95} times the fixed work`);
     noConsoleErrors(page);
   });
 }

@@ -17,6 +17,7 @@ use headroom::lessons::story::{
 use headroom::scenario::codec::{decode, encode};
 use headroom::units::MemoryUnit;
 use headroom::worker::answer;
+use headroom::worker::question::WorkerQuestion;
 use headroom::worker::wire::{MARK, Reply, Request, What};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -346,10 +347,9 @@ fn packed_nonsense_is_refused_without_harm() {
 fn asked(what: What, link: &str, text: &str) -> (String, String) {
     let request = Request {
         number: 1,
-        what,
         unit: MemoryUnit::Gb,
         fragment: link.to_owned(),
-        text: text.to_owned(),
+        question: WorkerQuestion::read(what, text).expect("a question"),
     };
     let request = Request::read(&request.write()).expect("a request");
     let reply = Reply::read(&answer(&request).write()).expect("a reply");

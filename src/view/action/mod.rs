@@ -10,6 +10,7 @@ use maud::Render;
 pub use self::lesson::{Sent, StageVerb, StepChange, TeachVerb, TeachView};
 pub use self::order::{Order, StageStep};
 use super::curve_view::Line;
+use super::export::ExportFormat;
 use super::panels::curves::{axis_of, word};
 use super::panels::dialogs;
 use super::panels::sections::Section;
@@ -95,7 +96,7 @@ pub enum Action {
     /// Copies the text of the text area with that id.
     Copy(String),
     /// Hands a file to the browser's downloads, by its word.
-    TakeAlong(String),
+    TakeAlong(ExportFormat),
     /// Prints one page.
     Print,
     /// Lists the models that fit.
@@ -244,7 +245,7 @@ impl Action {
             Self::Unpin(Some(at)) => return with("unpin", &at.to_string()),
             Self::Swap(at) => return with("swap", &at.to_string()),
             Self::Copy(id) => return with("copy", id),
-            Self::TakeAlong(form) => return with("take-along", form),
+            Self::TakeAlong(form) => return with("take-along", form.word()),
             Self::Print => "print",
             Self::ListFits(list) => return with("fits", &list.write()),
             Self::UsePasted => "paste-use",
@@ -297,7 +298,7 @@ impl Action {
             "unpin" => Self::Unpin(Some(about.parse().ok()?)),
             "swap" => Self::Swap(about.parse().ok()?),
             "copy" => Self::Copy(text(about)?),
-            "take-along" => Self::TakeAlong(text(about)?),
+            "take-along" => Self::TakeAlong(ExportFormat::of(about)?),
             "print" => Self::Print,
             "fits" => Self::ListFits(FitsList::read(about)?),
             "paste-use" => Self::UsePasted,
@@ -437,8 +438,8 @@ impl Render for PlanVerb {
 #[cfg(test)]
 mod tests {
     use super::{
-        Action, FitsList, FitsOrder, Line, PlanVerb, SavedVerb, Section, Sent, Settled, SkipTarget,
-        StageVerb, StepChange, TeachVerb, TeachView,
+        Action, ExportFormat, FitsList, FitsOrder, Line, PlanVerb, SavedVerb, Section, Sent,
+        Settled, SkipTarget, StageVerb, StepChange, TeachVerb, TeachView,
     };
     use crate::planner::Axis;
     use crate::scenario::fields;
@@ -507,11 +508,9 @@ mod tests {
                 A::Set(field.id, "a:b".to_owned()),
             ]);
         }
+        all.extend(ExportFormat::ALL.map(A::TakeAlong));
         for text in ids() {
-            all.extend(
-                [A::Toggle, A::Copy, A::TakeAlong, A::Take, A::Beside]
-                    .map(|action| action(text.clone())),
-            );
+            all.extend([A::Toggle, A::Copy, A::Take, A::Beside].map(|action| action(text.clone())));
             all.extend(SavedVerb::ALL.map(|verb| A::Saved(verb, text.clone())));
             all.push(A::Present(text, 12));
         }

@@ -11,10 +11,8 @@ use super::form::SearchQuestion;
 use super::{Desk, Plan, Role};
 use crate::planner::search::{Gathered, Search};
 use crate::view::action::PlanVerb;
+use crate::worker::question::{PlanQuestion, WorkerQuestion};
 use crate::worker::wire::{Reply, Request};
-
-/// The word with which a helper is asked for its share.
-pub const SHARE: &str = "share";
 
 /// The message of a helper at the end of a leg.
 #[derive(Serialize, Deserialize)]
@@ -77,14 +75,13 @@ impl Desk {
     }
 
     /// Gives a search that has just begun its role, and asks the helper for its share.
-    pub(super) fn share_out(&mut self, helps: bool, request: &Request, lines: &str) {
+    pub(super) fn share_out(&mut self, helps: bool, request: &Request, inputs: &str) {
         let Some(plan) = &mut self.plan else { return };
         if helps {
             plan.role = Role::Helper;
         } else if self.helped && plan.can_be_shared() {
             plan.role = Role::Shared(request.number, vec![None; plan.legs.len()]);
-            self.letters =
-                vec![Request { text: format!("{SHARE}\n{lines}"), ..request.clone() }.write()];
+            self.letters = vec![about(request, PlanQuestion::Share, inputs)];
         }
     }
 
@@ -93,13 +90,15 @@ impl Desk {
         if let Some(plan) = self.plan.as_mut().filter(|plan| plan.runs()) {
             plan.stopped = true;
             if matches!(plan.role, Role::Shared(..)) {
-                self.letters = vec![
-                    Request { text: format!("{}\n", PlanVerb::Stop.word()), ..request.clone() }
-                        .write(),
-                ];
+                self.letters = vec![about(request, PlanQuestion::Panel(PlanVerb::Stop), "")];
             }
         }
     }
+}
+
+/// A letter to the helper about the page's request.
+fn about(request: &Request, asked: PlanQuestion, inputs: &str) -> String {
+    Request { question: WorkerQuestion::Plan(asked, inputs.to_owned()), ..request.clone() }.write()
 }
 
 impl Plan {

@@ -20,6 +20,7 @@ use std::num::NonZeroU64;
 use self::form::{FormInputs, SearchQuestion, SearchRequest};
 pub use self::front::legend;
 pub use self::stairs::Stairway;
+use super::question::{PlanQuestion, WorkerQuestion};
 use super::wire::{Reply, Request, What};
 use crate::catalog;
 use crate::config::{Choice, Job};
@@ -95,31 +96,29 @@ struct Leg {
 }
 
 impl Desk {
-    /// Takes a question of the page.
+    /// Takes a question of the page; one that is not about the search changes nothing.
     pub fn hear(&mut self, request: &Request) {
-        let (verb, lines) = request.text.split_once('\n').unwrap_or((&request.text, ""));
+        let WorkerQuestion::Plan(asked, inputs) = &request.question else { return };
         self.number = request.number;
         self.unit = request.unit;
         self.scenario = decode(&request.fragment).scenario;
-        self.form = FormInputs::read(lines);
+        self.form = FormInputs::read(inputs);
         self.ask = ask::panel(&self.scenario, &self.form);
-        let share = verb == hand::SHARE;
-        match PlanVerb::read(verb) {
-            Some(PlanVerb::Search) => self.search(request, lines, false),
-            None if share => self.search(request, lines, true),
-            Some(PlanVerb::Stop) => self.stop(request),
-            // Another version of the page asks for something else; it is shown what there is.
-            Some(PlanVerb::Show) | None => {}
+        match asked {
+            PlanQuestion::Panel(PlanVerb::Search) => self.search(request, inputs, false),
+            PlanQuestion::Share => self.search(request, inputs, true),
+            PlanQuestion::Panel(PlanVerb::Stop) => self.stop(request),
+            PlanQuestion::Panel(PlanVerb::Show) => {}
         }
     }
 
     /// Begins a search; `helps`: for another worker that has a share of it.
-    fn search(&mut self, request: &Request, lines: &str, helps: bool) {
+    fn search(&mut self, request: &Request, inputs: &str, helps: bool) {
         (self.plan, self.refused) = match self.begin() {
             Ok(plan) => (Some(plan), None),
             Err(sentence) => (None, Some(sentence)),
         };
-        self.share_out(helps, request, lines);
+        self.share_out(helps, request, inputs);
     }
 
     fn begin(&self) -> Result<Plan, String> {
@@ -383,18 +382,20 @@ pub(super) mod tests {
     use super::{Desk, family};
     use crate::scenario::codec::decode;
     use crate::units::MemoryUnit;
+    use crate::worker::question::WorkerQuestion;
     use crate::worker::wire::{Reply, Request, What};
     use std::cell::Cell;
 
     pub const LINK: &str = "v1&m=llama3-8b&n=8&ker=megatron&gb=16";
 
+    /// The panel's answer to a verb and, behind it, the lines of its inputs.
     pub fn say(desk: &mut Desk, number: u32, link: &str, text: &str) -> Reply {
+        let text = if text.contains('\n') { text.to_owned() } else { format!("{text}\n") };
         desk.hear(&Request {
             number,
-            what: What::Plan,
             unit: MemoryUnit::Gib,
             fragment: link.to_owned(),
-            text: text.to_owned(),
+            question: WorkerQuestion::read(What::Plan, &text).expect("a question"),
         });
         Reply::read(&desk.reply()).expect("a reply")
     }

@@ -7,7 +7,7 @@ use crate::config::Job;
 use crate::planner::{Climb, NamedStair, Stair, curve_gpus};
 use crate::scenario::codec::decode;
 use crate::view::answers::Stairs;
-use crate::worker::wire::{Reply, Request};
+use crate::worker::wire::{Reply, Request, What};
 
 /// A question for the best layouts, as far as it is answered.
 pub struct Stairway {
@@ -36,7 +36,7 @@ impl Stairway {
             self.climb.as_ref().map(|climb| Stairs::write(&named(climb))).unwrap_or_default();
         Some(Reply {
             number: self.request.number,
-            what: self.request.what,
+            what: What::Stairs,
             more: false,
             fragment: None,
             html,
@@ -66,7 +66,8 @@ mod tests {
     use crate::scenario::codec::decode;
     use crate::units::MemoryUnit;
     use crate::view::answers::Stairs;
-    use crate::worker::wire::{Reply, Request, What};
+    use crate::worker::question::WorkerQuestion;
+    use crate::worker::wire::{Reply, Request};
     use std::cell::Cell;
 
     fn all(job: &Job) -> Vec<NamedStair> {
@@ -79,10 +80,9 @@ mod tests {
     fn ask(fragment: &str) -> (Reply, u32) {
         let request = Request {
             number: 1,
-            what: What::Stairs,
             unit: MemoryUnit::Gib,
             fragment: fragment.to_owned(),
-            text: String::new(),
+            question: WorkerQuestion::Stairs,
         };
         let (mut stairway, clock, mut slices) = (Stairway::of(&request), Cell::new(0.0), 0);
         loop {

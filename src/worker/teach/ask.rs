@@ -9,6 +9,7 @@ use crate::scenario::codec::decode;
 use crate::view::action::{Order, StageStep};
 use crate::view::markup::Html;
 use crate::worker::plan::form::FormInputs;
+use crate::worker::question::TeachingPage;
 use crate::worker::wire::MARK;
 
 /// The beginnings of the names of records that the browser keeps, by kind.
@@ -18,8 +19,6 @@ const SHEET: &str = "sheet:";
 /// A question about teaching.
 #[derive(Default)]
 pub struct TeachingRequest {
-    /// The verb as it travels, such as `record:own-1`.
-    pub verb: String,
     /// The address of the page, without a fragment.
     pub address: String,
     /// The link of the present scenario.
@@ -34,28 +33,20 @@ pub struct TeachingRequest {
 }
 
 impl TeachingRequest {
-    /// Reads verb, address and inputs, line by line, and after each [`MARK`] the name of a record,
-    /// such as `story:own-1`, and the record.
-    pub fn read(text: &str, fragment: &str) -> Self {
-        let mut parts = text.split(MARK);
-        let mut head = parts.next().unwrap_or_default().splitn(3, '\n');
-        let mut line = || head.next().unwrap_or_default().to_owned();
-        let (verb, address, form) = (line(), line(), line());
-        let records: Vec<_> = parts.filter_map(|part| part.split_once('\n')).collect();
+    /// Takes the page's question apart; `fragment`: the link of the present scenario.
+    pub fn of(page: &TeachingPage, fragment: &str) -> Self {
         let of = |kind: &str| {
-            let named = |(name, file): &(&str, &str)| {
-                Some((name.strip_prefix(kind)?.to_owned(), (*file).to_owned()))
+            let named = |(name, file): &(String, String)| {
+                Some((name.strip_prefix(kind)?.to_owned(), file.clone()))
             };
-            records.iter().filter_map(named).collect()
+            page.records.iter().filter_map(named).collect()
         };
-        let (stored, sheets) = (of(STORY), of(SHEET));
         Self {
-            verb,
-            address,
+            address: page.address.clone(),
             fragment: fragment.to_owned(),
-            form: FormInputs::read(&form),
-            stored,
-            sheets,
+            form: FormInputs::read(&page.inputs),
+            stored: of(STORY),
+            sheets: of(SHEET),
             figures: OnceCell::new(),
         }
     }
@@ -102,9 +93,8 @@ impl TeachingRequest {
     /// This question with other stories stored.
     #[must_use]
     pub fn with(&self, stored: Vec<(String, String)>) -> Self {
-        let Self { verb, address, fragment, form, sheets, figures, .. } = self;
+        let Self { address, fragment, form, sheets, figures, .. } = self;
         Self {
-            verb: verb.clone(),
             address: address.clone(),
             fragment: fragment.clone(),
             form: form.clone(),

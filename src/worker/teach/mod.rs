@@ -17,45 +17,40 @@ pub use ask::TeachingRequest;
 
 use self::ask::Orders;
 use self::edit::Edit;
-use super::wire::Request;
+use super::question::{StoryQuestion, TeachingPage};
 use crate::lessons::figure::Figure;
 use crate::lessons::story::{Story, story};
 use crate::view::action::{Action, TeachVerb, TeachView};
 use crate::view::markup::{Html, html};
 
 /// The answer to a question about teaching: orders, [`MARK`](super::wire::MARK), HTML.
-pub fn answer(request: &Request) -> String {
-    let asked = TeachingRequest::read(&request.text, &request.fragment);
+pub fn answer(verb: TeachVerb, page: &TeachingPage, fragment: &str) -> String {
+    let asked = TeachingRequest::of(page, fragment);
     let mut orders = Orders::default();
     // Leaving the editor loses nothing; its own buttons take over what was written themselves.
-    let Some(verb) = TeachVerb::read(&asked.verb) else {
-        orders.problem(
-            "This page and its panel of stories are of different versions. Reload the page.",
-        );
-        return orders.write(&list::list(&asked, "", &mut Orders::default()));
-    };
     let leaves = matches!(verb, TeachVerb::View(_));
     let saved = leaves.then(|| edit::saved(&asked, &mut orders)).flatten();
     let html = panel(saved.as_ref().unwrap_or(&asked), verb, &mut orders);
     orders.write(&html)
 }
 
-/// A story to present: a line for each step, [`MARK`](super::wire::MARK), HTML; or problems.
-pub fn story_of(request: &Request) -> String {
-    let asked = TeachingRequest::read(&request.text, &request.fragment);
+/// A story to present: a line for each step, [`MARK`](super::wire::MARK), HTML; or problems. Beside
+/// an answer in the inputs, what is said of it.
+pub fn story_of(story: &StoryQuestion, page: &TeachingPage, fragment: &str) -> String {
+    let asked = TeachingRequest::of(page, fragment);
     let mut orders = Orders::default();
-    if asked.verb == "answer" {
+    if *story == StoryQuestion::Answer {
         return exercise::of_step(&asked);
     }
     let saved = edit::saved(&asked, &mut orders);
-    let html = present::steps(saved.as_ref().unwrap_or(&asked), &mut orders);
+    let html = present::steps(story, saved.as_ref().unwrap_or(&asked), &mut orders);
     orders.write(&html)
 }
 
-/// A figure of the present scenario, whose name is the text: no orders,
-/// [`MARK`](super::wire::MARK), the figure as it is written.
-pub fn figure_of(request: &Request) -> String {
-    exercise::figure_now(&request.text, &request.fragment)
+/// A figure of a scenario by its name: no orders, [`MARK`](super::wire::MARK), the figure as it is
+/// written.
+pub fn figure_of(name: &str, fragment: &str) -> String {
+    exercise::figure_now(name, fragment)
 }
 
 /// The panel's HTML after a verb.

@@ -12,6 +12,7 @@ use crate::scenario::field;
 use crate::view::action::{Action, Sent, StageStep, StageVerb};
 use crate::view::markup::{Html, html};
 use crate::view::words::{accelerator_name, model_name};
+use crate::worker::question::StoryQuestion;
 
 /// The presenter's keys, as `presenting` understands them, and what each does.
 const KEYS: [(&str, &str); 8] = [
@@ -25,16 +26,18 @@ const KEYS: [(&str, &str); 8] = [
     ("Esc", "end, back to what was shown before"),
 ];
 
-/// All steps of the story that was asked for: its name, or `packed` with the story in the form's
-/// `story`. Problems become orders.
-pub(super) fn steps(asked: &TeachingRequest, orders: &mut Orders) -> Html {
-    let story = match asked.verb.as_str() {
-        "packed" => unpacked(asked.form.text("story")).map_err(|error| error.to_string()),
-        id => known(asked, id).ok_or_else(|| {
+/// All steps of the story that was asked for. Problems become orders.
+pub(super) fn steps(story: &StoryQuestion, asked: &TeachingRequest, orders: &mut Orders) -> Html {
+    let story = match story {
+        StoryQuestion::Named(id) => known(asked, id).ok_or_else(|| {
             "The story of this link is kept in another browser, or its name is wrong. Its scenario \
              is shown."
                 .to_owned()
         }),
+        StoryQuestion::Packed => {
+            unpacked(asked.form.text("story")).map_err(|error| error.to_string())
+        }
+        StoryQuestion::Answer => return Html::new(),
     };
     let told = story.and_then(|story| match Told::of(&story) {
         Ok(told) => Ok((story, told)),

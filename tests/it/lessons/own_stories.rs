@@ -112,7 +112,7 @@ fn nothing_in_a_story_becomes_markup() {
         teach("sheet", &format!("class={one}\nstudent={two}"), &[]);
         teach("code", &format!("code={one}"), &[]);
         teach("predict", &format!("figure=per-gpu\nanswer={two}"), &[]);
-        teach(&clean(&one), &format!("view={two}"), &[]);
+        teach("show", &format!("view={two}"), &[]);
         Ok(())
     });
     assert_eq!(outcome, Ok(()));

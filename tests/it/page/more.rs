@@ -9,6 +9,7 @@ use headroom::scenario::codec::{decode, encode};
 use headroom::units::MemoryUnit;
 use headroom::worker::answer;
 use headroom::worker::plan::Desk;
+use headroom::worker::question::WorkerQuestion;
 use headroom::worker::wire::{Reply, Request, What};
 
 const LINKS: [&str; 7] = [
@@ -25,9 +26,14 @@ const CONFIG: &str = r#"{ // as in the wild
     "model_type": "llama", "_name_or_path": "<b>me</b>", "hidden_size": 2048, "num_hidden_layers": 16, "num_attention_heads": 32,
     "num_key_value_heads": 8, "intermediate_size": 8192, "vocab_size": 128256, "rope_theta": Infinity, }"#;
 
+/// A question as it travels.
+fn question(what: What, text: &str) -> WorkerQuestion {
+    WorkerQuestion::read(what, text).expect("a question")
+}
+
 fn ask(what: What, unit: MemoryUnit, link: &str, text: &str) -> Reply {
     let request =
-        Request { number: 7, what, unit, fragment: link.to_owned(), text: text.to_owned() };
+        Request { number: 7, unit, fragment: link.to_owned(), question: question(what, text) };
     let request = Request::read(&request.write()).expect("a request");
     let reply = Reply::read(&answer(&request).write()).expect("a reply");
     assert_eq!((reply.number, reply.what), (7, what));
@@ -282,10 +288,9 @@ fn the_planners_panel_is_whole_at_every_moment() {
         let text = format!("search\n{form}");
         desk.hear(&Request {
             number: 1,
-            what: What::Plan,
             unit: MemoryUnit::Gib,
             fragment: link.to_owned(),
-            text,
+            question: question(What::Plan, &text),
         });
         loop {
             let reply = Reply::read(&desk.reply()).expect("a reply");

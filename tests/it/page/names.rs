@@ -25,7 +25,8 @@ use headroom::view::report::{Report, json};
 use headroom::view::ui::{FromWorkers, Opened};
 use headroom::view::words::{about, accelerator_name, model_name, remarks};
 use headroom::worker::answer;
-use headroom::worker::wire::{AS_GENERIC, MARK, Reply, Request, What};
+use headroom::worker::question::WorkerQuestion;
+use headroom::worker::wire::{MARK, Reply, Request, What};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/configs")
@@ -41,10 +42,9 @@ fn pasted(text: &str) -> Reply {
     let fragment = "v1&do=serve&gpu=h200&n=8&tp=8&m=llama2-13b".to_owned();
     let request = Request {
         number: 1,
-        what: What::Paste,
         unit: MemoryUnit::Gib,
         fragment,
-        text: text.to_owned(),
+        question: WorkerQuestion::read(What::Paste, text).expect("a question"),
     };
     answer(&request)
 }
@@ -56,7 +56,7 @@ fn scenario_of(text: &str) -> Option<Scenario> {
 
 /// Reads a file; where its kind is not known, as a generic decoder.
 fn at_any_rate(text: &str) -> Option<Scenario> {
-    scenario_of(text).or_else(|| scenario_of(&format!("{AS_GENERIC}{MARK}{text}")))
+    scenario_of(text).or_else(|| scenario_of(&format!("as-generic{MARK}{text}")))
 }
 
 fn answers(scenario: &Scenario) -> Answers {

@@ -35,7 +35,8 @@ use headroom::view::ui::{
 };
 use headroom::worker::answer;
 use headroom::worker::plan::{Desk, Stairway};
-use headroom::worker::wire::{FILES, MARK, Reply, Request, SNAPSHOT, What};
+use headroom::worker::question::WorkerQuestion;
+use headroom::worker::wire::{MARK, Reply, Request, What};
 use miniz_oxide::deflate::compress_to_vec_zlib;
 use miniz_oxide::inflate::decompress_to_vec_zlib;
 
@@ -187,10 +188,9 @@ fn clock() -> impl Fn() -> f64 {
 fn request(what: What, link: &str, text: &str) -> Request {
     Request {
         number: 7,
-        what,
         unit: MemoryUnit::Gib,
         fragment: link.to_owned(),
-        text: text.to_owned(),
+        question: WorkerQuestion::read(what, text).expect("a question"),
     }
 }
 
@@ -224,7 +224,10 @@ fn of_link(net: &mut Net, link: &str, states: &[String]) {
     for (name, what) in panels {
         net.insert(format!("worker-{name} {link}"), ask(what, fragment, "").html);
     }
-    net.insert(format!("worker-menu {link}"), ask(What::Export, fragment, "menu").html);
+    net.insert(
+        format!("worker-menu {link}"),
+        ask(What::Export, fragment, "menu\n\n\n0\nfalse\n0").html,
+    );
     if states.iter().any(|name| name == EXPLAINED) {
         net.insert(format!("worker-explain {link}"), ask(What::Explain, fragment, &explained).html);
     }
@@ -285,7 +288,7 @@ fn of_pasted(net: &mut Net) {
             "message",
             "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB.".to_owned(),
         ),
-        ("files", format!("{FILES}{MARK}a.gguf{MARK}AAAA")),
+        ("files", format!("files{MARK}a.gguf{MARK}AAAA")),
     ];
     let mut all: Vec<(String, String)> =
         texts.into_iter().map(|(name, text)| (name.to_owned(), text)).collect();
@@ -315,7 +318,7 @@ fn of_pasted(net: &mut Net) {
         decompress_to_vec_zlib(&fs::read(data("cuda/snapshots/llama-4-layers.pickle.zz")).unwrap())
             .unwrap();
     let text = format!(
-        "{SNAPSHOT}{MARK}{}",
+        "snapshot{MARK}{}",
         base64::Engine::encode(&base64::engine::general_purpose::STANDARD, packed)
     );
     net.insert("paste snapshot".to_owned(), ask(What::Paste, "v1&m=llama3-8b&l=4&n=1", &text).html);
@@ -340,7 +343,7 @@ fn of_planner(net: &mut Net, every: usize) {
         links.into_iter().step_by(every).flat_map(|link| forms.map(|form| (link, form)))
     {
         let mut desk = Desk::default();
-        desk.hear(&request(What::Plan, link, form));
+        desk.hear(&request(What::Plan, link, &format!("{form}\n")));
         net.insert(format!("plan {link} {form:?} begun"), Reply::read(&desk.reply()).unwrap().html);
         while desk.is_running() {
             desk.slice(&clock);
@@ -377,6 +380,7 @@ fn of_teaching(net: &mut Net, every: usize) {
         if let Some(stored) =
             html.lines().find_map(|line| line.strip_prefix("store ")).filter(|_| records.is_empty())
         {
+            let stored = stored.split(MARK).next().unwrap_or_default();
             let (id, file) = stored.split_once(' ').unwrap();
             records = format!("{MARK}story:{id}\n{file}");
             waiting.push("view:list".to_owned());
