@@ -1,7 +1,7 @@
 //! ggml's own kernels, which llama.cpp runs: matrix by vector for a few tokens, tiles for more, and
 //! activations in 32 bits between them.
 
-use super::{Roofline, roofline};
+use super::{Ramp, Roofline, ramp, roofline};
 
 /// Tokens up to which ggml multiplies with its kernels for vectors (`MMVQ_MAX_BATCH_SIZE` in
 /// ggml-cuda; Metal's reach as far).
@@ -30,6 +30,17 @@ pub struct Ggml {
     /// output made contiguous (8), the cache's new row (6), activation and gate (20 of three
     /// numbers).
     pub streamed: [[f64; 2]; 2],
+    /// Such bytes of each number of the stream for every expert that a token takes.
+    ///
+    /// Counted in `build_moe_ffn`: the input is narrowed to 8 bits for gate and for up, expert by
+    /// expert (10 bytes together); the output is written (4), weighed (8) and summed (4).
+    pub chosen: f64,
+    /// Bytes of the last cache. Tiles of 128 tokens walk along a matrix one after the other
+    /// (`mul_mat_q`: rows outside, tokens inside), so that one which the cache does not hold is
+    /// read again for each.
+    pub cache: f64,
+    /// Fused attention over a prompt; `None`: as servers' libraries have it.
+    pub attention: Option<Ramp>,
 }
 
 impl Ggml {
@@ -45,6 +56,9 @@ impl Ggml {
         tiles: [None, Some(law(3.0, 0.86, 0.24))],
         small: 1.9e-6,
         streamed: [[49.0, 6.5], [40.0, 4.5]],
+        chosen: 13.1,
+        cache: f64::INFINITY,
+        attention: None,
     };
 
     /// On GPUs of the RTX 3090's architecture.
@@ -53,7 +67,9 @@ impl Ggml {
     /// On DGX Spark: no kernel reads more than 231 to 234 of 273 GB/s (antirez/ds4 issue 773).
     pub const GB10: Self = Self {
         vectors: [law(3.0, 0.85, 0.03); 2],
-        tiles: [None, Some(law(3.0, 0.79, 0.24))],
+        tiles: [None, Some(law(3.0, 0.79, 0.31))],
+        cache: 24.0 * 1024.0 * 1024.0,
+        attention: Some(ramp(12.0, 0.5, 234.0)),
         ..Self::CUDA
     };
 
@@ -68,6 +84,8 @@ impl Ggml {
         tiles: [Some(law(4.7, 0.76, 0.34)), Some(law(4.7, 0.76, 0.31))],
         small: 4.7e-6,
         streamed: [[28.0, 3.5]; 2],
+        chosen: 12.0,
+        ..Self::CUDA
     };
 }
 

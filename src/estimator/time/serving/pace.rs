@@ -103,6 +103,12 @@ impl Sight {
         }
     }
 
+    /// Its keys where those outside a window are masked and not skipped: ggml's cache of such a layer
+    /// holds the window and the tokens of one step (`llama_kv_cache_iswa`).
+    fn masked(self, step: f64) -> Self {
+        Self { window: self.window + step, ..self }
+    }
+
     /// Tokens that one query sees over all layers, of a sequence of so many.
     fn seen(&self, tokens: f64) -> f64 {
         self.all * tokens + self.sliding * tokens.min(self.window)
@@ -205,6 +211,10 @@ impl Pace {
         let cache = match job.run() {
             Run::Serving(run) => Cache::of(job, run, &layers, &sight),
             Run::Training(_) => Cache { fixed: 0.0, seen: 0.0, shared: 0.0 },
+        };
+        let sight = match job.run() {
+            Run::Serving(run) if steps.ggml.is_some() => sight.masked(to_f64(run.prefill_chunk_size)),
+            Run::Serving(_) | Run::Training(_) => sight,
         };
         let (draft, host) = (None, None);
         Self { work, cache, layers, sight, draft, host, sum, links, steps, job: job.clone() }

@@ -29,6 +29,10 @@ const LEAST_ROWS_WIDENED: f64 = 16.0;
 /// Kernels of routed experts: the best of each token, their order, two products with an activation
 /// between them, and a sum (`fused_experts_impl` in vLLM).
 const KERNELS_OF_EXPERTS: f64 = 6.0;
+/// Bytes that ggml's experts stream where they have biases, against those without: each output is
+/// read and written once more (`ggml_add_id`; 34 bytes of each number of the stream in place of 26,
+/// and 41 in place of 25 inside).
+const BIASED: f64 = 1.45;
 /// Bytes of a score that attention without a fused kernel writes and reads: product, softmax,
 /// product, four bytes each.
 const SCORE: f64 = 16.0;
@@ -48,6 +52,8 @@ struct Product {
     timed: OnCard,
     /// The most tokens that another kernel multiplies, one for vectors, and that kernel's times.
     vectors: Option<(f64, OnCard)>,
+    /// Tokens after which its weights are read again; infinite where a cache holds them.
+    again: f64,
     /// Seconds in which its weights are widened for a step of more tokens than that.
     widening: f64,
     /// The share of experts that one token takes; `None`: every token takes the whole.
@@ -79,7 +85,8 @@ impl Product {
     fn seconds(&self, tokens: f64) -> f64 {
         let by = |timed: &OnCard, tokens: f64| {
             let flops = self.multiplied(tokens) * self.flops;
-            timed.seconds(self.read(tokens) + tokens * self.per_token, flops)
+            let read = self.read(tokens) * (tokens / self.again).ceil().max(1.0);
+            timed.seconds(read + tokens * self.per_token, flops)
         };
         let each = match &self.vectors {
             Some((most, vectors)) if tokens <= *most => by(vectors, tokens),
@@ -278,6 +285,7 @@ impl Rates {
             tile: 0.0,
             timed: self.on(self.kernels.product(Multiplied::Wide).0, self.wide),
             vectors: None,
+            again: f64::INFINITY,
             widening: 0.0,
             share: Some(1.0 / slots),
             host: None,
@@ -297,6 +305,20 @@ impl Rates {
         }
     }
 
+    /// Tokens after which a matrix of so many bytes is read again.
+    fn again(&self, one: &Multiplies, steps: &Steps, bytes: f64) -> f64 {
+        let tiles = steps.ggml.is_some_and(|ggml| self.tiles(one, ggml).is_some());
+        let held = one.routed || bytes <= self.kernels.ggml.cache;
+        if tiles && !held { MOST_IN_TILE } else { f64::INFINITY }
+    }
+
+    /// Returns the law of attention over a prompt.
+    fn attention(&self, run: &ServingRun, steps: &Steps) -> Ramp {
+        let fused = run.attention == AttentionKernel::Flash;
+        let own = steps.ggml.filter(|_| fused).and(self.kernels.ggml.attention);
+        own.unwrap_or(self.kernels.prefill(run.kv_cache_dtype.dtype().bits() < 16))
+    }
+
     /// Seconds of a kernel that streams a few numbers, and the numbers that such kernels stream of
     /// each number of the stream between layers and inside their halves.
     fn small(&self, run: &ServingRun, steps: &Steps) -> (f64, [f64; 2]) {
@@ -313,6 +335,8 @@ struct Gathered {
     head: Vec<Product>,
     /// Numbers of a token that stream inside the layers' halves.
     inside: f64,
+    /// Experts that a token takes in all layers.
+    chosen: f64,
     /// Kernels that narrow what a product multiplies.
     narrowing: f64,
 }
@@ -331,10 +355,10 @@ impl Gathered {
         let (t, model) = (to_f64(job.layout().t()), job.model());
         let (hidden, bytes) =
             (to_f64(model.hidden_size), to_f64(run.activation_dtype.bits()) / 8.0);
-        let share = model
-            .moe
-            .as_ref()
-            .map(|moe| to_f64(moe.num_experts_per_tok) / to_f64(moe.num_experts.max(1)));
+        let top = model.moe.as_ref().map_or(0.0, |moe| to_f64(moe.num_experts_per_tok));
+        let biased = model.moe.as_ref().is_some_and(|moe| moe.bias);
+        let wider = if biased { BIASED } else { 1.0 };
+        let share = model.moe.as_ref().map(|moe| top / to_f64(moe.num_experts.max(1)));
         let mut blocks: Vec<Product> = Vec::with_capacity(8);
         let (mut head, mut inside, mut narrowing) = (Vec::with_capacity(2), 0.0, 0.0);
         let mut experts: [Option<Product>; 2] = [None, None];
@@ -353,13 +377,17 @@ impl Gathered {
                 tile: if one.routed && steps.ggml.is_some() { MOST_IN_TILE } else { 0.0 },
                 timed,
                 vectors: steps.ggml.as_ref().map(|ggml| rates.vectors(&one, ggml)),
+                again: rates.again(&one, steps, stored),
                 widening: rates.widening(&one, steps, (stored, flops / 2.0)),
                 share: share.filter(|_| one.routed).map(|share| share.min(1.0)),
                 host: None,
                 kernels: if one.routed { KERNELS_OF_EXPERTS } else { 1.0 },
             };
             blocks.extend(rates.adapters(&one, run, bytes));
-            inside += if one.is_head { 0.0 } else { layers * one.width };
+            // Of a layer's experts one token takes as many; measured times of servers' experts hold
+            // what they stream.
+            let taken = if one.routed && steps.ggml.is_some() { top * wider } else { 1.0 };
+            inside += if one.is_head { 0.0 } else { layers * taken * one.width };
             narrowing += if rates.narrows(&one, run, steps) { layers } else { 0.0 };
             for (product, experts) in product.divided(one.away, host).into_iter().zip(&mut experts)
             {
@@ -374,8 +402,9 @@ impl Gathered {
                 }
             }
         }
+        let chosen = top * wider * experts.iter().flatten().map(|one| one.layers).sum::<f64>();
         blocks.extend(experts.into_iter().flatten());
-        Some(Self { blocks, head, inside, narrowing })
+        Some(Self { blocks, head, inside, chosen, narrowing })
     }
 }
 
@@ -407,7 +436,8 @@ impl StepWork {
                 tile: 0.0,
                 timed,
                 vectors: None,
-                widening: 0.0,
+                again: f64::INFINITY,
+            widening: 0.0,
                 share: None,
                 host: None,
                 kernels: 1.0,
@@ -431,7 +461,7 @@ impl StepWork {
             (to_f64(with.seq_length.max(1)), to_f64(with.concurrent_sequences.max(1)));
         let (hidden, bytes) =
             (to_f64(model.hidden_size), to_f64(run.activation_dtype.bits()) / 8.0);
-        let Gathered { blocks, head, inside, narrowing } =
+        let Gathered { blocks, head, inside, chosen, narrowing } =
             Gathered::of(job, steps, &rates, (list, stage), (tokens, sequences))?;
         let core = |ops: &[Op]| {
             ops.iter().filter(|op| op.attention_core).map(|op| op.forward).sum::<Flops>()
@@ -443,6 +473,7 @@ impl StepWork {
         let decode = rates.kernels.decode(narrow).on(rates.memory, rates.wide);
         let small = layers * steps.small_kernels;
         let (each, [between, within]) = rates.small(run, steps);
+        let by_expert = steps.ggml.map_or(0.0, |_| chosen * rates.kernels.ggml.chosen);
         let heads = if run.attention == AttentionKernel::Flash {
             0.0
         } else {
@@ -451,11 +482,13 @@ impl StepWork {
         Some(Self {
             decode,
             scores: heads * SCORE * decode.per_byte,
-            prefill: (rates.kernels.prefill(narrow), rates.wide),
+            prefill: (rates.attention(run, steps), rates.wide),
             pair: scores / tokens / to_f64(with.context_length.max(1)) / layers / t,
             attends: attending.map(|kind| to_f64(kind.layers)).sum(),
             small: small * each,
-            streams: bytes * (layers * between * hidden + within * inside) * decode.per_byte,
+            streams: bytes
+                * ((layers * between + by_expert) * hidden + within * inside)
+                * decode.per_byte,
             kernels: blocks.iter().map(|one| one.layers * one.kernels).sum::<f64>()
                 + narrowing
                 + small
