@@ -2,7 +2,7 @@
 //! from the operator measurements of PyPI aiconfigurator-core 0.12.0 (Apache-2.0), never from a
 //! served request. Shares are of the datasheet's bandwidth and dense peak.
 
-use super::{Ggml, Kernels, own, ramp, roofline, sum};
+use super::{Ggml, Kernels, fitted, own, ramp, roofline, sum};
 
 /// Fits to measurements of A100.
 pub const A100: Kernels = Kernels {
@@ -22,6 +22,7 @@ pub const A100: Kernels = Kernels {
     link: Some(300e9),
     ggml: &Ggml::AMPERE,
     own: Some(&own::A100),
+    per_watt: Some(fitted(0.843)),
     is_measured: true,
 };
 
@@ -48,6 +49,7 @@ pub const H100: Kernels = Kernels {
     link: Some(450e9),
     ggml: &Ggml::CUDA,
     own: Some(&own::H100),
+    per_watt: Some(fitted(1.153)),
     is_measured: true,
 };
 
@@ -74,6 +76,7 @@ pub const B200: Kernels = Kernels {
     link: Some(900e9),
     ggml: &Ggml::CUDA,
     own: Some(&own::B200),
+    per_watt: Some(fitted(1.613)),
     is_measured: true,
 };
 
@@ -100,6 +103,7 @@ pub const L40S: Kernels = Kernels {
     link: None,
     ggml: &Ggml::CUDA,
     own: Some(&own::L40S),
+    per_watt: Some(fitted(0.688)),
     is_measured: true,
 };
 
@@ -126,6 +130,7 @@ pub const RTX_PRO_6000: Kernels = Kernels {
     link: None,
     ggml: &Ggml::CUDA,
     own: Some(&own::RTX_PRO_6000),
+    per_watt: Some(fitted(0.677)),
     is_measured: true,
 };
 
@@ -152,5 +157,6 @@ pub const ARC_PRO_B60: Kernels = Kernels {
     link: None,
     ggml: &Ggml::CUDA,
     own: None,
+    per_watt: None,
     is_measured: true,
 };

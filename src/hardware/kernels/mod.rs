@@ -42,6 +42,9 @@ pub struct Kernels {
     pub ggml: &'static Ggml,
     /// The attention that engines run, by the column of their steps; `None`: not measured apart.
     pub own: Option<&'static [Attention; 3]>,
+    /// TFLOP/s of products in 16 bits for each watt of the board, where power is what limits them;
+    /// `None`: not known.
+    pub per_watt: Option<Fitted>,
     /// True if they were measured on this accelerator or its chip; otherwise they are another
     /// architecture's shares.
     pub is_measured: bool,
@@ -248,6 +251,18 @@ impl Kernels {
     /// Those of DGX Spark, beside llama.cpp's those of the larger chip of its architecture.
     pub const GB10: Self = Self { ggml: &Ggml::GB10, ..RTX_PRO_6000.assumed() };
 
+    /// Returns how many times the share of the peak an accelerator of that power (watts) and peak in
+    /// 16 bits (FLOPs per second) reaches, beside the accelerator that was measured.
+    ///
+    /// Formula: the smaller of the largest share that was measured and `watts · per_watt / peak`,
+    /// over the share of the measured accelerator.
+    pub fn by_power(&self, watts: Option<f64>, peak: f64) -> f64 {
+        let measured = self.products[0].map_or(LARGEST, |law| law.rate.value());
+        let power =
+            watts.zip(self.per_watt).map(|(watts, each)| watts * each.value() * 1e12 / peak);
+        power.map_or(1.0, |share| share.min(LARGEST) / measured)
+    }
+
     /// These shares, assumed of another architecture.
     #[must_use]
     pub const fn assumed(self) -> Self {
@@ -324,6 +339,10 @@ impl Kernels {
         (sum, times)
     }
 }
+
+/// The largest share of the peak in 16 bits that large products reach on any accelerator that was
+/// measured (H100).
+const LARGEST: f64 = 0.816;
 
 /// A law of an architecture whose tables lack one: an assumption.
 const FALLBACK: Roofline = roofline(5.0, 0.8, 0.7, 2.0);

@@ -213,7 +213,9 @@ impl Pace {
             Run::Training(_) => Cache { fixed: 0.0, seen: 0.0, shared: 0.0 },
         };
         let sight = match job.run() {
-            Run::Serving(run) if steps.ggml.is_some() => sight.masked(to_f64(run.prefill_chunk_size)),
+            Run::Serving(run) if steps.ggml.is_some() => {
+                sight.masked(to_f64(run.prefill_chunk_size))
+            }
             Run::Serving(_) | Run::Training(_) => sight,
         };
         let (draft, host) = (None, None);

@@ -181,11 +181,14 @@ impl Rates {
         })
     }
 
-    /// A law where nothing was measured keeps under what large products were seen to reach.
-    fn on(&self, law: Roofline, peak: f64) -> OnCard {
+    /// A law where nothing was measured keeps under what the board's power allows, and large
+    /// products were seen to reach; `times`: the factor on peaks.
+    fn on(&self, law: Roofline, peak: f64, times: f64) -> OnCard {
+        let peak = peak * times;
         let mut timed = law.on(self.memory, peak);
         if !self.kernels.is_measured {
             timed.per_byte = timed.per_byte.max(1.0 / (self.memory * self.speed.memory_share));
+            timed.per_flop /= self.kernels.by_power(self.speed.tdp_watts, self.wide * times);
         }
         let seen = self
             .speed
@@ -268,7 +271,7 @@ impl Rates {
         let law = if widens { self.kernels.alone(run.quantization.dtype().bits()) } else { law };
         // ggml lets cuBLAS sum in 16 bits.
         let times = if steps.ggml.is_some() { self.speed.summed_in_16_bits } else { 1.0 };
-        self.on(law, if kept == of { peak } else { self.wide } * times)
+        self.on(law, if kept == of { peak } else { self.wide }, times)
     }
 
     /// Returns the kernels that adapters add to an operation: one for all A beside it and one for
@@ -283,7 +286,7 @@ impl Rates {
             flops: one.slots / bytes / slots,
             rows: 0.0,
             tile: 0.0,
-            timed: self.on(self.kernels.product(Multiplied::Wide).0, self.wide),
+            timed: self.on(self.kernels.product(Multiplied::Wide).0, self.wide, 1.0),
             vectors: None,
             again: f64::INFINITY,
             widening: 0.0,
@@ -421,7 +424,7 @@ impl StepWork {
         let list = drafted.only(ops::lower(&ops::lowering(job)));
         let mut work = Self::of_blocks(job, run, steps, (&list, drafted.stage_with_ends()))?;
         let rates = Rates::of(job.cluster(), run, steps)?;
-        let timed = rates.on(rates.kernels.product(Multiplied::Wide).0, rates.wide);
+        let timed = rates.on(rates.kernels.product(Multiplied::Wide).0, rates.wide, 1.0);
         for one in drafted.beside().into_iter().filter(|one| one.multiplies) {
             let numbers = to_f64(one.numbers);
             let width = numbers / to_f64(job.model().hidden_size.max(1));
@@ -437,7 +440,7 @@ impl StepWork {
                 timed,
                 vectors: None,
                 again: f64::INFINITY,
-            widening: 0.0,
+                widening: 0.0,
                 share: None,
                 host: None,
                 kernels: 1.0,
