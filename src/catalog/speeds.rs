@@ -282,6 +282,7 @@ const KERNELS: &[(&[&str], &Kernels)] = &[
         &["l4", "rtx40", "rtx2000-ada", "rtx4000", "rtx4500", "rtx5000", "rtx5880", "rtx6000"],
         &ADA.assumed(),
     ),
+    (&["h100", "h20", "h800"], &HOPPER.assumed()),
     (&["mi300", "mi325"], &AMD_MI300X),
     (&["mi350", "mi355"], &AMD_MI355X),
     (&["gb10"], &Kernels::GB10),

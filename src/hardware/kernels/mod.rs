@@ -243,7 +243,7 @@ impl Sum {
 impl Kernels {
     /// The kernels of an architecture of which nothing was measured: the shares of the H100, an
     /// assumption.
-    pub const ASSUMED: Self = H100.assumed();
+    pub const ASSUMED: Self = H100.elsewhere();
 
     /// Those of Apple's chips, on which nothing was measured but llama.cpp's.
     pub const APPLE: Self = Self { ggml: &Ggml::METAL, ..Self::ASSUMED };
@@ -263,10 +263,16 @@ impl Kernels {
         power.map_or(1.0, |share| share.min(LARGEST) / measured)
     }
 
-    /// These shares, assumed of another architecture.
+    /// These shares, assumed of another accelerator of the same architecture.
     #[must_use]
     pub const fn assumed(self) -> Self {
         Self { is_measured: false, ..self }
+    }
+
+    /// These shares, assumed of another architecture, which makes something else of a watt.
+    #[must_use]
+    pub const fn elsewhere(self) -> Self {
+        Self { per_watt: None, ..self.assumed() }
     }
 
     /// Returns these with the attention that the engine of that column runs, where it was measured;
