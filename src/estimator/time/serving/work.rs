@@ -187,7 +187,6 @@ impl Rates {
         let peak = peak * times;
         let mut timed = law.on(self.memory, peak);
         if !self.kernels.is_measured {
-            timed.per_byte = timed.per_byte.max(1.0 / (self.memory * self.speed.memory_share));
             timed.per_flop /= self.kernels.by_power(self.speed.tdp_watts, self.wide * times);
         }
         let seen = self
@@ -201,12 +200,19 @@ impl Rates {
         }
     }
 
+    /// True if matrix units multiply in 4 bits.
+    fn multiplies_four(&self) -> bool {
+        self.kernels.multiplies_four() || self.speed.matmul_4bit.is_some()
+    }
+
     /// The format that weights multiply in, and its peak.
     fn multiplied(&self, format: WeightFormat) -> (Multiplied, f64) {
         let eight =
             |of, peak: Option<f64>| peak.map_or((Multiplied::Wide, self.wide), |peak| (of, peak));
         match (format, format.products()) {
-            (WeightFormat::Nvfp4, _) => (Multiplied::Four, 4.0 * self.wide),
+            (WeightFormat::Nvfp4, _) if self.multiplies_four() => {
+                (Multiplied::Four, 4.0 * self.wide)
+            }
             (WeightFormat::Fp8Block, DType::Fp8) => eight(Multiplied::Blocks, self.eight),
             (_, DType::Fp8) => eight(Multiplied::Eight, self.eight),
             (_, DType::Int8) => eight(Multiplied::Eight, self.eight_bit_integers),

@@ -44,6 +44,7 @@ pub fn without_accelerator(id: &str, cluster: &Cluster) -> Option<Cluster> {
     let (_, kernels) = KERNELS.iter().find(|(ids, _)| ids.contains(&id))?;
     let mut other = cluster.clone();
     other.speed.kernels = kernels;
+    other.speed.matmul_16bit = None;
     Some(other)
 }
 
