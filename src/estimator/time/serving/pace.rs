@@ -10,7 +10,7 @@ use super::host::Host;
 use super::work::StepWork;
 use super::{Bound, MessageTimes, ServingTime, SpeculativeStep, gpu_hours_per_million};
 use crate::config::{Job, ModelConfig, Run, ServingRun};
-use crate::engines::Steps;
+use crate::engines::{Groups, Steps};
 use crate::estimator::drafting::Drafted;
 use crate::estimator::served;
 use crate::hardware::kernels::Sum;
@@ -45,12 +45,19 @@ struct Cache {
     fixed: f64,
     /// Of one token in one layer that sees it.
     seen: f64,
+    /// How many times as long a step reads these as once from memory.
+    again: f64,
     /// Of what all sequences share.
     shared: f64,
 }
 
 impl Cache {
-    fn of(job: &Job, run: &ServingRun, layers: &Range<u64>, sight: &Sight) -> Self {
+    fn of(
+        job: &Job,
+        run: &ServingRun,
+        layers: &Range<u64>,
+        (sight, groups): (&Sight, Groups),
+    ) -> Self {
         let (one, shared) = served::cached_by(job, run, layers.clone());
         let (model, context) = (job.model(), to_f64(run.context_length.max(1)));
         let fixed = if model.mixer().is_some() {
@@ -71,9 +78,25 @@ impl Cache {
         Self {
             fixed,
             seen: (one.as_f64() - fixed) / sight.seen(context).max(1.0),
+            again: again(model, groups),
             shared: shared.as_f64(),
         }
     }
+}
+
+/// How many times as fast as memory the last cache is read: 5.4 TB/s on an A100, whose memory has
+/// 2.04, and 9.7 on an H200, whose chip has 3.35 as an H100 (te42kyfo/gpu-benches, `gpu-l2-cache`).
+const LAST_CACHE: f64 = 2.7;
+
+/// How many times as long it takes to read keys for all query heads as once from memory.
+fn again(model: &ModelConfig, groups: Groups) -> f64 {
+    let is_apart = match groups {
+        Groups::Together => false,
+        Groups::Of128 => model.head_dim != 128 || model.sliding_window.is_some(),
+        Groups::Apart => true,
+    };
+    let group = to_f64(model.num_attention_heads) / to_f64(model.num_key_value_heads.max(1));
+    if is_apart { (group / LAST_CACHE).max(1.0) } else { 1.0 }
 }
 
 /// How far layers look back.
@@ -209,8 +232,8 @@ impl Pace {
         });
         let sight = Sight::of(job.model(), &layers);
         let cache = match job.run() {
-            Run::Serving(run) => Cache::of(job, run, &layers, &sight),
-            Run::Training(_) => Cache { fixed: 0.0, seen: 0.0, shared: 0.0 },
+            Run::Serving(run) => Cache::of(job, run, &layers, (&sight, steps.groups)),
+            Run::Training(_) => Cache { fixed: 0.0, seen: 0.0, again: 1.0, shared: 0.0 },
         };
         let sight = match job.run() {
             Run::Serving(run) if steps.ggml.is_some() => {
@@ -266,7 +289,9 @@ impl Pace {
         let each = if batch.decodes > 0.0 { batch.held / batch.decodes } else { 0.0 };
         let visible = batch.decodes * self.sight.seen(each);
         let bytes = if batch.decodes > 0.0 {
-            visible * self.cache.seen + batch.decodes * self.cache.fixed + self.cache.shared
+            visible * self.cache.seen * self.cache.again
+                + batch.decodes * self.cache.fixed
+                + self.cache.shared
         } else {
             0.0
         };
