@@ -497,7 +497,7 @@ impl StepWork {
             small: small * each,
             streams: bytes
                 * ((layers * between + by_expert) * hidden + within * inside)
-                * decode.per_byte,
+                * rates.kernels.decode(false).on(rates.memory, rates.wide).per_byte,
             kernels: blocks.iter().map(|one| one.layers * one.kernels).sum::<f64>()
                 + narrowing
                 + small
