@@ -1,7 +1,7 @@
 //! ggml's own kernels, which llama.cpp runs: matrix by vector for a few tokens, tiles for more, and
 //! activations in 32 bits between them.
 
-use super::{Ramp, Roofline, ramp, roofline};
+use super::{Roofline, roofline};
 
 /// Tokens up to which ggml multiplies with its kernels for vectors (`MMVQ_MAX_BATCH_SIZE` in
 /// ggml-cuda; Metal's reach as far).
@@ -35,12 +35,14 @@ pub struct Ggml {
     /// Counted in `build_moe_ffn`: the input is narrowed to 8 bits for gate and for up, expert by
     /// expert (10 bytes together); the output is written (4), weighed (8) and summed (4).
     pub chosen: f64,
+    /// Bytes of a score that attention without a fused kernel writes and reads: on CUDA the product
+    /// in 16 bits, both casts, softmax and the product with values
+    /// (`ggml_cuda_mul_mat_batched_cublas`).
+    pub score: f64,
     /// Bytes of the last cache. Tiles of 128 tokens walk along a matrix one after the other
     /// (`mul_mat_q`: rows outside, tokens inside), so that one which the cache does not hold is
     /// read again for each.
     pub cache: f64,
-    /// Fused attention over a prompt; `None`: as servers' libraries have it.
-    pub attention: Option<Ramp>,
 }
 
 impl Ggml {
@@ -57,8 +59,8 @@ impl Ggml {
         small: 1.9e-6,
         streamed: [[49.0, 6.5], [40.0, 4.5]],
         chosen: 13.1,
+        score: 24.0,
         cache: f64::INFINITY,
-        attention: None,
     };
 
     /// On GPUs of the RTX 3090's architecture.
@@ -69,7 +71,6 @@ impl Ggml {
         vectors: [law(3.0, 0.85, 0.03); 2],
         tiles: [None, Some(law(3.0, 0.79, 0.31))],
         cache: 24.0 * 1024.0 * 1024.0,
-        attention: Some(ramp(12.0, 0.5, 234.0)),
         ..Self::CUDA
     };
 
@@ -85,6 +86,7 @@ impl Ggml {
         small: 4.7e-6,
         streamed: [[28.0, 3.5]; 2],
         chosen: 12.0,
+        score: 16.0,
         ..Self::CUDA
     };
 }

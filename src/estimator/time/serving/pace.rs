@@ -9,7 +9,7 @@ use super::draft::DraftPace;
 use super::host::Host;
 use super::work::StepWork;
 use super::{Bound, MessageTimes, ServingTime, SpeculativeStep, gpu_hours_per_million};
-use crate::config::{Job, ModelConfig, Run, ServingRun};
+use crate::config::{AttentionKernel, Job, ModelConfig, Run, ServingRun};
 use crate::engines::{Groups, Steps};
 use crate::estimator::drafting::Drafted;
 use crate::estimator::served;
@@ -110,6 +110,8 @@ struct Sight {
     window: f64,
     /// True if windows follow each other instead of moving with the token.
     chunks: bool,
+    /// Tokens of a step whose scores are all computed, later keys' too; 0 where these are skipped.
+    scored: f64,
 }
 
 impl Sight {
@@ -123,13 +125,15 @@ impl Sight {
             sliding: to_f64(sliding),
             window: to_f64(model.sliding_window.unwrap_or(u64::MAX)),
             chunks: model.chunks,
+            scored: 0.0,
         }
     }
 
     /// Its keys where those outside a window are masked and not skipped: ggml's cache of such a layer
-    /// holds the window and the tokens of one step (`llama_kv_cache_iswa`).
-    fn masked(self, step: f64) -> Self {
-        Self { window: self.window + step, ..self }
+    /// holds the window and the tokens of one step (`llama_kv_cache_iswa`). `scored`: so are those
+    /// behind a token of a step.
+    fn masked(self, step: f64, scored: bool) -> Self {
+        Self { window: self.window + step, scored: if scored { step } else { 0.0 }, ..self }
     }
 
     /// Tokens that one query sees over all layers, of a sequence of so many.
@@ -139,13 +143,14 @@ impl Sight {
 
     /// Pairs of a query and a key that tokens from `from` to `to` of one sequence look at.
     fn pairs(&self, from: f64, to: f64) -> f64 {
-        let &Self { all, sliding, window, chunks } = self;
+        let &Self { all, sliding, window, chunks, scored } = self;
         let below = |tokens: f64| {
             let within = if chunks { tokens % window } else { tokens.min(window) };
             let seen = if chunks { window / 2.0 } else { window };
             within * within / 2.0 + (tokens - within) * seen
         };
-        all * (to * to - from * from) / 2.0
+        let later = (to - from) * scored.min(to - from) / 2.0;
+        all * ((to * to - from * from) / 2.0 + later)
             + if sliding > 0.0 { sliding * (below(to) - below(from)) } else { 0.0 }
     }
 }
@@ -237,7 +242,10 @@ impl Pace {
         };
         let sight = match job.run() {
             Run::Serving(run) if steps.ggml.is_some() => {
-                sight.masked(to_f64(run.prefill_chunk_size))
+                {
+                let scored = run.attention == AttentionKernel::Standard;
+                sight.masked(to_f64(run.prefill_chunk_size), scored)
+            }
             }
             Run::Serving(_) | Run::Training(_) => sight,
         };

@@ -29,6 +29,10 @@ const LEAST_ROWS_WIDENED: f64 = 16.0;
 /// Kernels of routed experts: the best of each token, their order, two products with an activation
 /// between them, and a sum (`fused_experts_impl` in vLLM).
 const KERNELS_OF_EXPERTS: f64 = 6.0;
+/// Clock of GeForce cards under large products against the datasheet's: sums in 32 bits, whose peak
+/// no kernel passes, reach 1.03 to 1.13 of it (RTX 4090, 4090 D, 3090, 4070 Super, 3080 Ti, 5090;
+/// zzc0721/torch-performance-test-data).
+const GEFORCE_CLOCK: f64 = 1.075;
 /// Bytes that ggml's experts stream where they have biases, against those without: each output is
 /// read and written once more (`ggml_add_id`; 34 bytes of each number of the stream in place of 26,
 /// and 41 in place of 25 inside).
@@ -276,7 +280,8 @@ impl Rates {
         let widens = one.narrow && kept == Multiplied::Wide && !one.routed && steps.ggml.is_none();
         let law = if widens { self.kernels.alone(run.quantization.dtype().bits()) } else { law };
         // ggml lets cuBLAS sum in 16 bits.
-        let times = if steps.ggml.is_some() { self.speed.summed_in_16_bits } else { 1.0 };
+        let summed = if steps.ggml.is_some() { self.speed.summed_in_16_bits } else { 1.0 };
+        let times = if summed > 1.0 { summed * GEFORCE_CLOCK } else { 1.0 };
         self.on(law, if kept == of { peak } else { self.wide }, times)
     }
 
@@ -319,13 +324,6 @@ impl Rates {
         let tiles = steps.ggml.is_some_and(|ggml| self.tiles(one, ggml).is_some());
         let held = one.routed || bytes <= self.kernels.ggml.cache;
         if tiles && !held { MOST_IN_TILE } else { f64::INFINITY }
-    }
-
-    /// Returns the law of attention over a prompt.
-    fn attention(&self, run: &ServingRun, steps: &Steps) -> Ramp {
-        let fused = run.attention == AttentionKernel::Flash;
-        let own = steps.ggml.filter(|_| fused).and(self.kernels.ggml.attention);
-        own.unwrap_or(self.kernels.prefill(run.kv_cache_dtype.dtype().bits() < 16))
     }
 
     /// Seconds of a kernel that streams a few numbers, and the numbers that such kernels stream of
@@ -499,8 +497,10 @@ impl StepWork {
         };
         Some(Self {
             decode,
-            scores: heads * SCORE * decode.per_byte,
-            prefill: (rates.attention(run, steps), rates.wide * by_head(model.head_dim)),
+            scores: heads
+                * steps.ggml.map_or(SCORE, |_| rates.kernels.ggml.score)
+                * decode.per_byte,
+            prefill: (rates.kernels.prefill(narrow), rates.wide * by_head(model.head_dim)),
             pair: scores / tokens / to_f64(with.context_length.max(1)) / layers / t,
             attends: attending.map(|kind| to_f64(kind.layers)).sum(),
             small: small * each,
