@@ -12,7 +12,7 @@ mod measured;
 mod own;
 
 pub use amd::{MI300X, MI355X};
-pub use ggml::{Ggml, MOST_IN_TILE, MOST_VECTORS};
+pub use ggml::{FROM_CACHE, Ggml, MOST_IN_TILE, MOST_VECTORS};
 pub use measured::{A100, ARC_PRO_B60, B200, H100, L40S, RTX_PRO_6000};
 
 /// Seconds of a microsecond.
@@ -248,6 +248,9 @@ impl Kernels {
     /// Those of Apple's chips, on which nothing was measured but llama.cpp's.
     pub const APPLE: Self = Self { ggml: &Ggml::METAL, ..Self::ASSUMED };
 
+    /// Those of the RTX 3090's architecture: A100's but for the cache.
+    pub const GA10X: Self = Self { ggml: &Ggml::AMPERE, ..A100.assumed() };
+
     /// Those of DGX Spark, beside llama.cpp's those of the larger chip of its architecture.
     pub const GB10: Self = Self { ggml: &Ggml::GB10, ..RTX_PRO_6000.assumed() };
 
@@ -383,7 +386,7 @@ mod tests {
     const ALL: [Kernels; 8] = [A100, H100, B200, L40S, RTX_PRO_6000, ARC_PRO_B60, MI300X, MI355X];
 
     fn laws() -> impl Iterator<Item = Roofline> {
-        let ggml = [Ggml::CUDA, Ggml::AMPERE, Ggml::GB10, Ggml::METAL];
+        let ggml = [Ggml::CUDA, Ggml::A100, Ggml::GB10, Ggml::METAL];
         let of_ggml = ggml
             .into_iter()
             .flat_map(|ggml| ggml.vectors.into_iter().chain(ggml.tiles.into_iter().flatten()));

@@ -242,10 +242,8 @@ impl Pace {
         };
         let sight = match job.run() {
             Run::Serving(run) if steps.ggml.is_some() => {
-                {
                 let scored = run.attention == AttentionKernel::Standard;
                 sight.masked(to_f64(run.prefill_chunk_size), scored)
-            }
             }
             Run::Serving(_) | Run::Training(_) => sight,
         };

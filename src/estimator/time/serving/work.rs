@@ -7,7 +7,7 @@ use crate::estimator::drafting::Drafted;
 use crate::estimator::served::{self, Multiplies};
 use crate::estimator::stage::{self, Stage};
 use crate::hardware::kernels::{
-    Kernels, MOST_IN_TILE, MOST_VECTORS, Multiplied, OnCard, Ramp, Roofline,
+    FROM_CACHE, Kernels, MOST_IN_TILE, MOST_VECTORS, Multiplied, OnCard, Ramp, Roofline,
 };
 use crate::ops::{self, Op, OpList};
 use crate::units::{DType, Elements, Flops, WeightFormat, to_f64};
@@ -319,11 +319,24 @@ impl Rates {
         }
     }
 
+    /// Bytes that the last cache holds.
+    fn cache(&self) -> Option<f64> {
+        self.kernels.ggml.cache.map(|each| each * to_f64(self.speed.multiprocessors))
+    }
+
     /// Tokens after which a matrix of so many bytes is read again.
     fn again(&self, one: &Multiplies, steps: &Steps, bytes: f64) -> f64 {
         let tiles = steps.ggml.is_some_and(|ggml| self.tiles(one, ggml).is_some());
-        let held = one.routed || bytes <= self.kernels.ggml.cache;
-        if tiles && !held { MOST_IN_TILE } else { f64::INFINITY }
+        let again = self.cache().is_some_and(|cache| bytes > cache);
+        if tiles && again && !one.routed { MOST_IN_TILE } else { f64::INFINITY }
+    }
+
+    /// Returns the share of the time from memory that a tensor of so many numbers of each token of a
+    /// step takes: the cache keeps it where there is room for another that is made of it.
+    fn kept(&self, run: &ServingRun, steps: &Steps, numbers: f64) -> f64 {
+        let bytes = 2.0 * 4.0 * numbers * to_f64(run.prefill_chunk_size);
+        let cache = steps.ggml.and(self.cache());
+        if cache.is_some_and(|cache| bytes <= cache) { FROM_CACHE } else { 1.0 }
     }
 
     /// Seconds of a kernel that streams a few numbers, and the numbers that such kernels stream of
@@ -403,7 +416,8 @@ impl Gathered {
             // Of a layer's experts one token takes as many; measured times of servers' experts hold
             // what they stream.
             let taken = if one.routed && steps.ggml.is_some() { top * wider } else { 1.0 };
-            inside += if one.is_head { 0.0 } else { layers * taken * one.width };
+            let kept = rates.kept(run, steps, taken * one.width / one.matrices.max(1.0));
+            inside += if one.is_head { 0.0 } else { layers * taken * one.width * kept };
             narrowing += if rates.narrows(&one, run, steps) { layers } else { 0.0 };
             for (product, experts) in product.divided(one.away, host).into_iter().zip(&mut experts)
             {
@@ -505,7 +519,8 @@ impl StepWork {
             attends: attending.map(|kind| to_f64(kind.layers)).sum(),
             small: small * each,
             streams: bytes
-                * ((layers * between + by_expert) * hidden + within * inside)
+                * ((layers * between * rates.kept(run, steps, hidden) + by_expert) * hidden
+                    + within * inside)
                 * rates.kernels.decode(false).on(rates.memory, rates.wide).per_byte,
             kernels: blocks.iter().map(|one| one.layers * one.kernels).sum::<f64>()
                 + narrowing
