@@ -70,9 +70,21 @@ struct Product {
 
 impl Product {
     /// Stored bytes that a step with so many tokens reads: of experts those that at least one token
-    /// takes, if each takes its experts evenly and apart from the others.
+    /// takes.
     fn read(&self, tokens: f64) -> f64 {
-        self.share.map_or(self.bytes, |share| self.bytes * (1.0 - (1.0 - share).powf(tokens)))
+        self.share.map_or(self.bytes, |share| self.bytes * self.asked(share, tokens))
+    }
+
+    /// The share of experts that at least one of so many tokens takes, each a share of them. The
+    /// measured times of servers' experts count with experts that are asked evenly, and apart from
+    /// each other; where each is timed by itself, nothing is known of how they are asked but the
+    /// mean, and of all distributions with a mean the exponential one assumes least.
+    fn asked(&self, share: f64, tokens: f64) -> f64 {
+        if self.tile > 0.0 {
+            share * tokens / (1.0 + share * tokens)
+        } else {
+            1.0 - (1.0 - share).powf(tokens)
+        }
     }
 
     /// Tokens that a step with so many multiplies: whole tiles, of each expert that is asked half
@@ -81,7 +93,7 @@ impl Product {
         let Some(share) = self.share.filter(|_| self.tile > 0.0) else {
             return tokens.max(self.rows);
         };
-        let asked = 1.0 - (1.0 - share).powf(tokens);
+        let asked = self.asked(share, tokens);
         let (tile, each) = (self.tile.min(tokens), tokens * share / asked);
         asked / share * tile.max(each + tile / 2.0)
     }

@@ -76,9 +76,6 @@ pub fn outcome(row: Fields<'_>) -> Found {
         Ok(own) => own,
         Err(why) => return (Err(why), Vec::new()),
     };
-    let own = if std::env::var("LOO").is_ok() {
-        left_out(row, load, (&job, run, steps), own).into_iter().find(|(n, _)| *n == left_out::ACCELERATOR).map_or(own, |(_, o)| o)
-    } else { own };
     let is_sure = row.text("/confidence").is_ok_and(|confidence| confidence == "high");
     let without = if is_sure { left_out(row, load, (&job, run, steps), own) } else { Vec::new() };
     (Ok(vec![own]), without)
