@@ -104,7 +104,6 @@ impl Ggml {
         chosen: 12.0,
         score: 16.0,
         cache: None,
-        ..Self::CUDA
     };
 }
 

@@ -76,7 +76,7 @@ pub const B200: Kernels = Kernels {
     link: Some(900e9),
     ggml: &Ggml::CUDA,
     own: Some(&own::B200),
-    per_watt: Some(fitted(1.613)),
+    per_watt: Some(fitted(1.614)),
     is_measured: true,
 };
 

@@ -85,7 +85,7 @@ pub fn outcome(row: Fields<'_>) -> Found {
 const RELEASED: [(&str, &str); 1] = [("TensorRT-LLM 0.6.1", "2023-12-04")];
 
 /// The day of a row's release, or of its page.
-fn released<'a>(row: Fields<'a>) -> &'a str {
+fn released(row: Fields<'_>) -> &str {
     let software = row.text("/software").unwrap_or_default();
     let known = RELEASED.iter().find(|(name, _)| *name == software).map(|(_, day)| *day);
     known.unwrap_or_else(|| row.text("/date").unwrap_or("today"))
