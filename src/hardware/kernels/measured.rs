@@ -49,7 +49,7 @@ pub const H100: Kernels = Kernels {
     link: Some(450e9),
     ggml: &Ggml::CUDA,
     own: Some(&own::H100),
-    per_watt: Some(fitted(1.153)),
+    per_watt: Some(fitted(1.309)),
     is_measured: true,
 };
 

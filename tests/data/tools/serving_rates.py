@@ -34,11 +34,12 @@ FORMATS = {
 
 # Weights alone in 4 bits: measured of int4 on most cards, of gpt-oss's format on these.
 ALONE = {"b200_sxm": "w4a16_mxfp4", "b60": "w4a16_mxfp4"}
-# Written to the table: name, the link between cards of one node in GB/s (None: PCIe), and the board's power in watts. A100 is
-# not limited by its 400 W: large products reach 252.9 TFLOP/s on an A100 PCIe with 300 (stas00/ml-engineering). None: not known.
+# Written to the table: name, the link between cards of one node in GB/s (None: PCIe), and the board's power in watts, or TFLOP/s for
+# each watt of the PCIe card, which power limits more: 252.9 in bf16 with 300 W on A100 (stas00/ml-engineering), 458.03 in fp16 with 350
+# on H100 (zzc0721/torch-performance-test-data issue 95). None: not known.
 WRITTEN = {
     "a100_sxm": ("A100", 300, 252.9 / 300),
-    "h100_sxm": ("H100", 450, 700),
+    "h100_sxm": ("H100", 450, 458.03 / 350),
     "b200_sxm": ("B200", 900, 1000),
     "l40s": ("L40S", None, 350),
     "rtx_pro_6000_server": ("RTX_PRO_6000", None, 600),
@@ -240,7 +241,7 @@ def of_ranks(found, name):
 def per_watt(system, found, watts):
     if watts is None:
         return "None"
-    each = watts if watts < 1 else found["product bfloat16"]["rate"] / 1e12 / watts
+    each = watts if isinstance(watts, float) else found["product bfloat16"]["rate"] / 1e12 / watts
     return "Some(fitted(%.3f))" % each
 
 
