@@ -34,6 +34,9 @@ const KERNELS_OF_EXPERTS: f64 = 6.0;
 /// no kernel passes, reach 1.03 to 1.13 of it (RTX 4090, 4090 D, 3090, 4070 Super, 3080 Ti, 5090;
 /// zzc0721/torch-performance-test-data).
 const GEFORCE_CLOCK: f64 = 1.075;
+/// Share of memory's bandwidth at which products of one row read on cards that are not measured
+/// here: 463 of 504 GB/s on an RTX 4070 (ggml-org/llama.cpp pull request 10991).
+const READ_AT_MOST: f64 = 0.92;
 /// Bytes that ggml's experts stream where they have biases, against those without: each output is
 /// read and written once more (`ggml_add_id`; 34 bytes of each number of the stream in place of 26,
 /// and 41 in place of 25 inside).
@@ -97,6 +100,7 @@ impl Rates {
         let peak = peak * times;
         let mut timed = law.on(self.memory, peak);
         if !self.kernels.is_measured {
+            timed.per_byte = timed.per_byte.max(1.0 / (self.memory * READ_AT_MOST));
             timed.per_flop /= self.kernels.by_power(self.speed.tdp_watts, self.wide * times);
         }
         let seen = self
