@@ -271,17 +271,16 @@ const KERNELS: &[(&[&str], &Kernels)] = &[
     (&["l40s"], &ADA),
     (&["rtx-pro-6000"], &RTX_PRO_6000),
     (&["arc-pro-b60"], &ARC_PRO_B60),
+    (&["a100", "a30"], &AMPERE.assumed()),
     (
-        &[
-            "a100", "a10", "a16", "a2", "a30", "a40", "rtx-a", "rtx30", "v100", "t4", "rtx20",
-            "titan", "quadro",
-        ],
-        &AMPERE.assumed(),
+        &["a10", "a16", "a2", "a40", "rtx-a", "rtx30", "v100", "t4", "rtx20", "titan", "quadro"],
+        &Kernels::GA10X,
     ),
     (
         &["l4", "rtx40", "rtx2000-ada", "rtx4000", "rtx4500", "rtx5000", "rtx5880", "rtx6000"],
         &ADA.assumed(),
     ),
+    (&["h100", "h20", "h800"], &HOPPER.assumed()),
     (&["mi300", "mi325"], &AMD_MI300X),
     (&["mi350", "mi355"], &AMD_MI355X),
     (&["gb10"], &Kernels::GB10),

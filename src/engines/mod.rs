@@ -82,6 +82,8 @@ pub struct Steps {
     /// The column of its attention in tables of measured operations (`Kernels::own`); `None`: the
     /// quickest of all engines.
     pub column: Option<usize>,
+    /// How query heads of a group read their keys.
+    pub groups: Groups,
     /// The release of ggml whose kernels it runs; `None`: it runs those of servers' libraries.
     pub ggml: Option<GgmlRelease>,
     /// True if matrices that multiply the same input are one.
@@ -93,6 +95,17 @@ pub struct Steps {
     pub most_tokens: u64,
     /// Sequences of a step unless told otherwise.
     pub most_sequences: u64,
+}
+
+/// Query heads of a group, which have one head of keys, while one token is added to a sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Groups {
+    /// A kernel reads keys once for all of them.
+    Together,
+    /// It does where heads have 128 numbers and look back on everything; otherwise each reads them.
+    Of128,
+    /// Each reads them, all but one from the last cache.
+    Apart,
 }
 
 /// Seconds of the processor from one kernel to the next where Python calls PyTorch for each:
@@ -250,6 +263,7 @@ impl Steps {
         captures_prompts: true,
         small_kernels: 4.0,
         column: None,
+        groups: Groups::Together,
         ggml: None,
         fuses: true,
         mixes: true,

@@ -1,8 +1,8 @@
 //! TensorRT-LLM: the cache takes a share of the memory that weights and working sets leave free.
 
 use super::{
-    BY_PYTHON, CacheMemory, DraftMethod, Earlier, EngineSpec, FP8_CACHE, OnHost, SMALLER_TENSORS,
-    Share, Speculation, Steps,
+    BY_PYTHON, CacheMemory, DraftMethod, Earlier, EngineSpec, FP8_CACHE, Groups, OnHost,
+    SMALLER_TENSORS, Share, Speculation, Steps,
 };
 use crate::sources;
 use crate::units::WeightFormat;
@@ -32,11 +32,14 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     steps: STEPS,
     // PyTorch runs the model since 2025 (its performance pages say so from 0.20 on). Before, an
     // engine of TensorRT did, whose kernels are launched from C++ and captured only where asked
-    // (`cuda_graph_mode`).
-    earlier: &[Earlier {
-        until: "2025-06",
-        steps: Steps { launch: 3e-6, captured: 0, column: None, ..STEPS },
-    }],
+    // (`cuda_graph_mode`). Until its XQA kernel came (README: 2024-01-30) each query head had a block
+    // of its own that reads keys (`masked_multihead_attention_kernel`: a grid of heads by
+    // sequences); XQA then took heads of 128 numbers without a window.
+    earlier: &[
+        Earlier { until: "2024-01-30", steps: Steps { groups: Groups::Apart, ..BY_ENGINE } },
+        Earlier { until: "2024-07", steps: Steps { groups: Groups::Of128, ..BY_ENGINE } },
+        Earlier { until: "2025-06", steps: BY_ENGINE },
+    ],
     smaller_cache: FP8_CACHE,
     host: OnHost::Nothing,
     adapter_slots: None,
@@ -51,6 +54,9 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     },
     smaller_weights: SMALLER_TENSORS,
 };
+
+/// Kernels launched from C++.
+const BY_ENGINE: Steps = Steps { launch: 3e-6, captured: 0, column: None, ..STEPS };
 
 /// Schedules a step while the one before runs; the time that remains is assumed.
 const STEPS: Steps = Steps {

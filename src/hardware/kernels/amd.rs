@@ -16,6 +16,7 @@ pub const MI300X: Kernels = Kernels {
     sums: Some(SUMS),
     link: Some(LINK),
     own: None,
+    per_watt: None,
     is_measured: false,
     ..H100
 };
@@ -31,6 +32,7 @@ pub const MI355X: Kernels = Kernels {
     sums: Some(SUMS),
     link: Some(LINK),
     own: None,
+    per_watt: None,
     is_measured: false,
     ..H100
 };

@@ -10,6 +10,12 @@ pub const MOST_VECTORS: f64 = 8.0;
 /// Tokens of one expert in a tile: as many as the step has, up to this (`get_mmq_x_max_device`).
 pub const MOST_IN_TILE: f64 = 128.0;
 
+/// The share of the time from memory that a tensor takes which the last cache holds: it is written
+/// to memory, and read 2.7 to 6 times as fast (5.4 of 2.0 TB/s on an A100, 6.9 of 2.0 on an H100
+/// PCIe, 5.2 of 0.86 on an L40; te42kyfo/gpu-benches, `gpu-l2-cache`, where the caches' sizes are
+/// from).
+pub const FROM_CACHE: f64 = 0.6;
+
 /// The kernels of one of its backends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ggml {
@@ -30,6 +36,21 @@ pub struct Ggml {
     /// output made contiguous (8), the cache's new row (6), activation and gate (20 of three
     /// numbers).
     pub streamed: [[f64; 2]; 2],
+    /// Such bytes of each number of the stream for every expert that a token takes.
+    ///
+    /// Counted in `build_moe_ffn`: the input is narrowed to 8 bits for gate and for up, expert by
+    /// expert (10 bytes together); the output is written (4), weighed (8) and summed (4).
+    pub chosen: f64,
+    /// Bytes of a score that attention without a fused kernel writes and reads: on CUDA the product
+    /// in 16 bits, both casts, softmax and the product with values
+    /// (`ggml_cuda_mul_mat_batched_cublas`).
+    pub score: f64,
+    /// Bytes that the last cache holds for each multiprocessor; `None`: what it holds is in the measured times.
+    ///
+    /// Tiles of 128 tokens walk along a matrix one after the other (`mul_mat_q`: rows outside,
+    /// tokens inside), so that one which the cache does not hold is read again for each. Tensors
+    /// between kernels that it holds go to memory, and the next kernel finds them in it.
+    pub cache: Option<f64>,
 }
 
 impl Ggml {
@@ -45,15 +66,27 @@ impl Ggml {
         tiles: [None, Some(law(3.0, 0.86, 0.24))],
         small: 1.9e-6,
         streamed: [[49.0, 6.5], [40.0, 4.5]],
+        chosen: 13.1,
+        score: 24.0,
+        cache: Some(0.32e6),
     };
 
+    /// On A100.
+    pub const A100: Self =
+        Self { tiles: [None, Some(law(3.0, 0.86, 0.19))], cache: Some(0.26e6), ..Self::CUDA };
+
     /// On GPUs of the RTX 3090's architecture.
-    pub const AMPERE: Self = Self { tiles: [None, Some(law(3.0, 0.86, 0.19))], ..Self::CUDA };
+    pub const AMPERE: Self = Self { cache: Some(0.07e6), ..Self::A100 };
+
+    /// On GPUs of the RTX 4090's architecture: 0.56 (RTX 4090) to 1 MB (RTX 4060), in the middle an
+    /// RTX 4080's 64 MB for 76.
+    pub const ADA: Self = Self { cache: Some(0.8e6), ..Self::CUDA };
 
     /// On DGX Spark: no kernel reads more than 231 to 234 of 273 GB/s (antirez/ds4 issue 773).
     pub const GB10: Self = Self {
         vectors: [law(3.0, 0.85, 0.03); 2],
-        tiles: [None, Some(law(3.0, 0.79, 0.24))],
+        tiles: [None, Some(law(3.0, 0.79, 0.31))],
+        cache: Some(0.52e6),
         ..Self::CUDA
     };
 
@@ -68,6 +101,9 @@ impl Ggml {
         tiles: [Some(law(4.7, 0.76, 0.34)), Some(law(4.7, 0.76, 0.31))],
         small: 4.7e-6,
         streamed: [[28.0, 3.5]; 2],
+        chosen: 12.0,
+        score: 16.0,
+        cache: None,
     };
 }
 

@@ -2,7 +2,7 @@
 //! from the operator measurements of PyPI aiconfigurator-core 0.12.0 (Apache-2.0), never from a
 //! served request. Shares are of the datasheet's bandwidth and dense peak.
 
-use super::{Ggml, Kernels, own, ramp, roofline, sum};
+use super::{Ggml, Kernels, fitted, own, ramp, roofline, sum};
 
 /// Fits to measurements of A100.
 pub const A100: Kernels = Kernels {
@@ -20,8 +20,9 @@ pub const A100: Kernels = Kernels {
     sums: Some([sum(4.58, 189.9, 0.575), sum(4.79, 147.0, 5.471), sum(5.12, 135.5, 11.034)]),
     nccl: Some([sum(9.53, 220.1, 12.271), sum(13.41, 158.7, 13.528), sum(20.59, 137.3, 12.777)]),
     link: Some(300e9),
-    ggml: &Ggml::AMPERE,
+    ggml: &Ggml::A100,
     own: Some(&own::A100),
+    per_watt: Some(fitted(0.843)),
     is_measured: true,
 };
 
@@ -48,6 +49,7 @@ pub const H100: Kernels = Kernels {
     link: Some(450e9),
     ggml: &Ggml::CUDA,
     own: Some(&own::H100),
+    per_watt: Some(fitted(1.309)),
     is_measured: true,
 };
 
@@ -74,6 +76,7 @@ pub const B200: Kernels = Kernels {
     link: Some(900e9),
     ggml: &Ggml::CUDA,
     own: Some(&own::B200),
+    per_watt: Some(fitted(1.614)),
     is_measured: true,
 };
 
@@ -98,8 +101,9 @@ pub const L40S: Kernels = Kernels {
     sums: Some([sum(5.24, 20.2, 1.209), sum(10.16, 14.5, 29.697), sum(19.04, 12.4, 47.152)]),
     nccl: None,
     link: None,
-    ggml: &Ggml::CUDA,
+    ggml: &Ggml::ADA,
     own: Some(&own::L40S),
+    per_watt: Some(fitted(0.688)),
     is_measured: true,
 };
 
@@ -126,6 +130,7 @@ pub const RTX_PRO_6000: Kernels = Kernels {
     link: None,
     ggml: &Ggml::CUDA,
     own: Some(&own::RTX_PRO_6000),
+    per_watt: Some(fitted(0.677)),
     is_measured: true,
 };
 
@@ -152,5 +157,6 @@ pub const ARC_PRO_B60: Kernels = Kernels {
     link: None,
     ggml: &Ggml::CUDA,
     own: None,
+    per_watt: None,
     is_measured: true,
 };

@@ -12,7 +12,7 @@ mod measured;
 mod own;
 
 pub use amd::{MI300X, MI355X};
-pub use ggml::{Ggml, MOST_IN_TILE, MOST_VECTORS};
+pub use ggml::{FROM_CACHE, Ggml, MOST_IN_TILE, MOST_VECTORS};
 pub use measured::{A100, ARC_PRO_B60, B200, H100, L40S, RTX_PRO_6000};
 
 /// Seconds of a microsecond.
@@ -42,6 +42,9 @@ pub struct Kernels {
     pub ggml: &'static Ggml,
     /// The attention that engines run, by the column of their steps; `None`: not measured apart.
     pub own: Option<&'static [Attention; 3]>,
+    /// TFLOP/s of products in 16 bits for each watt of the board, where power is what limits them;
+    /// `None`: not known.
+    pub per_watt: Option<Fitted>,
     /// True if they were measured on this accelerator or its chip; otherwise they are another
     /// architecture's shares.
     pub is_measured: bool,
@@ -240,18 +243,39 @@ impl Sum {
 impl Kernels {
     /// The kernels of an architecture of which nothing was measured: the shares of the H100, an
     /// assumption.
-    pub const ASSUMED: Self = H100.assumed();
+    pub const ASSUMED: Self = H100.elsewhere();
 
     /// Those of Apple's chips, on which nothing was measured but llama.cpp's.
     pub const APPLE: Self = Self { ggml: &Ggml::METAL, ..Self::ASSUMED };
 
+    /// Those of the RTX 3090's architecture: A100's but for the cache.
+    pub const GA10X: Self = Self { ggml: &Ggml::AMPERE, ..A100.assumed() };
+
     /// Those of DGX Spark, beside llama.cpp's those of the larger chip of its architecture.
     pub const GB10: Self = Self { ggml: &Ggml::GB10, ..RTX_PRO_6000.assumed() };
 
-    /// These shares, assumed of another architecture.
+    /// Returns how many times the share of the peak an accelerator of that power (watts) and peak in
+    /// 16 bits (FLOPs per second) reaches, beside the accelerator that was measured.
+    ///
+    /// Formula: the smaller of the largest share that was measured and `watts · per_watt / peak`,
+    /// over the share of the measured accelerator.
+    pub fn by_power(&self, watts: Option<f64>, peak: f64) -> f64 {
+        let measured = self.products[0].map_or(LARGEST, |law| law.rate.value());
+        let power =
+            watts.zip(self.per_watt).map(|(watts, each)| watts * each.value() * 1e12 / peak);
+        power.map_or(1.0, |share| share.min(LARGEST) / measured)
+    }
+
+    /// These shares, assumed of another accelerator of the same architecture.
     #[must_use]
     pub const fn assumed(self) -> Self {
         Self { is_measured: false, ..self }
+    }
+
+    /// These shares, assumed of another architecture, which makes something else of a watt.
+    #[must_use]
+    pub const fn elsewhere(self) -> Self {
+        Self { per_watt: None, ..self.assumed() }
     }
 
     /// Returns these with the attention that the engine of that column runs, where it was measured;
@@ -280,7 +304,7 @@ impl Kernels {
     /// Returns the law of a product with weights of that format, and the format in which it
     /// multiplies: that one, or else 16 bits, to which weights are widened on their way.
     pub fn product(&self, of: Multiplied) -> (Roofline, Multiplied) {
-        found(&self.products, of)
+        self.found(&self.products, of)
     }
 
     /// Returns the law of routed experts, and the format in which they multiply; `alone`: weights
@@ -288,8 +312,29 @@ impl Kernels {
     pub fn of_experts(&self, of: Multiplied, alone: bool) -> (Roofline, Multiplied) {
         match self.experts {
             [.., Some(law)] if alone => (law, Multiplied::Wide),
-            [wide, eight, blocks, four, _] => found(&[wide, eight, blocks, four], of),
+            [wide, eight, blocks, four, _] => self.found(&[wide, eight, blocks, four], of),
         }
+    }
+
+    /// Returns a format's law and the format in which it multiplies. Where another architecture's
+    /// shares are assumed, which lacks the format, it is that of 8 bits, or of 16 with three
+    /// quarters of the share: products in 8 and 4 bits reach 0.71 to 0.88 of it on the four
+    /// accelerators that have both.
+    fn found(&self, laws: &[Option<Roofline>; 4], of: Multiplied) -> (Roofline, Multiplied) {
+        let wide = laws[0].unwrap_or(FALLBACK);
+        match laws.get(of.place()).copied().flatten() {
+            Some(law) => (law, of),
+            None if self.is_measured => (wide, Multiplied::Wide),
+            None => {
+                let narrow = Roofline { rate: Fitted(wide.rate.0 * 3 / 4), ..wide };
+                (laws[Multiplied::Eight.place()].unwrap_or(narrow), of)
+            }
+        }
+    }
+
+    /// Returns true if products in 4 bits were measured.
+    pub const fn multiplies_four(&self) -> bool {
+        self.products[3].is_some()
     }
 
     /// Returns the law of one query against a cache; `narrow`: in 8 bits.
@@ -325,15 +370,12 @@ impl Kernels {
     }
 }
 
+/// The largest share of the peak in 16 bits that large products reach on any accelerator that was
+/// measured (H100).
+const LARGEST: f64 = 0.816;
+
 /// A law of an architecture whose tables lack one: an assumption.
 const FALLBACK: Roofline = roofline(5.0, 0.8, 0.7, 2.0);
-
-fn found(laws: &[Option<Roofline>; 4], of: Multiplied) -> (Roofline, Multiplied) {
-    match laws.get(of.place()).copied().flatten() {
-        Some(law) => (law, of),
-        None => (laws[0].unwrap_or(FALLBACK), Multiplied::Wide),
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -344,7 +386,7 @@ mod tests {
     const ALL: [Kernels; 8] = [A100, H100, B200, L40S, RTX_PRO_6000, ARC_PRO_B60, MI300X, MI355X];
 
     fn laws() -> impl Iterator<Item = Roofline> {
-        let ggml = [Ggml::CUDA, Ggml::AMPERE, Ggml::GB10, Ggml::METAL];
+        let ggml = [Ggml::CUDA, Ggml::A100, Ggml::GB10, Ggml::METAL];
         let of_ggml = ggml
             .into_iter()
             .flat_map(|ggml| ggml.vectors.into_iter().chain(ggml.tiles.into_iter().flatten()));

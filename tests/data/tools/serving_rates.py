@@ -34,14 +34,16 @@ FORMATS = {
 
 # Weights alone in 4 bits: measured of int4 on most cards, of gpt-oss's format on these.
 ALONE = {"b200_sxm": "w4a16_mxfp4", "b60": "w4a16_mxfp4"}
-# Written to the table: name, and the link between cards of one node in GB/s (None: PCIe).
+# Written to the table: name, the link between cards of one node in GB/s (None: PCIe), and the board's power in watts, or TFLOP/s for
+# each watt of the PCIe card, which power limits more: 252.9 in bf16 with 300 W on A100 (stas00/ml-engineering), 458.03 in fp16 with 350
+# on H100 (zzc0721/torch-performance-test-data issue 95). None: not known.
 WRITTEN = {
-    "a100_sxm": ("A100", 300),
-    "h100_sxm": ("H100", 450),
-    "b200_sxm": ("B200", 900),
-    "l40s": ("L40S", None),
-    "rtx_pro_6000_server": ("RTX_PRO_6000", None),
-    "b60": ("ARC_PRO_B60", None),
+    "a100_sxm": ("A100", 300, 252.9 / 300),
+    "h100_sxm": ("H100", 450, 458.03 / 350),
+    "b200_sxm": ("B200", 900, 1000),
+    "l40s": ("L40S", None, 350),
+    "rtx_pro_6000_server": ("RTX_PRO_6000", None, 600),
+    "b60": ("ARC_PRO_B60", None, None),
 }
 # Second-level cache, bytes, datasheet bandwidth and 16-bit peak: a loop that measures one small matrix reads it from the cache, where no
 # layer of a model finds its weights. Such rows are left out, and so are those above the datasheet's bandwidth.
@@ -209,7 +211,7 @@ HEAD = """//! Times of single operations on six accelerators: written by `tests/
 //! from the operator measurements of PyPI aiconfigurator-core 0.12.0 (Apache-2.0), never from a
 //! served request. Shares are of the datasheet's bandwidth and dense peak.
 
-use super::{Ggml, Kernels, own, ramp, roofline, sum};
+use super::{Ggml, Kernels, fitted, own, ramp, roofline, sum};
 """
 
 
@@ -236,8 +238,15 @@ def of_ranks(found, name):
     )
 
 
+def per_watt(system, found, watts):
+    if watts is None:
+        return "None"
+    each = watts if isinstance(watts, float) else found["product bfloat16"]["rate"] / 1e12 / watts
+    return "Some(fitted(%.3f))" % each
+
+
 def written(system, found):
-    name, link = WRITTEN[system]
+    name, link, watts = WRITTEN[system]
     of = lambda kind: [law(found.get(f"{kind} {form}"), system, times) for form, times in (("bfloat16", 1), ("fp8", 2), ("fp8_block", 2), ("nvfp4", 4))]
     narrow_weights = law(found.get("experts " + ALONE.get(system, "int4_wo")), system)
     lines = [
@@ -252,8 +261,9 @@ def written(system, found):
         # NCCL on these L40S went through the host, so that it is no card's rate.
         f"    nccl: {'None' if name == 'L40S' else of_ranks(found, 'nccl')},",
         f"    link: {'None' if link is None else f'Some({link}e9)'},",
-        f"    ggml: &Ggml::{'AMPERE' if system == 'a100_sxm' else 'CUDA'},",
+        f"    ggml: &Ggml::{ {'a100_sxm': 'A100', 'l40s': 'ADA'}.get(system, 'CUDA') },",
         f"    own: {f'Some(&own::{name})' if system in OWN else 'None'},",
+        f"    per_watt: {per_watt(system, found, watts)},",
         "    is_measured: true,",
         "};",
     ]
@@ -271,7 +281,7 @@ use super::{Attention, ramp, roofline};
 
 
 def written_own(system, found):
-    name, _ = WRITTEN[system]
+    name, *_ = WRITTEN[system]
     lines = [f"/// Fits to measurements of {name.replace('_', ' ')}.", f"pub static {name}: [Attention; 3] = ["]
     for one in found:
         lines += [

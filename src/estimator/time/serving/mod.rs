@@ -3,6 +3,8 @@
 mod draft;
 mod host;
 mod pace;
+mod product;
+mod sight;
 mod traffic;
 mod work;
 

@@ -7,15 +7,14 @@ use super::super::machine::Links;
 use super::super::timing::other_lengths;
 use super::draft::DraftPace;
 use super::host::Host;
+use super::sight::{Cache, Sight};
 use super::work::StepWork;
 use super::{Bound, MessageTimes, ServingTime, SpeculativeStep, gpu_hours_per_million};
-use crate::config::{Job, ModelConfig, Run, ServingRun};
+use crate::config::{AttentionKernel, Job, Run};
 use crate::engines::Steps;
 use crate::estimator::drafting::Drafted;
-use crate::estimator::served;
 use crate::hardware::kernels::Sum;
 use crate::ops::work::Collective;
-use crate::ops::{self, Lowering};
 use crate::units::{Seconds, ceil_u64, to_f64};
 
 /// The pace of one instance, from which times for any number of sequences follow.
@@ -36,89 +35,6 @@ pub struct Pace {
     links: Links,
     steps: &'static Steps,
     job: Job,
-}
-
-/// Cached bytes on one tensor rank of all stages together.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Cache {
-    /// Of one sequence, whatever its length.
-    fixed: f64,
-    /// Of one token in one layer that sees it.
-    seen: f64,
-    /// Of what all sequences share.
-    shared: f64,
-}
-
-impl Cache {
-    fn of(job: &Job, run: &ServingRun, layers: &Range<u64>, sight: &Sight) -> Self {
-        let (one, shared) = served::cached_by(job, run, layers.clone());
-        let (model, context) = (job.model(), to_f64(run.context_length.max(1)));
-        let fixed = if model.mixer().is_some() {
-            let with = Lowering {
-                context_length: 1,
-                concurrent_sequences: 1,
-                block_size: 1,
-                shared_prefix: 0,
-                ..ops::lowering(job)
-            };
-            let least = served::held(job, &with, layers.clone()).as_f64();
-            let slope =
-                (one.as_f64() - least).max(0.0) / (sight.seen(context) - sight.seen(1.0)).max(1.0);
-            (least - slope * sight.seen(1.0)).max(0.0)
-        } else {
-            0.0
-        };
-        Self {
-            fixed,
-            seen: (one.as_f64() - fixed) / sight.seen(context).max(1.0),
-            shared: shared.as_f64(),
-        }
-    }
-}
-
-/// How far layers look back.
-#[derive(Clone, Copy, Debug)]
-struct Sight {
-    /// Layers that look back on everything; layers without attention count with these, as their
-    /// FLOPs and bytes are none.
-    all: f64,
-    /// Layers that look back on a window, and its tokens.
-    sliding: f64,
-    window: f64,
-    /// True if windows follow each other instead of moving with the token.
-    chunks: bool,
-}
-
-impl Sight {
-    fn of(model: &ModelConfig, layers: &Range<u64>) -> Self {
-        let count = layers.end.saturating_sub(layers.start);
-        let sliding = layers.clone().filter(|layer| model.sliding_layers.contains(*layer)).count();
-        let sliding =
-            model.sliding_window.map_or(0, |_| u64::try_from(sliding).unwrap_or(u64::MAX));
-        Self {
-            all: to_f64(count.saturating_sub(sliding)),
-            sliding: to_f64(sliding),
-            window: to_f64(model.sliding_window.unwrap_or(u64::MAX)),
-            chunks: model.chunks,
-        }
-    }
-
-    /// Tokens that one query sees over all layers, of a sequence of so many.
-    fn seen(&self, tokens: f64) -> f64 {
-        self.all * tokens + self.sliding * tokens.min(self.window)
-    }
-
-    /// Pairs of a query and a key that tokens from `from` to `to` of one sequence look at.
-    fn pairs(&self, from: f64, to: f64) -> f64 {
-        let &Self { all, sliding, window, chunks } = self;
-        let below = |tokens: f64| {
-            let within = if chunks { tokens % window } else { tokens.min(window) };
-            let seen = if chunks { window / 2.0 } else { window };
-            within * within / 2.0 + (tokens - within) * seen
-        };
-        all * (to * to - from * from) / 2.0
-            + if sliding > 0.0 { sliding * (below(to) - below(from)) } else { 0.0 }
-    }
 }
 
 /// The contents of one step.
@@ -203,8 +119,15 @@ impl Pace {
         });
         let sight = Sight::of(job.model(), &layers);
         let cache = match job.run() {
-            Run::Serving(run) => Cache::of(job, run, &layers, &sight),
-            Run::Training(_) => Cache { fixed: 0.0, seen: 0.0, shared: 0.0 },
+            Run::Serving(run) => Cache::of(job, run, &layers, (&sight, steps.groups)),
+            Run::Training(_) => Cache { fixed: 0.0, seen: 0.0, again: 1.0, shared: 0.0 },
+        };
+        let sight = match job.run() {
+            Run::Serving(run) if steps.ggml.is_some() => {
+                let scored = run.attention == AttentionKernel::Standard;
+                sight.masked(to_f64(run.prefill_chunk_size), scored)
+            }
+            Run::Serving(_) | Run::Training(_) => sight,
         };
         let (draft, host) = (None, None);
         Self { work, cache, layers, sight, draft, host, sum, links, steps, job: job.clone() }
@@ -254,7 +177,9 @@ impl Pace {
         let each = if batch.decodes > 0.0 { batch.held / batch.decodes } else { 0.0 };
         let visible = batch.decodes * self.sight.seen(each);
         let bytes = if batch.decodes > 0.0 {
-            visible * self.cache.seen + batch.decodes * self.cache.fixed + self.cache.shared
+            visible * self.cache.seen * self.cache.again
+                + batch.decodes * self.cache.fixed
+                + self.cache.shared
         } else {
             0.0
         };

@@ -1,13 +1,14 @@
 //! The kernels of a served step, read off the record, on the accelerator that they run on.
 
-use super::host::{Host, Work};
+use super::host::Host;
+use super::product::Product;
 use crate::config::{AttentionKernel, Cluster, Job, Run, ServingRun, Speed};
 use crate::engines::{GgmlRelease, Steps};
 use crate::estimator::drafting::Drafted;
 use crate::estimator::served::{self, Multiplies};
 use crate::estimator::stage::{self, Stage};
 use crate::hardware::kernels::{
-    Kernels, MOST_IN_TILE, MOST_VECTORS, Multiplied, OnCard, Ramp, Roofline,
+    FROM_CACHE, Kernels, MOST_IN_TILE, MOST_VECTORS, Multiplied, OnCard, Ramp, Roofline,
 };
 use crate::ops::{self, Op, OpList};
 use crate::units::{DType, Elements, Flops, WeightFormat, to_f64};
@@ -29,101 +30,20 @@ const LEAST_ROWS_WIDENED: f64 = 16.0;
 /// Kernels of routed experts: the best of each token, their order, two products with an activation
 /// between them, and a sum (`fused_experts_impl` in vLLM).
 const KERNELS_OF_EXPERTS: f64 = 6.0;
+/// Clock of GeForce cards under large products against the datasheet's: sums in 32 bits, whose peak
+/// no kernel passes, reach 1.03 to 1.13 of it (RTX 4090, 4090 D, 3090, 4070 Super, 3080 Ti, 5090;
+/// zzc0721/torch-performance-test-data).
+const GEFORCE_CLOCK: f64 = 1.075;
+/// Share of memory's bandwidth at which products of one row read on cards that are not measured
+/// here: 463 of 504 GB/s on an RTX 4070 (ggml-org/llama.cpp pull request 10991).
+const READ_AT_MOST: f64 = 0.92;
+/// Bytes that ggml's experts stream where they have biases, against those without: each output is
+/// read and written once more (`ggml_add_id`; 34 bytes of each number of the stream in place of 26,
+/// and 41 in place of 25 inside).
+const BIASED: f64 = 1.45;
 /// Bytes of a score that attention without a fused kernel writes and reads: product, softmax,
 /// product, four bytes each.
 const SCORE: f64 = 16.0;
-
-/// Products with weights, alike in so many layers.
-#[derive(Clone, Debug, PartialEq)]
-struct Product {
-    layers: f64,
-    bytes: f64,
-    /// Bytes that a token's activations add.
-    per_token: f64,
-    flops: f64,
-    /// Rows that it multiplies at least.
-    rows: f64,
-    /// The most rows of a tile of one expert; 0 where that is in the measured times.
-    tile: f64,
-    timed: OnCard,
-    /// The most tokens that another kernel multiplies, one for vectors, and that kernel's times.
-    vectors: Option<(f64, OnCard)>,
-    /// Seconds in which its weights are widened for a step of more tokens than that.
-    widening: f64,
-    /// The share of experts that one token takes; `None`: every token takes the whole.
-    share: Option<f64>,
-    /// The host, where its weights lie there.
-    host: Option<Host>,
-    /// Kernels of one layer.
-    kernels: f64,
-}
-
-impl Product {
-    /// Stored bytes that a step with so many tokens reads: of experts those that at least one token
-    /// takes, if each takes its experts evenly and apart from the others.
-    fn read(&self, tokens: f64) -> f64 {
-        self.share.map_or(self.bytes, |share| self.bytes * (1.0 - (1.0 - share).powf(tokens)))
-    }
-
-    /// Tokens that a step with so many multiplies: whole tiles, of each expert that is asked half
-    /// a tile more than its tokens on average.
-    fn multiplied(&self, tokens: f64) -> f64 {
-        let Some(share) = self.share.filter(|_| self.tile > 0.0) else {
-            return tokens.max(self.rows);
-        };
-        let asked = 1.0 - (1.0 - share).powf(tokens);
-        let (tile, each) = (self.tile.min(tokens), tokens * share / asked);
-        asked / share * tile.max(each + tile / 2.0)
-    }
-
-    fn seconds(&self, tokens: f64) -> f64 {
-        let by = |timed: &OnCard, tokens: f64| {
-            let flops = self.multiplied(tokens) * self.flops;
-            timed.seconds(self.read(tokens) + tokens * self.per_token, flops)
-        };
-        let each = match &self.vectors {
-            Some((most, vectors)) if tokens <= *most => by(vectors, tokens),
-            // More tokens never take less time than the most tokens that the kernel for vectors
-            // multiplies.
-            Some((most, vectors)) => {
-                (by(&self.timed, tokens) + self.widening).max(by(vectors, *most))
-            }
-            None => by(&self.timed, tokens),
-        };
-        let Some(host) = self.host else { return self.layers * each };
-        let (read, flops) = (self.read(tokens), tokens * self.flops);
-        self.layers
-            * host.product(&Work { tokens, read, bytes: self.bytes, flops, on_device: each })
-    }
-
-    /// The part of the layers whose weights lie in the host's memory, and the rest.
-    fn divided(self, away: f64, host: Option<Host>) -> [Option<Self>; 2] {
-        let here = Self { layers: self.layers * (1.0 - away), ..self.clone() };
-        let there = Self { layers: self.layers * away, host, ..self };
-        [here, there].map(|part| (part.layers > 0.0).then_some(part))
-    }
-
-    /// Adds another product to this one: both products of experts were measured as one kernel.
-    fn join(&mut self, other: &Self) {
-        self.bytes += other.bytes;
-        self.flops += other.flops;
-        self.per_token += other.per_token;
-        self.widening += other.widening;
-    }
-
-    /// Seconds of reading its weights, and of multiplying, each by itself and without a start.
-    fn apart(&self, tokens: f64) -> (f64, f64) {
-        let layers = self.layers;
-        if let Some(host) = self.host {
-            let (read, multiplied) = host.apart(self.read(tokens), tokens * self.flops);
-            return (layers * read, layers * multiplied);
-        }
-        (
-            layers * self.read(tokens) * self.timed.per_byte,
-            layers * tokens * self.flops * self.timed.per_flop,
-        )
-    }
-}
 
 /// All kernels of a step but messages.
 #[derive(Clone, Debug, PartialEq)]
@@ -174,11 +94,14 @@ impl Rates {
         })
     }
 
-    /// A law where nothing was measured keeps under what large products were seen to reach.
-    fn on(&self, law: Roofline, peak: f64) -> OnCard {
+    /// A law where nothing was measured keeps under what the board's power allows, and large
+    /// products were seen to reach; `times`: the factor on peaks.
+    fn on(&self, law: Roofline, peak: f64, times: f64) -> OnCard {
+        let peak = peak * times;
         let mut timed = law.on(self.memory, peak);
         if !self.kernels.is_measured {
-            timed.per_byte = timed.per_byte.max(1.0 / (self.memory * self.speed.memory_share));
+            timed.per_byte = timed.per_byte.max(1.0 / (self.memory * READ_AT_MOST));
+            timed.per_flop /= self.kernels.by_power(self.speed.tdp_watts, self.wide * times);
         }
         let seen = self
             .speed
@@ -191,12 +114,19 @@ impl Rates {
         }
     }
 
+    /// True if matrix units multiply in 4 bits.
+    fn multiplies_four(&self) -> bool {
+        self.kernels.multiplies_four() || self.speed.matmul_4bit.is_some()
+    }
+
     /// The format that weights multiply in, and its peak.
     fn multiplied(&self, format: WeightFormat) -> (Multiplied, f64) {
         let eight =
             |of, peak: Option<f64>| peak.map_or((Multiplied::Wide, self.wide), |peak| (of, peak));
         match (format, format.products()) {
-            (WeightFormat::Nvfp4, _) => (Multiplied::Four, 4.0 * self.wide),
+            (WeightFormat::Nvfp4, _) if self.multiplies_four() => {
+                (Multiplied::Four, 4.0 * self.wide)
+            }
             (WeightFormat::Fp8Block, DType::Fp8) => eight(Multiplied::Blocks, self.eight),
             (_, DType::Fp8) => eight(Multiplied::Eight, self.eight),
             (_, DType::Int8) => eight(Multiplied::Eight, self.eight_bit_integers),
@@ -260,8 +190,9 @@ impl Rates {
         let widens = one.narrow && kept == Multiplied::Wide && !one.routed && steps.ggml.is_none();
         let law = if widens { self.kernels.alone(run.quantization.dtype().bits()) } else { law };
         // ggml lets cuBLAS sum in 16 bits.
-        let times = if steps.ggml.is_some() { self.speed.summed_in_16_bits } else { 1.0 };
-        self.on(law, if kept == of { peak } else { self.wide } * times)
+        let summed = if steps.ggml.is_some() { self.speed.summed_in_16_bits } else { 1.0 };
+        let times = if summed > 1.0 { summed * GEFORCE_CLOCK } else { 1.0 };
+        self.on(law, if kept == of { peak } else { self.wide }, times)
     }
 
     /// Returns the kernels that adapters add to an operation: one for all A beside it and one for
@@ -276,8 +207,9 @@ impl Rates {
             flops: one.slots / bytes / slots,
             rows: 0.0,
             tile: 0.0,
-            timed: self.on(self.kernels.product(Multiplied::Wide).0, self.wide),
+            timed: self.on(self.kernels.product(Multiplied::Wide).0, self.wide, 1.0),
             vectors: None,
+            again: f64::INFINITY,
             widening: 0.0,
             share: Some(1.0 / slots),
             host: None,
@@ -297,6 +229,26 @@ impl Rates {
         }
     }
 
+    /// Bytes that the last cache holds.
+    fn cache(&self) -> Option<f64> {
+        self.kernels.ggml.cache.map(|each| each * to_f64(self.speed.multiprocessors))
+    }
+
+    /// Tokens after which a matrix of so many bytes is read again.
+    fn again(&self, one: &Multiplies, steps: &Steps, bytes: f64) -> f64 {
+        let tiles = steps.ggml.is_some_and(|ggml| self.tiles(one, ggml).is_some());
+        let again = self.cache().is_some_and(|cache| bytes > cache);
+        if tiles && again && !one.routed { MOST_IN_TILE } else { f64::INFINITY }
+    }
+
+    /// Returns the share of the time from memory that a tensor of so many numbers of each token of a
+    /// step takes: the cache keeps it where there is room for another that is made of it.
+    fn kept(&self, run: &ServingRun, steps: &Steps, numbers: f64) -> f64 {
+        let bytes = 2.0 * 4.0 * numbers * to_f64(run.prefill_chunk_size);
+        let cache = steps.ggml.and(self.cache());
+        if cache.is_some_and(|cache| bytes <= cache) { FROM_CACHE } else { 1.0 }
+    }
+
     /// Seconds of a kernel that streams a few numbers, and the numbers that such kernels stream of
     /// each number of the stream between layers and inside their halves.
     fn small(&self, run: &ServingRun, steps: &Steps) -> (f64, [f64; 2]) {
@@ -307,12 +259,23 @@ impl Rates {
     }
 }
 
+/// The share of the rate with heads of 128 numbers that attention over a prompt reaches with
+/// narrower ones: scores are as many, the products of each shorter. 0.8 for 64, the median of three
+/// engines on four accelerators (`context_attention_perf` of aiconfigurator-core 0.12.0: 0.52 to
+/// 1.15).
+fn by_head(dim: u64) -> f64 {
+    let of = |dim: f64| dim / (dim + 42.0);
+    (of(to_f64(dim.max(1))) / of(128.0)).min(1.0)
+}
+
 /// The products of a step.
 struct Gathered {
     blocks: Vec<Product>,
     head: Vec<Product>,
     /// Numbers of a token that stream inside the layers' halves.
     inside: f64,
+    /// Experts that a token takes in all layers.
+    chosen: f64,
     /// Kernels that narrow what a product multiplies.
     narrowing: f64,
 }
@@ -331,10 +294,10 @@ impl Gathered {
         let (t, model) = (to_f64(job.layout().t()), job.model());
         let (hidden, bytes) =
             (to_f64(model.hidden_size), to_f64(run.activation_dtype.bits()) / 8.0);
-        let share = model
-            .moe
-            .as_ref()
-            .map(|moe| to_f64(moe.num_experts_per_tok) / to_f64(moe.num_experts.max(1)));
+        let top = model.moe.as_ref().map_or(0.0, |moe| to_f64(moe.num_experts_per_tok));
+        let biased = model.moe.as_ref().is_some_and(|moe| moe.bias);
+        let wider = if biased { BIASED } else { 1.0 };
+        let share = model.moe.as_ref().map(|moe| top / to_f64(moe.num_experts.max(1)));
         let mut blocks: Vec<Product> = Vec::with_capacity(8);
         let (mut head, mut inside, mut narrowing) = (Vec::with_capacity(2), 0.0, 0.0);
         let mut experts: [Option<Product>; 2] = [None, None];
@@ -353,13 +316,18 @@ impl Gathered {
                 tile: if one.routed && steps.ggml.is_some() { MOST_IN_TILE } else { 0.0 },
                 timed,
                 vectors: steps.ggml.as_ref().map(|ggml| rates.vectors(&one, ggml)),
+                again: rates.again(&one, steps, stored),
                 widening: rates.widening(&one, steps, (stored, flops / 2.0)),
                 share: share.filter(|_| one.routed).map(|share| share.min(1.0)),
                 host: None,
                 kernels: if one.routed { KERNELS_OF_EXPERTS } else { 1.0 },
             };
             blocks.extend(rates.adapters(&one, run, bytes));
-            inside += if one.is_head { 0.0 } else { layers * one.width };
+            // Of a layer's experts one token takes as many; measured times of servers' experts hold
+            // what they stream.
+            let taken = if one.routed && steps.ggml.is_some() { top * wider } else { 1.0 };
+            let kept = rates.kept(run, steps, taken * one.width / one.matrices.max(1.0));
+            inside += if one.is_head { 0.0 } else { layers * taken * one.width * kept };
             narrowing += if rates.narrows(&one, run, steps) { layers } else { 0.0 };
             for (product, experts) in product.divided(one.away, host).into_iter().zip(&mut experts)
             {
@@ -374,8 +342,9 @@ impl Gathered {
                 }
             }
         }
+        let chosen = top * wider * experts.iter().flatten().map(|one| one.layers).sum::<f64>();
         blocks.extend(experts.into_iter().flatten());
-        Some(Self { blocks, head, inside, narrowing })
+        Some(Self { blocks, head, inside, chosen, narrowing })
     }
 }
 
@@ -392,7 +361,7 @@ impl StepWork {
         let list = drafted.only(ops::lower(&ops::lowering(job)));
         let mut work = Self::of_blocks(job, run, steps, (&list, drafted.stage_with_ends()))?;
         let rates = Rates::of(job.cluster(), run, steps)?;
-        let timed = rates.on(rates.kernels.product(Multiplied::Wide).0, rates.wide);
+        let timed = rates.on(rates.kernels.product(Multiplied::Wide).0, rates.wide, 1.0);
         for one in drafted.beside().into_iter().filter(|one| one.multiplies) {
             let numbers = to_f64(one.numbers);
             let width = numbers / to_f64(job.model().hidden_size.max(1));
@@ -407,6 +376,7 @@ impl StepWork {
                 tile: 0.0,
                 timed,
                 vectors: None,
+                again: f64::INFINITY,
                 widening: 0.0,
                 share: None,
                 host: None,
@@ -431,7 +401,7 @@ impl StepWork {
             (to_f64(with.seq_length.max(1)), to_f64(with.concurrent_sequences.max(1)));
         let (hidden, bytes) =
             (to_f64(model.hidden_size), to_f64(run.activation_dtype.bits()) / 8.0);
-        let Gathered { blocks, head, inside, narrowing } =
+        let Gathered { blocks, head, inside, chosen, narrowing } =
             Gathered::of(job, steps, &rates, (list, stage), (tokens, sequences))?;
         let core = |ops: &[Op]| {
             ops.iter().filter(|op| op.attention_core).map(|op| op.forward).sum::<Flops>()
@@ -443,6 +413,7 @@ impl StepWork {
         let decode = rates.kernels.decode(narrow).on(rates.memory, rates.wide);
         let small = layers * steps.small_kernels;
         let (each, [between, within]) = rates.small(run, steps);
+        let by_expert = steps.ggml.map_or(0.0, |_| chosen * rates.kernels.ggml.chosen);
         let heads = if run.attention == AttentionKernel::Flash {
             0.0
         } else {
@@ -450,12 +421,17 @@ impl StepWork {
         };
         Some(Self {
             decode,
-            scores: heads * SCORE * decode.per_byte,
-            prefill: (rates.kernels.prefill(narrow), rates.wide),
+            scores: heads
+                * steps.ggml.map_or(SCORE, |_| rates.kernels.ggml.score)
+                * decode.per_byte,
+            prefill: (rates.kernels.prefill(narrow), rates.wide * by_head(model.head_dim)),
             pair: scores / tokens / to_f64(with.context_length.max(1)) / layers / t,
             attends: attending.map(|kind| to_f64(kind.layers)).sum(),
             small: small * each,
-            streams: bytes * (layers * between * hidden + within * inside) * decode.per_byte,
+            streams: bytes
+                * ((layers * between * rates.kept(run, steps, hidden) + by_expert) * hidden
+                    + within * inside)
+                * rates.kernels.decode(false).on(rates.memory, rates.wide).per_byte,
             kernels: blocks.iter().map(|one| one.layers * one.kernels).sum::<f64>()
                 + narrowing
                 + small

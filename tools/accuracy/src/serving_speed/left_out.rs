@@ -7,7 +7,7 @@
 
 use headroom::config::{Cluster, Engine};
 use headroom::engines::Steps;
-use headroom::hardware::kernels::{A100, H100, Kernels, RTX_PRO_6000};
+use headroom::hardware::kernels::{A100, Kernels, RTX_PRO_6000};
 
 /// The name of figures without measurements on the row's accelerator.
 pub const ACCELERATOR: &str = "accelerator";
@@ -16,10 +16,10 @@ pub const ENGINE: &str = "engine";
 
 /// Accelerators on which operations were measured, and the kernels that answer without these.
 const KERNELS: &[(&[&str], Kernels)] = &[
-    (&["a100-80", "b200", "l40s", "rtx-pro-6000"], H100.assumed()),
-    (&["h100-80"], A100.assumed()),
+    (&["a100-80", "b200", "l40s", "rtx-pro-6000"], Kernels::ASSUMED),
+    (&["h100-80"], A100.elsewhere()),
     (&["gb10"], RTX_PRO_6000.assumed()),
-    (&["m2-ultra-192"], H100.assumed()),
+    (&["m2-ultra-192"], Kernels::ASSUMED),
 ];
 
 /// The accelerator on which it was measured how many bytes one multiprocessor keeps on their way:
@@ -44,6 +44,7 @@ pub fn without_accelerator(id: &str, cluster: &Cluster) -> Option<Cluster> {
     let (_, kernels) = KERNELS.iter().find(|(ids, _)| ids.contains(&id))?;
     let mut other = cluster.clone();
     other.speed.kernels = kernels;
+    other.speed.matmul_16bit = None;
     Some(other)
 }
 
