@@ -89,6 +89,8 @@ pub(super) struct Attention {
     joint_gate: Option<[Form; 2]>,
     /// Heads that share keys and values are given copies.
     repeats: bool,
+    /// Heads are split once queries, keys and values are all made.
+    splits_later: bool,
     shapes: Shapes,
     several: (bool, bool),
     /// `[b, s, a, d]` and `[b, s, k, d]`.
@@ -184,6 +186,7 @@ impl Attention {
             value_mask: ValueMask::new(build),
             joint_gate: model.gates_attention().then(|| joint_gate(build)),
             repeats,
+            splits_later: model.family.modules().query_key_norm == QueryKeyNorm::OnceAllAreMade,
             shapes,
             several,
             rows,
@@ -276,6 +279,10 @@ impl Attention {
                 let q = query.run(&{ q });
                 let k = key_norm.run(&{ k });
                 (q, k, v)
+            }
+            None if self.splits_later => {
+                let (q, k, v) = (self.query.run(x), key(), value());
+                (queries(q), keys(k), heads(v))
             }
             Some((Place::Rotated, ..)) | None => {
                 (queries(self.query.run(x)), keys(key()), heads(value()))

@@ -19,6 +19,11 @@ enum Projection {
     Joint(Linear, [Form; 2]),
     /// One for all, taken apart (`modernbert`).
     Unbound(Linear, Form),
+    /// One for all, of which query, key and value of each head are taken one by one: by heads, with
+    /// three in one.
+    OfHeads(Linear, Form),
+    /// One for all, of whose thirds copies are made; values stand before keys.
+    Copied(Linear, Form),
 }
 
 /// Self-attention.
@@ -137,6 +142,14 @@ impl Attention {
         let (projection, output) = if modules.projections == Projections::JointUnbound {
             let names = ("query, key and value weight", bias("query, key and value bias"));
             (Projection::Unbound(project(names, joint), row(columns(heads))), output())
+        } else if modules.projections == Projections::JointOfHeads {
+            let names = ("query, key and value weight", bias("query, key and value bias"));
+            let triple = Dim("head_dim of q+k+v", d.1.saturating_mul(3));
+            let form = tape.form([with.b(), with.s(), heads, triple]);
+            (Projection::OfHeads(project(names, joint), form), output())
+        } else if modules.projections == Projections::JointInFours {
+            let names = ("query, key and value weight", None);
+            (Projection::Copied(project(names, joint), row(columns(heads))), output())
         } else if modules.projections == Projections::Joint {
             let output = output();
             let parts = [row(columns(heads)), row(columns(kv))];
@@ -151,7 +164,10 @@ impl Attention {
         };
         tape.at("Query and key norm", sources::PYTORCH_AUTOGRAD);
         let norms = model.qk_norm.then(|| {
-            (modules.query_key_norm, [heads, kv].map(|heads| norm_of_heads(build, heads)))
+            let norms = [heads, kv].map(|heads| norm_of_heads(build, heads));
+            let of_parts = modules.projections == Projections::JointOfHeads;
+            let norms = if of_parts { norms.map(Norm::of_parts) } else { norms };
+            (modules.query_key_norm, norms)
         });
         let rotation =
             (model.position_embedding == PositionEmbedding::Rotary).then(|| Rotation::new(build));
@@ -184,6 +200,15 @@ impl Attention {
                 let joint = joint.run(x).named("queries, keys and values");
                 (joint.clone().split([*part; 3]), Some(joint))
             }
+            Projection::OfHeads(joint, form) => {
+                let joint = joint.run(x).named("queries, keys and values").view(*form);
+                ([0, 1, 1].map(|at| joint.clone().slice(self.rows[at])), Some(joint))
+            }
+            Projection::Copied(joint, part) => {
+                let joint = joint.run(x).named("queries, keys and values");
+                let [q, v, k] = joint.clone().split([*part; 3]);
+                ([q, k, v].map(Var::copy), Some(joint))
+            }
             Projection::Joint(joint, [queries, keys]) => {
                 let joint = joint.run(x).named("queries, keys and values");
                 ([*queries, *keys, *keys].map(|form| joint.clone().slice(form)), Some(joint))
@@ -196,6 +221,14 @@ impl Attention {
         if self.ordered && several { heads.copy() } else { heads }
     }
 
+    /// Heads before tokens.
+    fn transposed<'t>(&self, x: Var<'t>, form: Form, several: bool) -> Var<'t> {
+        match self.projection {
+            Projection::OfHeads(..) => x.swap(form, several),
+            _ => x.heads(form, several),
+        }
+    }
+
     /// Queries or keys as heads, normed.
     fn heads<'t>(&self, x: Var<'t>, number: usize) -> Var<'t> {
         let (form, several) = if number == 0 {
@@ -206,7 +239,10 @@ impl Attention {
         let Some((place, norm)) =
             self.norms.as_ref().and_then(|(place, norms)| Some((*place, norms.get(number)?)))
         else {
-            return self.ordered(x.heads(form, several), several);
+            if self.rotation.is_some_and(|rotation| rotation.is_by_tokens()) {
+                return x.view(self.rows[number.min(1)]);
+            }
+            return self.ordered(self.transposed(x, form, several), several);
         };
         x.tape().at("Query and key norm", sources::PYTORCH_AUTOGRAD);
         match place {
@@ -235,7 +271,8 @@ impl Attention {
         tape.at(self.names[0], sources::PYTORCH_AUTOGRAD);
         let ([q, k, v], _joint) = self.project(x, seen);
         let (q, k) = (self.heads(q, 0), self.heads(k, 1));
-        let v = self.ordered(v.heads(self.shapes.keys, self.several[1]), self.several[1]);
+        let v = self.transposed(v, self.shapes.keys, self.several[1]);
+        let v = self.ordered(v, self.several[1]);
         let (q, k, _parts) = match &self.rotation {
             Some(rotation) => rotation.run(q, k, tables),
             None => (q, k, Vec::new()),

@@ -112,6 +112,7 @@ impl Ends {
         } else {
             self.mask_of_windows(tape, dtype, (masks, counts)).or_else(|| mask.clone())
         };
+        let hidden = self.placed_behind_masks(tape, hidden, positions.as_ref(), &mut held);
         let hidden = self.dropped(hidden, &mut held);
         let (hidden, streams) = match &self.streams {
             Some(streams) if self.first => streams.spread(hidden, &mut held),
@@ -152,6 +153,21 @@ impl Ends {
             return Some(self.causal_mask(tape, dtype, true));
         }
         self.seen_in_windows(tape, counts && self.kinds_of_masks > 1)
+    }
+
+    /// Embedded tokens with their positions, where these are embedded once the mask is there.
+    fn placed_behind_masks<'t>(
+        &self,
+        tape: &'t Tape,
+        hidden: Var<'t>,
+        positions: Option<&Var<'t>>,
+        held: &mut Vec<Var<'t>>,
+    ) -> Var<'t> {
+        let late = positions.filter(|_| self.modules.masks_before_positions);
+        match late.and_then(|positions| self.places(tape, Some(positions), held)) {
+            Some(places) => self.with_places(hidden, places, held),
+            None => hidden,
+        }
     }
 
     /// Embedded tokens after dropout, which takes over the name that `forward` has for them.
