@@ -62,6 +62,8 @@ pub struct Modules {
     pub linear_biases: LinearBiases,
     /// Where positions come from.
     pub position_ids: PositionIds,
+    /// transformers' `sdpa` is given a mask in every layer, whether or not it has a window.
+    pub masks_every_layer: bool,
     /// The mask is made before positions are embedded.
     pub masks_before_positions: bool,
     /// The norm before attention is registered before it; blocks of [`BlockLayout::OwnOrder`].
@@ -201,6 +203,7 @@ impl Modules {
         sinks: SinkStyle::Column,
         linear_biases: LinearBiases::InPlaceOfPositions,
         position_ids: PositionIds::Counted,
+        masks_every_layer: false,
         masks_before_positions: false,
         registers_norm_before_attention: false,
         registers_mask: false,

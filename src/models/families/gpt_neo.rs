@@ -26,7 +26,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
             embedding: Some(DropKey::off("embed_dropout")),
             residual: Some(DropKey::off("resid_dropout")),
             attention: Some(DropKey::off("attention_dropout")),
-            as_added: false,
+            ..Drops::NONE
         },
         shape: Some(ShapeRule {
             mlp_bias: Some(true),

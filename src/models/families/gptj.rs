@@ -27,7 +27,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
             embedding: Some(DropKey::off("embd_pdrop")),
             residual: Some(DropKey::off("resid_pdrop")),
             attention: Some(DropKey::off("attn_pdrop")),
-            as_added: false,
+            ..Drops::NONE
         },
         shape: Some(ShapeRule {
             mlp_bias: Some(true),

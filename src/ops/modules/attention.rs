@@ -89,6 +89,8 @@ pub(super) struct Attention {
     joint_gate: Option<[Form; 2]>,
     /// Heads that share keys and values are given copies.
     repeats: bool,
+    /// Some of the output is dropped.
+    drops: bool,
     /// Heads are split once queries, keys and values are all made.
     splits_later: bool,
     shapes: Shapes,
@@ -186,6 +188,7 @@ impl Attention {
             value_mask: ValueMask::new(build),
             joint_gate: model.gates_attention().then(|| joint_gate(build)),
             repeats,
+            drops: with.dropout.residual,
             splits_later: model.family.modules().query_key_norm == QueryKeyNorm::OnceAllAreMade,
             shapes,
             several,
@@ -317,7 +320,7 @@ impl Attention {
         let output = self.behind.gated(x, output, beside.as_ref());
         x.tape().at("Output projection", sources::PYTORCH_AUTOGRAD);
         let output = self.behind.normed(output);
-        (self.output.run(&output), weights)
+        (self.output.run(&output).dropped_if(self.drops), weights)
     }
 
     /// Queries and keys, rotated, and parts that are held.
