@@ -71,7 +71,7 @@ pub fn zero(row: Fields<'_>, flags: &str, mut run: TrainingRun) -> Result<Preten
     let states = |key: &str| !row.is_absent(&at(key));
     let stage = row.count(&at("stage"))?;
     let key = match stage {
-        0 => "none",
+        0 => "0",
         1 => "1",
         2 => "2",
         3 => "3",
