@@ -171,7 +171,6 @@ impl Decoder {
         let returns_probabilities = modules.returns_probabilities;
         let wide = modules.residual_in_fp32.then_some(build.format);
         let scales_branches = modules.scales_branches;
-        let adds_to_norms = modules.adds_to_norms;
         let stream_scales = modules.scales_stream.then(|| {
             [
                 "scale of the stream before attention",
@@ -191,7 +190,7 @@ impl Decoder {
             scales_branches,
             wide,
             returns_probabilities,
-            adds_to_norms,
+            adds_to_norms: modules.adds_to_norms,
             stream_scales,
         }
     }

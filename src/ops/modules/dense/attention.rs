@@ -48,6 +48,9 @@ pub(super) struct Attention {
     pub(super) states: Form,
 }
 
+/// The name of a weight that makes queries, keys and values.
+const JOINT: &str = "query, key and value weight";
+
 /// Names of self-attention's projections, and of those of attention to an encoder's states.
 const OWN: [&str; 2] = ["Query, key and value projection", "Output projection"];
 
@@ -73,6 +76,14 @@ fn norm_of_heads(build: &Build<'_>, heads: Dim) -> Norm {
             Norm::shaped(build, [heads, d], false, tape.form([with.b(), heads, with.s()]))
         }
     }
+}
+
+/// Norms of queries and of keys; those of parts of a joint product read copies.
+fn norms(build: &Build<'_>, heads: [Dim; 2]) -> (QueryKeyNorm, [Norm; 2]) {
+    let modules = build.model().family.modules();
+    let norms = heads.map(|heads| norm_of_heads(build, heads));
+    let of_parts = modules.projections == Projections::JointOfHeads;
+    (modules.query_key_norm, if of_parts { norms.map(Norm::of_parts) } else { norms })
 }
 
 impl Attention {
@@ -139,21 +150,19 @@ impl Attention {
         let project = |names, heads: Dim| project_of(build, names, heads);
         let project_keys = |names| project_of(of_keys, names, kv);
         let joint = Dim("q+k+v width", heads.1.saturating_add(kv.1.saturating_mul(2)));
+        let names_of_joint = (JOINT, bias("query, key and value bias"));
         let (projection, output) = if modules.projections == Projections::JointUnbound {
-            let names = ("query, key and value weight", bias("query, key and value bias"));
-            (Projection::Unbound(project(names, joint), row(columns(heads))), output())
+            (Projection::Unbound(project(names_of_joint, joint), row(columns(heads))), output())
         } else if modules.projections == Projections::JointOfHeads {
-            let names = ("query, key and value weight", bias("query, key and value bias"));
             let triple = Dim("head_dim of q+k+v", d.1.saturating_mul(3));
             let form = tape.form([with.b(), with.s(), heads, triple]);
-            (Projection::OfHeads(project(names, joint), form), output())
+            (Projection::OfHeads(project(names_of_joint, joint), form), output())
         } else if modules.projections == Projections::JointInFours {
-            let names = ("query, key and value weight", None);
-            (Projection::Copied(project(names, joint), row(columns(heads))), output())
+            (Projection::Copied(project((JOINT, None), joint), row(columns(heads))), output())
         } else if modules.projections == Projections::Joint {
             let output = output();
             let parts = [row(columns(heads)), row(columns(kv))];
-            let joint = project(("query, key and value weight", None), joint);
+            let joint = project((JOINT, None), joint);
             (Projection::Joint(joint, parts), output)
         } else {
             let query = project(("query weight", bias("query bias")), heads);
@@ -163,12 +172,7 @@ impl Attention {
             (Projection::Separate([query, key, value]), output())
         };
         tape.at("Query and key norm", sources::PYTORCH_AUTOGRAD);
-        let norms = model.qk_norm.then(|| {
-            let norms = [heads, kv].map(|heads| norm_of_heads(build, heads));
-            let of_parts = modules.projections == Projections::JointOfHeads;
-            let norms = if of_parts { norms.map(Norm::of_parts) } else { norms };
-            (modules.query_key_norm, norms)
-        });
+        let norms = model.qk_norm.then(|| norms(build, [heads, kv]));
         let rotation =
             (model.position_embedding == PositionEmbedding::Rotary).then(|| Rotation::new(build));
         Self {
