@@ -78,7 +78,7 @@ pub use speed::{Narrow, Overlap, ProductFormat, Speed};
 pub use steps::{TowerFact, TowerScale, TowerStep};
 pub use styles::{
     AttentionGate, BlockLayout, FeedForwardStyle, LinearStyle, NormStyle, Projections,
-    QueryKeyNorm, SinkStyle, StateProjections,
+    QueryKeyNorm, ScoreStyle, SinkStyle, StateProjections,
 };
 pub use task::{BeforeClasses, DenseFunction, Task, TaskHeads, TaskKind};
 pub use tiles::{GRID, TileRule, TiledImage};

@@ -5,8 +5,8 @@
 use super::{
     AttentionGate, BlockLayout, Drops, EmbeddingScale, EncoderModules, ExpertModules,
     FeedForwardStyle, IndexRotation, LinearBiases, LinearStyle, NormStyle, PositionIds,
-    Projections, QueryKeyNorm, RotaryTables, RotatedLayers, RotationStyle, ShapeRule, SinkStyle,
-    StateProjections,
+    Projections, QueryKeyNorm, RotaryTables, RotatedLayers, RotationStyle, ScoreStyle, ShapeRule,
+    SinkStyle, StateProjections,
 };
 
 /// The modules of one family, as choices.
@@ -62,6 +62,14 @@ pub struct Modules {
     pub linear_biases: LinearBiases,
     /// Where positions come from.
     pub position_ids: PositionIds,
+    /// transformers' `sdpa` is given a mask in every layer, whether or not it has a window.
+    pub masks_every_layer: bool,
+    /// The mask is made before positions are embedded.
+    pub masks_before_positions: bool,
+    /// The norm before attention is registered before it; blocks of [`BlockLayout::OwnOrder`].
+    pub registers_norm_before_attention: bool,
+    /// A mask of all positions is a buffer, which nothing reads.
+    pub registers_mask: bool,
     /// Blocks are handed position ids, which they do not read.
     pub hands_on_positions: bool,
     /// Layers that keep a state in place of attention are handed rotary tables, which they do not
@@ -79,6 +87,8 @@ pub struct Modules {
     pub norms_before_last_products: bool,
     /// Queries are scaled before their product with keys, and the product once more.
     pub scales_queries: bool,
+    /// How attention that is written out makes scores.
+    pub scores: ScoreStyle,
     /// The softmax of scores is in fp32 and cast back; without it, it is in the scores' format.
     pub softmax_in_fp32: bool,
     /// Values are multiplied by a constant; blocks of [`BlockLayout::PreNorm`].
@@ -193,6 +203,10 @@ impl Modules {
         sinks: SinkStyle::Column,
         linear_biases: LinearBiases::InPlaceOfPositions,
         position_ids: PositionIds::Counted,
+        masks_every_layer: false,
+        masks_before_positions: false,
+        registers_norm_before_attention: false,
+        registers_mask: false,
         hands_on_positions: true,
         hands_rotary_to_states: true,
         embedding_scale: EmbeddingScale::None,
@@ -200,6 +214,7 @@ impl Modules {
         differential: false,
         norms_before_last_products: false,
         scales_queries: false,
+        scores: ScoreStyle::AsQueries,
         softmax_in_fp32: true,
         scales_values: false,
         masks_by_values: false,

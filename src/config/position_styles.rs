@@ -17,6 +17,13 @@ pub enum RotationStyle {
     Joined,
     /// As [`Self::Joined`], with cosines and sines repeated in every block.
     RepeatedTables,
+    /// Neighbours of the first part, before heads and tokens change places, by a table of every
+    /// layer, of which rows are gathered and cast; blocks of [`BlockLayout::OwnOrder`].
+    ///
+    /// [`BlockLayout::OwnOrder`]: super::BlockLayout::OwnOrder
+    Neighbours,
+    /// As [`Self::Neighbours`], by rows in fp32 that are looked up.
+    NeighboursInFp32,
     /// The whole head, with cosines and sines repeated in every block.
     WholeByRepeatedTables,
     /// The whole head: turned, then multiplied in fp32, with cosines and sines repeated in every

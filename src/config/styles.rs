@@ -27,8 +27,9 @@ pub enum BlockLayout {
     /// Dense parts with choices of their own, one after the other or side by side: joint
     /// projections, scaled queries and sums, partly rotated heads.
     OwnOrder,
-    /// One projection makes queries, keys and values one behind the other, and is split in three.
-    JointThirds,
+    /// Norm, attention, sum, norm, feed-forward, sum; attention's output keeps its name to the
+    /// block's end.
+    HeldHalves,
     /// One projection whose columns hold query, key and value of each head; attention may stand
     /// beside the feed-forward layer.
     JointByHead,
@@ -78,6 +79,8 @@ pub enum NormStyle {
     /// Mean and variance in fp32, operator by operator, without a bias, in fused stacks too
     /// (`CohereLayerNorm`).
     MeanAndVariance,
+    /// `layer_norm` of an fp32 copy, without scale and bias, then cast back (no parameters).
+    LayerOfFp32,
 }
 
 /// Where queries and keys are normed, in models that do so.
@@ -108,10 +111,32 @@ pub enum QueryKeyNorm {
 pub enum Projections {
     /// One each.
     Separate,
-    /// One for all, of which slices are taken.
+    /// One for all, of which slices are taken; blocks of [`BlockLayout::HeldHalves`] split it.
     Joint,
+    /// One for all, which is split by heads, or in three where queries share one key; blocks of
+    /// [`BlockLayout::HeldHalves`].
+    JointByHead,
+    /// One for all, of which query, key and value of each head are taken one by one; blocks of
+    /// [`BlockLayout::OwnOrder`].
+    JointOfHeads,
+    /// One for all in four equal parts, of which queries, keys and values are copies; blocks of
+    /// [`BlockLayout::OwnOrder`].
+    JointInFours,
     /// One for all with the heads of each behind those of the others, taken apart without copies.
     JointUnbound,
+}
+
+/// How attention that is written out makes probabilities of queries and keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScoreStyle {
+    /// Scores in the format of queries: scaled, then masked.
+    AsQueries,
+    /// Scores in fp32: scaled, then masked.
+    InFp32,
+    /// Scores in fp32: masked, then scaled.
+    InFp32MaskedFirst,
+    /// Scores in fp32 without a scale, of which a buffer of each layer chooses; then masked.
+    InFp32ByBuffer,
 }
 
 /// The feed-forward layer.

@@ -194,7 +194,7 @@ fn all_steps(job: &Job) -> Result<Vec<Event>, NotReplayed> {
 pub fn rank_device_memory(job: &Job, rank: u64) -> Result<DeviceMemory, NotReplayed> {
     let each = (job.layout().world_size() / job.layout().p().max(1)).max(1);
     let Some(run) = megatron_run(job) else {
-        let events = events(job, &singly_of(job, Some(rank / each))?);
+        let events = events(job, &singly_of(job, Some(rank / each), Some(rank % each))?);
         return Ok(replayed(job, &settings_of(job), &events));
     };
     is_within_reach(job)?;
@@ -261,11 +261,12 @@ fn is_within_reach(job: &Job) -> Result<(), NotReplayed> {
 
 /// The training tensor by tensor.
 pub(super) fn singly(job: &Job) -> Result<Sequence, NotReplayed> {
-    singly_of(job, None)
+    singly_of(job, None, None)
 }
 
-/// The training tensor by tensor on a pipeline stage, or on the most loaded one.
-fn singly_of(job: &Job, stage: Option<u64>) -> Result<Sequence, NotReplayed> {
+/// The training tensor by tensor on a pipeline stage, or on the most loaded one, and on a
+/// data-parallel rank, or on the fullest one.
+fn singly_of(job: &Job, stage: Option<u64>, rank: Option<u64>) -> Result<Sequence, NotReplayed> {
     is_within_reach(job)?;
     if played_run(job).is_none() {
         return Err(NotReplayed::Stack);
@@ -281,7 +282,7 @@ fn singly_of(job: &Job, stage: Option<u64>) -> Result<Sequence, NotReplayed> {
     if job.layout().offload.any() {
         return Err(NotReplayed::Offload);
     }
-    sequence_of(job, stage).ok_or(NotReplayed::Stack)
+    sequence_of(job, stage, rank).ok_or(NotReplayed::Stack)
 }
 
 /// All steps in a row.

@@ -18,6 +18,6 @@ pub(super) use crate::config::{
     HeadWidth, HiddenAct, IndexRotation, LayersOfStates, LinearBiases, LinearStyle, Measured,
     MixerKind, MlpKind, ModelConfig, Modules, NormStyle, Normalization, PositionBuffers,
     PositionEmbedding, PositionIds, Projections, QueryKeyNorm, RotaryTables, RotatedLayers,
-    RotationStyle, RouterScores, RouterWeights, ShapeRule, SharedTurn, SinkStyle, StateProjections,
-    TaskHeads, TensorPlan, TokenMask,
+    RotationStyle, RouterScores, RouterWeights, ScoreStyle, ShapeRule, SharedTurn, SinkStyle,
+    StateProjections, TaskHeads, TensorPlan, TokenMask,
 };

@@ -1,7 +1,7 @@
-//! Adafactor without momentum (`torch/optim/_adafactor.py`).
+//! Adafactor without momentum (`torch/optim/_adafactor.py`, PyTorch 2.15), as its loop runs.
 
 use super::{
-    OptimizerSpec, Served, StateFormat, StateSpec, StateValues, StepTemporaries, UpdatedParameter,
+    OptimizerImplementation, OptimizerSpec, Piece, Served, StateFormat, StateSpec, StateValues, StepTemporaries, UpdatedParameter,
 };
 use crate::sources;
 use crate::units::DType;
@@ -16,7 +16,7 @@ pub(super) const OPTIMIZER: OptimizerSpec = OptimizerSpec {
     is_default: false,
     states: &[FACTORS],
     counts_steps: Served::Nothing,
-    temporaries: StepTemporaries::none,
+    temporaries,
     is_measured: false,
     work: None,
     conflicts: &[],
@@ -31,6 +31,26 @@ pub(super) const FACTORS: StateSpec = StateSpec {
     format: StateFormat::Always(DType::Fp32),
     source: sources::ADAFACTOR_2018,
 };
+
+/// One parameter after the other: the update is made of the factors, and its variable keeps it
+/// until the next one is there. A vector's squared gradient stands beside it.
+fn temporaries(
+    _: OptimizerImplementation,
+    parameters: &[UpdatedParameter],
+    step: &mut StepTemporaries,
+) {
+    let (mut held, mut squared): (Option<Piece>, Option<Piece>) = (None, None);
+    for one in parameters {
+        if one.matrix.is_none() {
+            let square = step.take("squared gradient", one.elements, one.state_format());
+            step.rebind(&mut squared, Some(square));
+        }
+        let update = step.take("update", one.elements, one.state_format());
+        step.rebind(&mut held, Some(update));
+    }
+    step.rebind(&mut held, None);
+    step.rebind(&mut squared, None);
+}
 
 /// Elements of a matrix's rows and columns, of all matrices that the tensor holds; all elements of
 /// a vector.

@@ -127,8 +127,9 @@ impl Scenario {
             }
             _ if id == FieldId::MaskedWindows => {
                 let model = self.shape();
-                let slides = model.sliding_window.is_some() && !model.chunks;
-                slides && model.is_causal() && self.word::<Stack>(FieldId::Stack).is_played()
+                let always = model.family.modules().masks_every_layer;
+                let masks = always || model.sliding_window.is_some() && !model.chunks;
+                masks && model.is_causal() && self.word::<Stack>(FieldId::Stack).is_played()
             }
             _ if OF_DROPOUT.contains(&id) => {
                 let keys = self.shape().family.modules().drops.keys();

@@ -1,10 +1,8 @@
-//! PyTorch's `DistributedDataParallel`: every rank holds everything, and gradients are summed. ZeRO
-//! calls it stage 0.
+//! PyTorch's `DistributedDataParallel`: every rank holds everything, and gradients are summed.
 //!
 //! The reducer (`torch/csrc/distributed/c10d/reducer.cpp`) makes one flat tensor per bucket when
 //! the model is wrapped, and keeps it: together they are one more copy of the gradients, whatever
-//! `bucket_cap_mb` says. A run whose optimizer keeps master weights is DeepSpeed's stage 0, which
-//! has no such buckets.
+//! `bucket_cap_mb` says. A run whose optimizer keeps master weights has no such buckets.
 
 use super::{
     Buckets, Building, CarriedOutBy, Forbidden, FrameworkRule, Gathering, Messages, Pieces,
@@ -28,6 +26,7 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
     buckets: Buckets::EveryGradient,
     building: Building::AsItIs,
     offloads_together: false,
+    casts_all_gradients: false,
     casts_as_it_gathers: false,
     forbids: &[
         Forbidden {

@@ -34,6 +34,7 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
     buckets: Buckets::None,
     building: Building::AsItIs,
     offloads_together: true,
+    casts_all_gradients: false,
     casts_as_it_gathers: true,
     forbids: &[
         // torch/distributed/fsdp/_fully_shard: CPUOffloadPolicy.

@@ -45,6 +45,9 @@ pub struct ShardingSpec {
     /// True if weights, gradients and optimizer states go to host memory together, where a library
     /// carries the sharding out.
     pub offloads_together: bool,
+    /// True if the optimizer's step begins with copies of all gradients in the format of master
+    /// weights, where every rank keeps these of the whole model.
+    pub casts_all_gradients: bool,
     /// True if weights can be cast to the format of products as they are gathered.
     pub casts_as_it_gathers: bool,
     /// Combinations that it forbids.
@@ -334,10 +337,9 @@ mod tests {
             DataSharding::SPECS.iter().map(|spec| spec.key).collect();
         assert_eq!(words.len(), DataSharding::SPECS.len());
         assert_eq!(DataSharding::SPECS.iter().filter(|spec| spec.starts_form).count(), 1);
-        assert_eq!(
-            DataSharding::SPECS.iter().filter(|spec| !spec.shares.optimizer).count(),
-            1,
-            "one shares nothing out"
+        assert!(
+            DataSharding::NOTHING.buckets == super::Buckets::EveryGradient,
+            "DDP is the first that shares nothing out"
         );
         assert!(
             DataSharding::FORM_START.casts_as_it_gathers && DataSharding::CASTING.starts_form,

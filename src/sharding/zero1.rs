@@ -22,6 +22,7 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
     buckets: Buckets::WhileReducing,
     building: Building::IntoOneVector,
     offloads_together: false,
+    casts_all_gradients: false,
     casts_as_it_gathers: false,
     forbids: &[NO_GROUPS, WEIGHTS_STAY],
     fix: Some("ZeRO stage 1"),

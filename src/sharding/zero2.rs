@@ -25,6 +25,7 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
     buckets: Buckets::WhileReducing,
     building: Building::IntoOneVector,
     offloads_together: false,
+    casts_all_gradients: false,
     casts_as_it_gathers: false,
     forbids: &[NO_GROUPS, WEIGHTS_STAY, NO_PIPELINE],
     fix: Some("ZeRO stage 2"),

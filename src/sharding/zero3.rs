@@ -34,6 +34,7 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
     buckets: Buckets::Lasting,
     building: Building::AsItIs,
     offloads_together: false,
+    casts_all_gradients: false,
     casts_as_it_gathers: false,
     forbids: &[
         NO_PIPELINE,

@@ -4,6 +4,7 @@ use super::groups::{REDUCTION_BUCKET, part};
 use super::optimizer::sub_groups;
 use super::plan::Plan;
 use super::stage_0;
+use crate::config::ScoreStyle;
 use crate::ops::tape::{Kind, Tape, Var};
 use crate::sources;
 use crate::units::DType;
@@ -25,8 +26,31 @@ pub(super) fn taken_over<'t>(tape: &'t Tape, plan: &Plan<'_>) -> TakenOver<'t> {
     if plan.is_coordinated() {
         return into_shares(tape, plan);
     }
+    masks_made_again(tape, plan);
     head_before_it_is_tied(tape, plan);
     TakenOver { _held: stage_0::made_ready(tape, plan), emptied: 0 }
+}
+
+/// Where the model is made on the GPU, masks that are buffers are made of others, and once more when
+/// weights get their first values (`_init_weights` of the models that have them).
+fn masks_made_again(tape: &Tape, plan: &Plan<'_>) {
+    let (model, modules) = (plan.with.model, plan.with.model.family.modules());
+    let count = match (modules.registers_mask, modules.scores) {
+        (true, _) => 2,
+        // Ones, their lower half, and the part of it that lies in a window.
+        (false, ScoreStyle::InFp32ByBuffer) => 3,
+        (false, ScoreStyle::AsQueries | ScoreStyle::InFp32 | ScoreStyle::InFp32MaskedFirst) => 0,
+    };
+    if !plan.library.made_on_gpu {
+        return;
+    }
+    tape.at("Inputs and buffers", sources::PYTORCH_AUTOGRAD);
+    let positions = model.max_position_embeddings;
+    let made = (0..count).map(|_| {
+        let all = (Kind::Temporary, positions.saturating_mul(positions), DType::Mask);
+        tape.lump("mask of all positions, made again", all)
+    });
+    drop(made.collect::<Vec<_>>());
 }
 
 /// Where the model is made on the GPU, a head that shares the embedding is made all the same, and

@@ -3,6 +3,7 @@
 
 use super::groups::Bucket;
 use super::plan::{Plan, Share, Shares};
+use super::stage_0;
 use crate::config::Dispatch;
 use crate::ops::EMBEDDING;
 use crate::ops::tape::{Kind, Parameter, State, Tape, Var, When};
@@ -262,6 +263,9 @@ pub(super) fn temporaries(learned: &[UpdatedParameter], plan: &Plan<'_>) -> Step
 /// the states are updated (`step` in deepspeed/runtime/zero/stage_1_and_2.py; stage3.py goes
 /// through sub-groups of `sub_group_size`).
 pub(super) fn upcast(learned: &[UpdatedParameter], plan: &Plan<'_>) -> u64 {
+    if stage_0::casts_all_gradients(plan).is_some() {
+        return sum(learned, plan, Served::All, |parameter| parameter.elements);
+    }
     let by_deepspeed = plan.buckets.0.is_of_stated_size() && plan.sharding.shards_gradients();
     // Stage 3 joins gradients whatever their format.
     let is_wide =
@@ -383,7 +387,10 @@ pub(super) fn step(
 ) {
     tape.begin(When::Step, 0, Kind::Temporary);
     tape.at("Optimizer step", sources::PYTORCH_AUTOGRAD);
-    let _upcast = upcasted(tape, plan, learned, shares);
+    let _upcast = match stage_0::casts_all_gradients(plan) {
+        Some(master) => stage_0::cast_up(tape, plan, learned, (master, shares)),
+        None => upcasted(tape, plan, learned, shares).into_iter().collect(),
+    };
     let mut taken: Vec<Option<Var<'_>>> = Vec::new();
     for act in temporaries(learned, plan).acts() {
         match *act {

@@ -127,6 +127,8 @@ pub(super) struct Plan<'a> {
     /// True if the optimizer's tensors are played one by one; false if those that live equally long
     /// are played together.
     pub singly: bool,
+    /// The data-parallel rank whose part of the long vector is played; `None`: the fullest.
+    pub rank: Option<u64>,
     /// The evaluation that is played in place of a step.
     pub evaluation: Option<Evaluation>,
 }
@@ -242,6 +244,7 @@ impl<'a> Plan<'a> {
             away: Away::of(job),
             reduce: if layout.reduce_in_fp32 { DType::Fp32 } else { compute },
             singly: false,
+            rank: None,
             evaluation: None,
         }
     }

@@ -76,18 +76,23 @@ pub struct Sequence {
 /// the most loaded stage; `None` when serving, and for kernels whose step is not played operator by
 /// operator.
 pub fn sequence(job: &Job) -> Option<Sequence> {
-    sequence_of(job, None)
+    sequence_of(job, None, None)
 }
 
-/// Returns [`sequence`] of that pipeline stage, or of the most loaded one.
-pub(in crate::estimator) fn sequence_of(job: &Job, index: Option<u64>) -> Option<Sequence> {
+/// Returns [`sequence`] of that pipeline stage, or of the most loaded one, on that data-parallel
+/// rank, or on the fullest one.
+pub(in crate::estimator) fn sequence_of(
+    job: &Job,
+    index: Option<u64>,
+    rank: Option<u64>,
+) -> Option<Sequence> {
     let run = job.training().filter(|run| is_played(run))?;
     let stage = if job.layout().p() > 1 {
         stage::stage(job, index.unwrap_or_else(|| most_loaded(job, run, false).stage()))
     } else {
         stage::only(job)
     };
-    let plan = Plan::of_every_tensor(job, run, stage);
+    let plan = Plan { rank, ..Plan::of_every_tensor(job, run, stage) };
     let tape = Tape::new();
     let Parts { emptied, built, first, further, last, ready, states, step, rebuilt } =
         play::play_all(&tape, &plan);

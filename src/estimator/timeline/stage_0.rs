@@ -2,7 +2,7 @@
 //! (`FP16_UnfusedOptimizer` in `deepspeed/runtime/fp16/unfused_optimizer.py`, DeepSpeed 0.19.8).
 
 use super::optimizer;
-use super::plan::Plan;
+use super::plan::{Plan, Share, Shares};
 use crate::config::Dispatch;
 use crate::ops::tape::{Kind, Tape, Var};
 use crate::optimizers::UpdatedParameter;
@@ -48,4 +48,29 @@ pub(super) fn made_ready<'t>(tape: &'t Tape, plan: &Plan<'_>) -> Vec<Var<'t>> {
     drop(narrow);
     drop(wide);
     held
+}
+
+/// The format into which DeepSpeed's step copies all gradients, if it does.
+pub(super) fn casts_all_gradients(plan: &Plan<'_>) -> Option<DType> {
+    plan.whole_masters().filter(|_| plan.sharding.casts_all_gradients)
+}
+
+/// Casts each gradient up to measure it, and then all of them: what is returned stays until the
+/// states are updated (`step`).
+pub(super) fn cast_up<'t>(
+    tape: &'t Tape,
+    plan: &Plan<'_>,
+    learned: &[UpdatedParameter],
+    (master, shares): (DType, &mut Shares),
+) -> Vec<Var<'t>> {
+    let take = |elements| tape.lump("gradient, cast up", (Kind::Temporary, elements, master));
+    if plan.singly {
+        for found in learned {
+            drop(take(found.elements));
+        }
+        return learned.iter().map(|found| take(found.elements)).collect();
+    }
+    let all = take(optimizer::upcast(learned, plan));
+    shares.push((all.parts().0, Share::Upcast));
+    vec![all]
 }

@@ -282,7 +282,7 @@ fn deepspeed(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     }
     let stage = stated_whole(reading, &["deepspeed_config.zero_stage", "zero_stage"])?;
     let sharding = match stage.unwrap_or(2) {
-        0 => "none",
+        0 => "0",
         1 => "1",
         2 => "2",
         _ => "3",
@@ -307,8 +307,8 @@ fn precision(reading: &mut Reading<'_>) {
     let Some(given) = reading.stated(&["mixed_precision"]).cloned() else { return };
     let sharding = word(&reading.scenario, FieldId::Sharding);
     let found = match (given.text().to_ascii_lowercase().as_str(), sharding) {
-        ("bf16", "1" | "2" | "3") => "bf16",
-        ("fp16", "1" | "2" | "3") => "fp16",
+        ("bf16", "0" | "1" | "2" | "3") => "bf16",
+        ("fp16", "0" | "1" | "2" | "3") => "fp16",
         ("bf16" | "fp16", "fsdp" | "fsdp1") => "fsdp-mixed",
         ("bf16" | "fp16", _) => "amp-bf16",
         ("no" | "" | "false", _) => return reading.tell(&given, Way::NoEffect, String::new()),
@@ -334,7 +334,7 @@ fn write(writing: &mut Writing<'_>) -> String {
     let gpus = whole(scenario, FieldId::Gpus);
     let kind = match sharding {
         "fsdp" | "fsdp1" => "FSDP",
-        "1" | "2" | "3" => "DEEPSPEED",
+        "0" | "1" | "2" | "3" => "DEEPSPEED",
         _ if gpus > 1 => "MULTI_GPU",
         _ => "'NO'",
     };

@@ -295,7 +295,7 @@ fn sharing(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let (precision, autocast) =
         (reading.scenario.get(FieldId::Precision), reading.scenario.get(FieldId::Autocast));
     if zero::of_axolotl(reading)? {
-        if matches!(reading.scenario.get(FieldId::Sharding), Value::Choice("1" | "2" | "3")) {
+        if matches!(reading.scenario.get(FieldId::Sharding), Value::Choice("0" | "1" | "2" | "3")) {
             reading.follows(
                 "bf16",
                 FieldId::Precision,

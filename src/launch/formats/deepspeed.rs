@@ -25,7 +25,7 @@ const FLAGS: &[Flag] = &[
     Flag::words(
         &["zero_optimization.stage"],
         FieldId::Sharding,
-        &[("0", "none"), ("1", "1"), ("2", "2"), ("3", "3")],
+        &[("0", "0"), ("1", "1"), ("2", "2"), ("3", "3")],
     ),
     Flag::by(&["zero_optimization.reduce_bucket_size"], |reading, given| {
         elements(reading, given, FieldId::ReduceBucket, |hidden| hidden.saturating_mul(hidden))

@@ -74,7 +74,7 @@ fn formats(writing: &mut Writing<'_>) {
         (word(scenario, FieldId::Precision), is_on(scenario, FieldId::Autocast));
     let sharding = word(scenario, FieldId::Sharding);
     match (sharding, precision, autocast) {
-        ("1" | "2" | "3", "bf16", false)
+        ("0" | "1" | "2" | "3", "bf16", false)
         | ("fsdp" | "fsdp1", "fsdp-mixed", false)
         | (_, "bf16-pure", true) => {
             writing.say("bf16", Some("true".to_owned()), &[FieldId::Precision, FieldId::Autocast]);
@@ -90,7 +90,7 @@ fn formats(writing: &mut Writing<'_>) {
 fn sharing(writing: &mut Writing<'_>) {
     let scenario = writing.scenario;
     match word(scenario, FieldId::Sharding) {
-        "1" | "2" | "3" => {
+        "0" | "1" | "2" | "3" => {
             if let Some(config) = zero::config_of(scenario) {
                 writing.say("deepspeed", Some(config.to_string()), &zero::says(scenario));
             }

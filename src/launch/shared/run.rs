@@ -245,7 +245,7 @@ fn formats(reading: &mut Reading<'_>, habits: &Habits, under_zero: bool, hint: M
     let sharding = word(&reading.scenario, FieldId::Sharding);
     let shares = match sharding {
         _ if under_zero => ShardedBy::Zero,
-        "1" | "2" | "3" => ShardedBy::Zero,
+        "0" | "1" | "2" | "3" => ShardedBy::Zero,
         "fsdp" | "fsdp1" => ShardedBy::Fsdp,
         _ => ShardedBy::Nobody,
     };

@@ -90,7 +90,7 @@ fn sharding(writing: &mut Writing<'_>, has_fsdp: bool) {
 pub fn shares_of(writing: &Writing<'_>) -> ShardedBy {
     match word(writing.scenario, FieldId::Sharding) {
         "fsdp" | "fsdp1" => ShardedBy::Fsdp,
-        "1" | "2" | "3" => ShardedBy::Zero,
+        "0" | "1" | "2" | "3" => ShardedBy::Zero,
         _ if matches!(word(writing.scenario, FieldId::Precision), "bf16" | "fp16") => {
             ShardedBy::Zero
         }

@@ -212,7 +212,14 @@ const SAYS: [FieldId; 12] = [
 pub fn says(scenario: &Scenario) -> Vec<FieldId> {
     let third =
         word(scenario, FieldId::Sharding) == "3" || !is_on(scenario, FieldId::OffloadParameters);
-    SAYS.into_iter().filter(|id| third || *id != FieldId::OffloadParameters).collect()
+    // Replicas with master weights are DeepSpeed's, whose stage 0 they become.
+    let replicas = word(scenario, FieldId::Sharding) == "none";
+    let is_said = |id: &FieldId| match id {
+        FieldId::OffloadParameters => third,
+        FieldId::Sharding => !replicas,
+        _ => true,
+    };
+    SAYS.into_iter().filter(is_said).collect()
 }
 
 /// The `zero_optimization` of a scenario, with the settings that differ from DeepSpeed's defaults;
@@ -258,7 +265,7 @@ pub fn config_of(scenario: &Scenario) -> Option<Json> {
 pub fn begin(reading: &mut Reading<'_>) {
     let set =
         |reading: &mut Reading<'_>, id: FieldId, value: Value| reading.scenario.set(id, value);
-    set(reading, FieldId::Sharding, Value::Choice("none"));
+    set(reading, FieldId::Sharding, Value::Choice("0"));
     for (_, id) in NUMBERS {
         if let crate::scenario::FieldDefault::Integer(number) = crate::scenario::field(id).default {
             set(reading, id, Value::Integer(number));

@@ -14,6 +14,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "falcon",
         choice: FamilyChoice { rank: 11, word: "falcon", label: "Falcon" },
         block: BlockLayout::JointByGroup,
+        masks_every_layer: true,
         linear_biases: LinearBiases::BesidePositions,
         splits_tokens: false,
         takes_prefix: false,

@@ -14,7 +14,8 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "gpt2",
         choice: FamilyChoice { rank: 7, word: "gpt2", label: "GPT-2" },
-        block: BlockLayout::JointThirds,
+        block: BlockLayout::HeldHalves,
+        projections: Projections::Joint,
         linear: LinearStyle::Conv1d,
         softmax_in_fp32: false,
         drops: Drops {

@@ -8,10 +8,19 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["olmo"],
     class: "Olmo",
     labels: &[("olmo", "OLMo")],
-    modules: &Modules::GENERIC,
+    modules: &Modules {
+        model_type: "olmo",
+        choice: FamilyChoice { rank: 905, word: "olmo", label: "OLMo" },
+        norm: NormStyle::LayerOfFp32,
+        query_key_norm: QueryKeyNorm::OnceAllAreMade,
+        rotary_tables: RotaryTables::InFp32,
+        shape: Some(ShapeRule {
+            normalization: Some(Normalization::LayerNorm),
+            ..ShapeRule::PLAIN
+        }),
+        ..Modules::PLAIN
+    },
+    normalization: Normalization::LayerNorm,
     qk_norm: Flag::Is(false),
-    // Its layer norms have no parameters.
-    norms: Norms::Are(0),
-    final_norm: false,
     ..super::olmo2::FAMILY
 };

@@ -7,6 +7,17 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["persimmon"],
     class: "Persimmon",
+    modules: &Modules {
+        model_type: "persimmon",
+        choice: FamilyChoice { rank: 904, word: "persimmon", label: "Persimmon" },
+        block: BlockLayout::OwnOrder,
+        projections: Projections::JointOfHeads,
+        rotation: RotationStyle::HeldParts,
+        splits_tokens: false,
+        tensor_plan: None,
+        shape: Some(ShapeRule { key_head_for_each_query_head: true, ..ShapeRule::CLASSIC }),
+        ..Modules::PLAIN
+    },
     key_value_heads: KeyValueHeads::AsQueryHeads,
     sizes: Sizes::of([4096, 16_384], 36, 64, 262_144, 16_384),
     act: HiddenAct::Relu2,

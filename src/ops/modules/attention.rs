@@ -89,6 +89,10 @@ pub(super) struct Attention {
     joint_gate: Option<[Form; 2]>,
     /// Heads that share keys and values are given copies.
     repeats: bool,
+    /// Some of the output is dropped.
+    drops: bool,
+    /// Heads are split once queries, keys and values are all made.
+    splits_later: bool,
     shapes: Shapes,
     several: (bool, bool),
     /// `[b, s, a, d]` and `[b, s, k, d]`.
@@ -164,7 +168,6 @@ impl Attention {
         let (core, shapes) = (Core::new(build).with_sinks(sinks), build.shapes);
         let (scales_values, scales_keys) =
             (model.family.modules().scales_values, model.family.modules().scales_branches);
-        let repeats = build.kernels().repeats_keys && kv.1 < heads.1;
         Self {
             query,
             joined,
@@ -183,7 +186,9 @@ impl Attention {
             index,
             value_mask: ValueMask::new(build),
             joint_gate: model.gates_attention().then(|| joint_gate(build)),
-            repeats,
+            repeats: build.kernels().repeats_keys && kv.1 < heads.1,
+            drops: with.dropout.residual,
+            splits_later: model.family.modules().query_key_norm == QueryKeyNorm::OnceAllAreMade,
             shapes,
             several,
             rows,
@@ -258,11 +263,7 @@ impl Attention {
             Some((Place::RowsLater, query, key_norm)) => {
                 let (q, k) = (self.query.run(x).named("queries"), key().named("keys"));
                 let v = value();
-                x.tape().at("Query and key norm", sources::PYTORCH_AUTOGRAD);
-                let q =
-                    query.run(&{ q }.view(self.rows.0)).swap(self.shapes.queries, self.several.0);
-                let k =
-                    key_norm.run(&{ k }.view(self.rows.1)).swap(self.shapes.keys, self.several.1);
+                let (q, k) = self.normed_later((q, k), [query, key_norm]);
                 (q, k, heads(v))
             }
             Some((Place::Whole, query, key_norm)) => {
@@ -277,11 +278,26 @@ impl Attention {
                 let k = key_norm.run(&{ k });
                 (q, k, v)
             }
+            None if self.splits_later => {
+                let (q, k, v) = (self.query.run(x), key(), value());
+                (queries(q), keys(k), heads(v))
+            }
             Some((Place::Rotated, ..)) | None => {
                 (queries(self.query.run(x)), keys(key()), heads(value()))
             }
         };
         self.attended(x, (q, k, v), [gate_of_queries, gates], tables)
+    }
+
+    /// Queries and keys that are there both, normed head by head.
+    fn normed_later<'t>(
+        &self,
+        (q, k): (Var<'t>, Var<'t>),
+        norms: [&Norm; 2],
+    ) -> (Var<'t>, Var<'t>) {
+        q.tape().at("Query and key norm", sources::PYTORCH_AUTOGRAD);
+        let q = norms[0].run(&{ q }.view(self.rows.0)).swap(self.shapes.queries, self.several.0);
+        (q, norms[1].run(&{ k }.view(self.rows.1)).swap(self.shapes.keys, self.several.1))
     }
 
     /// The contribution of queries, keys and values: rotated, attended to, gated by what came with
@@ -310,7 +326,7 @@ impl Attention {
         let output = self.behind.gated(x, output, beside.as_ref());
         x.tape().at("Output projection", sources::PYTORCH_AUTOGRAD);
         let output = self.behind.normed(output);
-        (self.output.run(&output), weights)
+        (self.output.run(&output).dropped_if(self.drops), weights)
     }
 
     /// Queries and keys, rotated, and parts that are held.

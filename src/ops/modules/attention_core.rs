@@ -2,13 +2,14 @@
 //! `eager_attention_forward` of the models).
 
 mod eager;
+mod in_fp32;
 mod masked;
 
 use std::rc::Rc;
 
 use super::sinks::Sinks;
 use super::{Build, FP32, Shapes, Tables};
-use crate::config::{AttentionKernel, EmbeddedParts, Recompute};
+use crate::config::{AttentionKernel, EmbeddedParts, Recompute, ScoreStyle};
 use crate::ops::tape::{Again, Attends, EFFICIENT_ROWS, Form, Order, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -82,6 +83,8 @@ pub(super) struct Core {
     biases: [Form; 2],
     /// Some probabilities are dropped.
     drops: bool,
+    /// How scores are made of queries and keys.
+    scores: ScoreStyle,
     /// Softmax in fp32 whatever the format (all but GPT-2).
     wide: bool,
     /// Each query's largest score is subtracted before the softmax.
@@ -135,6 +138,7 @@ impl Core {
             masks: with.masks_windows && build.model().is_causal(),
             biases: masked::biases(build),
             drops: with.dropout.attention,
+            scores: build.model().family.modules().scores,
             wide: build.model().family.modules().softmax_in_fp32,
             less_largest: build.model().family.modules().subtracts_largest_score,
             largest: build.tape.form([with.b(), heads, with.s(), Dim("largest", 1)]),
@@ -189,6 +193,7 @@ impl Core {
             masks: false,
             biases: [shapes.scores; 2],
             drops: false,
+            scores: ScoreStyle::AsQueries,
             wide: true,
             less_largest: false,
             largest: tape.form([images, heads, rows, Dim("largest", 1)]),
@@ -306,7 +311,8 @@ impl Core {
         let v = v.clone().for_product();
         let k = k.clone().for_product();
         let q = q.clone().for_product();
-        let flash = q.dtype() != FP32;
+        // The flash kernel knows values that are as wide as keys alone.
+        let flash = q.dtype() != FP32 && tape.last_dim(q.form()).1 == tape.last_dim(v.form()).1;
         let (statistics, state) =
             (if flash { self.shapes.statistics } else { self.padded }, self.random);
         let made =

@@ -65,6 +65,8 @@ pub(super) struct Decoder {
     parallel: bool,
     /// Factors stand before and behind attention and state.
     scales_branches: bool,
+    /// The feed-forward layer drops some of its output.
+    drops: bool,
     /// The residual stream is in fp32; the format of norms, which read casts of it.
     wide: Option<DType>,
     /// Attention's probabilities are returned.
@@ -169,7 +171,6 @@ impl Decoder {
         let returns_probabilities = modules.returns_probabilities;
         let wide = modules.residual_in_fp32.then_some(build.format);
         let scales_branches = modules.scales_branches;
-        let adds_to_norms = modules.adds_to_norms;
         let stream_scales = modules.scales_stream.then(|| {
             [
                 "scale of the stream before attention",
@@ -185,10 +186,11 @@ impl Decoder {
             norm_gates,
             names,
             parallel,
+            drops: build.with.dropout.residual,
             scales_branches,
             wide,
             returns_probabilities,
-            adds_to_norms,
+            adds_to_norms: modules.adds_to_norms,
             stream_scales,
         }
     }
@@ -339,6 +341,7 @@ impl Block for Decoder {
         let hidden = self.normed(tape, 1, &residual);
         let residual = if self.adds_to_norms { hidden.clone() } else { residual };
         let (hidden, beside) = feed.run(tape, &{ hidden });
+        let hidden = hidden.dropped_if(self.drops);
         let hidden = self.normed(tape, 3, &{ hidden });
         if self.returns_probabilities {
             return (self.sum(1, residual, hidden).named("block output"), weights);

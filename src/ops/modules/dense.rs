@@ -68,6 +68,9 @@ pub(super) struct Dense {
     drops: bool,
 }
 
+/// A block's output, and what else it returns.
+type Returned<'t> = (Var<'t>, Option<Var<'t>>);
+
 /// The norm beside attention to an encoder's states.
 pub(crate) const NORM_ACROSS: &str = "Norm beside cross-attention";
 
@@ -103,9 +106,11 @@ impl Dense {
             })
         };
         let kind = model.kind_of(layer);
+        let before = modules.registers_norm_before_attention.then(|| norm(0, count > 0)).flatten();
         let attention = (kind.keys != Keys::None).then(|| Mixer::new(build));
         let state = model.mixer().filter(|_| kind.mixer).map(|mixer| (rare().state)(build, mixer));
-        let early = if modules.registers_norms_first { norm(0, count > 0) } else { None };
+        let early =
+            before.or_else(|| modules.registers_norms_first.then(|| norm(0, count > 0)).flatten());
         let across = across(build);
         let feed = FeedForward::new(build, layer);
         let first = early.or_else(|| norm(0, count > 0));
@@ -163,19 +168,26 @@ impl Dense {
     }
 
     /// Attention and feed-forward read the same normed input, or each their own.
-    fn side_by_side<'t>(&self, tape: &'t Tape, residual: &Var<'t>, tables: &Tables<'t>) -> Var<'t> {
+    fn side_by_side<'t>(
+        &self,
+        tape: &'t Tape,
+        residual: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> Returned<'t> {
         let normed = self.norm(tape, 0, residual);
-        let (attention, _weights) = self.attend(tape, &normed, tables);
+        let (attention, weights) = self.attend(tape, &normed, tables);
         let attention = attention.dropped_if(self.drops);
         let feed = match self.norms[1] {
             Some(_) => self.feed.run(tape, &self.norm(tape, 1, residual)).0,
             None => self.feed.run(tape, &normed).0,
         };
         let feed = feed.dropped_if(self.drops);
-        if self.modules.adds_branches_first {
-            return attention.clone().add(feed.clone()).add(residual.clone());
-        }
-        residual.clone().add(attention.clone()).add(feed.clone())
+        let sum = if self.modules.adds_branches_first {
+            attention.clone().add(feed.clone()).add(residual.clone())
+        } else {
+            residual.clone().add(attention.clone()).add(feed.clone())
+        };
+        (sum, weights.filter(|_| self.modules.returns_probabilities))
     }
 
     /// The residual stream behind attention to an encoder's states, where the block has it.
@@ -233,11 +245,11 @@ impl Block for Dense {
         hidden: &Var<'t>,
         tables: &Tables<'t>,
     ) -> (Var<'t>, Option<Var<'t>>) {
-        let output = if self.parallel {
+        let (output, beside) = if self.parallel {
             self.side_by_side(tape, hidden, tables)
         } else {
-            self.one_after_the_other(tape, hidden, tables)
+            (self.one_after_the_other(tape, hidden, tables), None)
         };
-        (output.named("block output"), None)
+        (output.named("block output"), beside)
     }
 }

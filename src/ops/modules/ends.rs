@@ -193,7 +193,7 @@ impl Ends {
                 prompt.run(tape, embedded, (self.shapes.hidden, self.shapes.tokens), &mut held);
         }
         let positions = self.counts_positions().then(|| self.positions(tape));
-        let places = self.places(tape, positions.as_ref(), &mut held);
+        let places = self.placed_first(tape, positions.as_ref(), &mut held);
         let mut hidden = match &self.projections {
             Some([into, _]) if self.first => into.run(&{ embedded }),
             _ => embedded,

@@ -36,6 +36,8 @@ pub(super) enum Style {
     Layer,
     /// `NemotronLayerNorm1P`: the same by one plus the weight, in 16 bits under autocast.
     LayerOfOnePlus,
+    /// `layer_norm` of an fp32 copy without scale and bias, then cast back.
+    LayerOfFp32,
 }
 
 /// A norm over the last dimension.
@@ -52,13 +54,17 @@ pub(super) struct Norm {
     copies: bool,
     /// No gradient comes back to it.
     alone: bool,
+    /// `nn.LayerNorm` reads a part of a joint product, of which its kernel makes a copy.
+    of_part: bool,
 }
 
 impl Norm {
     /// The model's norm over `width` columns; `rows` is the shape without them.
     pub fn new(build: &Build<'_>, width: Dim, rows: Form) -> Self {
         let layer = build.model().normalization == Normalization::LayerNorm;
-        let biased = layer && !build.model().family.modules().encoder.norms_without_bias;
+        let modules = build.model().family.modules();
+        let biased =
+            layer && !modules.encoder.norms_without_bias && modules.norm != NormStyle::LayerOfFp32;
         Self::shaped(build, [width], biased, rows)
     }
 
@@ -73,6 +79,7 @@ impl Norm {
         let style = match (layer, build.model().family.modules().norm, build.kernels().fuses_norms)
         {
             (true, NormStyle::LayerOfOnePlusScale, _) => Style::LayerOfOnePlus,
+            (true, NormStyle::LayerOfFp32, _) => Style::LayerOfFp32,
             (true, ..) => Style::Layer,
             (false, ..) if build.kernels().is_own_model => Style::Composite,
             (false, NormStyle::MeanAndVariance, _) => Style::Cohere,
@@ -85,6 +92,7 @@ impl Norm {
                 | NormStyle::OnePlusScale
                 | NormStyle::ScaledByPower
                 | NormStyle::LayerOfOnePlusScale
+                | NormStyle::LayerOfFp32
                 | NormStyle::Unscaled,
                 true,
             ) => Style::FusedRms,
@@ -94,11 +102,16 @@ impl Norm {
             (false, NormStyle::ScaledByPower, false) => Style::PowerRms,
             (false, NormStyle::ScaledInFp32, false) => Style::WideRms,
             (false, NormStyle::ScaledByCopy, false) => Style::CopiedScale,
-            (false, NormStyle::ScaledAfterCast | NormStyle::LayerOfOnePlusScale, false) => {
-                Style::Rms
-            }
+            (
+                false,
+                NormStyle::ScaledAfterCast
+                | NormStyle::LayerOfOnePlusScale
+                | NormStyle::LayerOfFp32,
+                false,
+            ) => Style::Rms,
         };
-        let scaled = layer || build.model().family.modules().norm != NormStyle::Unscaled;
+        let scaled = style != Style::LayerOfFp32
+            && (layer || build.model().family.modules().norm != NormStyle::Unscaled);
         let weight = scaled.then(|| build.parameter("scale", dims));
         Self {
             style,
@@ -108,14 +121,29 @@ impl Norm {
             over: build.kernels().writes_over,
             copies: build.shapes.exchange.leaves_order(),
             alone: false,
+            of_part: false,
         }
+    }
+
+    /// This norm, of parts that do not lie in one piece.
+    pub const fn of_parts(self) -> Self {
+        Self { of_part: true, ..self }
     }
 
     /// `nn.LayerNorm`, whatever the model's norms are.
     pub fn of_layers(build: &Build<'_>, width: Dim, rows: Form) -> Self {
         let (weight, bias) =
             (Some(build.parameter("scale", [width])), Some(build.parameter("bias", [width])));
-        Self { style: Style::Layer, weight, bias, rows, over: false, copies: false, alone: true }
+        Self {
+            style: Style::Layer,
+            weight,
+            bias,
+            rows,
+            over: false,
+            copies: false,
+            alone: true,
+            of_part: false,
+        }
     }
 
     /// This norm, whose backward writes over nothing: what is added to the residual stream has its
@@ -145,7 +173,16 @@ impl Norm {
     /// as llama's.
     pub const fn of_tower(weight: Param, bias: Option<Param>, rows: Form) -> Self {
         let style = if bias.is_some() { Style::Layer } else { Style::Rms };
-        Self { style, weight: Some(weight), bias, rows, over: false, copies: false, alone: false }
+        Self {
+            style,
+            weight: Some(weight),
+            bias,
+            rows,
+            over: false,
+            copies: false,
+            alone: false,
+            of_part: false,
+        }
     }
 
     /// A norm that is scaled by one plus the weight, in fp32.
@@ -158,13 +195,23 @@ impl Norm {
             over: false,
             copies: false,
             alone: false,
+            of_part: false,
         }
     }
 
     /// `nn.RMSNorm` without a scale: one kernel on GPUs, and operator by operator elsewhere.
     pub fn of_torch(build: &Build<'_>, rows: Form) -> Self {
         let style = if build.tape.is_cuda() { Style::FusedRms } else { Style::Composite };
-        Self { style, weight: None, bias: None, rows, over: false, copies: false, alone: false }
+        Self {
+            style,
+            weight: None,
+            bias: None,
+            rows,
+            over: false,
+            copies: false,
+            alone: false,
+            of_part: false,
+        }
     }
 
     /// Its scale and bias, as far as there are such.
@@ -178,7 +225,16 @@ impl Norm {
             NormStyle::ScaledByPower => Style::PowerRms,
             _ => Style::Unscaled,
         };
-        Self { style, weight: None, bias: None, rows, over: false, copies: false, alone: false }
+        Self {
+            style,
+            weight: None,
+            bias: None,
+            rows,
+            over: false,
+            copies: false,
+            alone: false,
+            of_part: false,
+        }
     }
 
     /// A norm without a scale that raises the mean to a power, whatever the model's other norms do.
@@ -191,6 +247,7 @@ impl Norm {
             over: false,
             copies: false,
             alone: false,
+            of_part: false,
         }
     }
 
@@ -223,6 +280,11 @@ impl Norm {
             (Style::FusedRms, weight) => self.fused(x, weight.as_ref()),
             (Style::PowerRms, weight) => self.power(x, weight),
             (Style::Composite, weight) => self.composite(x, weight),
+            (Style::LayerOfFp32, _) => {
+                let wide = x.clone().cast_as(FP32, "norm input in fp32");
+                let normed = self.layer(&{ wide }, None, None);
+                normed.cast_as(x.dtype(), "norm output")
+            }
             (Style::Unscaled, _) | (_, None) => self.without_scale(x),
             (Style::Rms, Some(weight)) => self.rms(x, weight),
             (Style::InputRms, Some(weight)) => self.of_input(x, weight),
@@ -235,14 +297,14 @@ impl Norm {
             (Style::Layer, Some(weight)) => {
                 let bias = self.bias.map(|bias| self.read(x, bias).for_function_in_fp32());
                 let x = x.clone().for_function_in_fp32();
-                self.layer(&x, &weight.for_function_in_fp32(), bias.as_ref())
+                self.layer(&x, Some(&weight.for_function_in_fp32()), bias.as_ref())
             }
             (Style::LayerOfOnePlus, Some(weight)) => {
                 let scale = weight.plus().named("one plus scale");
                 let x = x.clone().for_product();
                 let scale = scale.for_product();
                 let bias = self.bias.map(|bias| self.read(&x, bias).for_product());
-                self.layer(&x, &scale, bias.as_ref())
+                self.layer(&x, Some(&scale), bias.as_ref())
             }
         }
     }
@@ -367,7 +429,7 @@ impl Norm {
 
     /// Autocast runs it in fp32 on GPUs (`AT_FORALL_FP32` in `aten/src/ATen/autocast_mode.h`):
     /// copies of operands of 16 bits are saved in their place.
-    fn layer<'t>(&self, x: &Var<'t>, weight: &Var<'t>, bias: Option<&Var<'t>>) -> Var<'t> {
+    fn layer<'t>(&self, x: &Var<'t>, weight: Option<&Var<'t>>, bias: Option<&Var<'t>>) -> Var<'t> {
         // Mean and deviation have the input's format on CPUs, and that of their sums on GPUs
         // (`aten/src/ATen/native/cuda/layer_norm_kernel.cu`, `acc_type`).
         let (format, rows) = (x.dtype(), if x.tape().is_cuda() { FP32 } else { x.dtype() });
@@ -376,11 +438,10 @@ impl Norm {
             ("mean", self.rows, rows),
             ("deviation", self.rows, rows),
         ];
-        match bias {
-            Some(bias) => {
-                x.tape().kernel(&[x, weight, bias], &results, 0, (Order::Plain, false, Attends::No))
-            }
-            None => x.tape().kernel(&[x, weight], &results, 0, (Order::Plain, false, Attends::No)),
+        let operands: Vec<&Var<'t>> = [Some(x), weight, bias].into_iter().flatten().collect();
+        if self.of_part {
+            return x.tape().kernel_of_part(&operands, &results);
         }
+        x.tape().kernel(&operands, &results, 0, (Order::Plain, false, Attends::No))
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn has_other_blocks(model: &ModelConfig, kernels: ModuleKernels) -> b
         | BlockLayout::NormsBehindAttention => true,
         BlockLayout::SandwichWithInput
         | BlockLayout::BehindSharedBlock
-        | BlockLayout::JointThirds
+        | BlockLayout::HeldHalves
         | BlockLayout::JointByHeadBiased
         | BlockLayout::JointByHead
         | BlockLayout::JointByHeadWritten
@@ -88,7 +88,7 @@ fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
     }
     match layout {
         BlockLayout::BehindSharedBlock => Box::new(shared::BehindShared::new(build, layer)),
-        BlockLayout::JointThirds => Box::new(gpt2::Gpt2::new(build)),
+        BlockLayout::HeldHalves => Box::new(gpt2::Gpt2::new(build)),
         BlockLayout::JointByHeadBiased => Box::new(bloom::Bloom::new(build)),
         BlockLayout::JointByHead => Box::new(neox::Neox::new(build)),
         BlockLayout::JointByHeadWritten => Box::new(neox_japanese::NeoxJapanese::new(build, layer)),

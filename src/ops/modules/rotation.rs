@@ -1,6 +1,8 @@
 //! Rotary positions as families other than llama write them (transformers 5.23, each
 //! `apply_rotary_pos_emb`).
 
+mod neighbours;
+
 use super::rotary::rotated;
 use super::{Build, FP32, Part, Tables, half};
 use crate::config::RotationStyle;
@@ -29,6 +31,9 @@ enum Style {
     Interleaved,
     /// The whole head, by cosines and sines that every block repeats (`helium`).
     Repeated,
+    /// Neighbours of the first part, before heads and tokens change places; rows of a table are
+    /// gathered and cast.
+    Neighbours { gathers: bool },
     /// The whole head, turned and then multiplied in fp32 by cosines and sines that every block
     /// repeats (`ernie4_5_moe`).
     RepeatedWide,
@@ -43,6 +48,11 @@ pub(super) struct Rotation {
     table: Form,
     /// By one kernel in place; more than one head of queries, and of keys.
     in_place: Option<[bool; 2]>,
+    /// A layer's table of all positions.
+    places: Form,
+    /// Queries and keys before tokens; more than one head.
+    heads: [Form; 2],
+    several: bool,
 }
 
 /// Rotated queries, rotated keys, and the parts of heads that attention holds with them.
@@ -62,6 +72,8 @@ impl Rotation {
             RotationStyle::RepeatedTablesInFp32 => Style::RepeatedWide,
             RotationStyle::WholeByRepeatedTables => Style::Repeated,
             RotationStyle::Joined => Style::Joined,
+            RotationStyle::Neighbours => Style::Neighbours { gathers: true },
+            RotationStyle::NeighboursInFp32 => Style::Neighbours { gathers: false },
             RotationStyle::Whole if turned < d => Style::Joined,
             RotationStyle::Whole => Style::Whole,
         };
@@ -71,17 +83,31 @@ impl Rotation {
                 half(turned),
                 Dim("unrotated width", d.saturating_sub(turned)),
             ];
-            parts.map(|part| {
-                tape.form([with.b(), with.share(Part::Attention, heads), with.s(), part])
+            let heads = with.share(Part::Attention, heads);
+            parts.map(|part| match style {
+                Style::Neighbours { .. } => tape.form([with.b(), with.s(), heads, part]),
+                _ => tape.form([with.b(), heads, with.s(), part]),
             })
         });
         let in_place = (build.kernels().rotation == RotationKernel::InPlace)
             .then(|| [with.own_heads().1 > 1, with.own_kv_heads().1 > 1]);
-        Self { style, forms, in_place, table: tape.form([with.s(), Dim("rotated width", turned)]) }
+        let columns = Dim("rotated width", turned);
+        Self {
+            style,
+            forms,
+            in_place,
+            table: tape.form([with.s(), columns]),
+            places: neighbours::places(build, columns),
+            heads: [build.shapes.queries, build.shapes.keys],
+            several: with.own_heads().1 > 1,
+        }
     }
 
     /// Queries and keys, rotated.
     pub fn run<'t>(&self, q: Var<'t>, k: Var<'t>, tables: &Tables<'t>) -> Rotated<'t> {
+        if let Style::Neighbours { gathers } = self.style {
+            return self.neighbours(q, k, gathers);
+        }
         let Some((cos, sin)) = &tables.rotary else { return (q, k, Vec::new()) };
         let tape = q.tape();
         tape.at("Rotary positions", sources::PYTORCH_AUTOGRAD);
@@ -131,7 +157,9 @@ impl Rotation {
                 let turn = |x: &Var<'t>, forms: &[Form; 3]| rotated(x, (&cos, &sin), forms[1]);
                 (turn(&q, of_q), turn(&k, of_k), Vec::new())
             }
-            Style::Parts | Style::Joined | Style::Interleaved => self.partly((&q, &k), (cos, sin)),
+            Style::Parts | Style::Joined | Style::Interleaved | Style::Neighbours { .. } => {
+                self.partly((&q, &k), (cos, sin))
+            }
         };
         (queries.named("queries"), keys.named("keys"), held)
     }

@@ -329,6 +329,14 @@ impl State {
             // The product's operands are merged over sequences and heads, which a transposed
             // gradient does not allow.
             Rule::Matmul { batched: true, .. } => grad.order != Order::Plain,
+            // The rows of several sequences lie column by column, and a product reads them as one
+            // matrix.
+            Rule::Linear { .. } => {
+                let sequences = self.forms.get(usize::from(grad.form)).map(|form| form.0.dims());
+                let several =
+                    sequences.and_then(|mut dims| dims.next()).is_some_and(|first| first.1 > 1);
+                grad.order == Order::Columns && several
+            }
             // Complex numbers are seen in what lies side by side, not in a part of a tensor.
             Rule::Times => self
                 .storages

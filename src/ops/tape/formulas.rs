@@ -95,6 +95,9 @@ impl State {
             Rule::Heads if grad.order == Order::Plain => {
                 [Some(self.fresh((a.form, grad.dtype), Order::Plain)), None, None]
             }
+            Rule::Heads if grad.order == Order::Columns => {
+                [Some(self.view(grad, a.form)), None, None]
+            }
             Rule::Heads | Rule::Spread => {
                 [Some(Grad { order: Order::Plain, ..self.view(grad, a.form) }), None, None]
             }

@@ -54,6 +54,12 @@ impl Var<'_> {
         Self::made(tape, storage, form, dtype, node)
     }
 
+    /// `where(buffer, self, constant)`, of which nothing is saved but a buffer.
+    pub fn chosen_by_buffer(self) -> Self {
+        let shape = (self.form, self.dtype);
+        self.unary(Rule::Where, Save::Nothing, "chosen by a buffer", shape)
+    }
+
     /// `logsumexp(x, -1)`: saves operand and result; backward takes their difference and its
     /// exponential.
     pub fn log_sum_exp(self, to: Form) -> Self {

@@ -16,6 +16,9 @@ pub(crate) enum Writes {
     Anew,
     /// In tensors of their own, from copies of the gradient and the first operand.
     FromCopies,
+    /// In tensors of their own, from copies of the first operand, taken before them, and of the
+    /// gradient, behind them.
+    FromPart,
     /// The first operand's over the gradient that has come; the second's is added up first, a row
     /// for every multiprocessor.
     OverGradient,
@@ -51,6 +54,19 @@ impl Tape {
     ) -> Var<'t> {
         let _copy = self.constant("norm input in order", x.form(), x.dtype());
         self.norm_written(x, weight, rows, Writes::FromCopies)
+    }
+
+    /// A kernel of a part of a joint product, of which it reads a copy, and of the gradient another
+    /// (`layer_norm_backward_cuda` in the same file).
+    pub fn kernel_of_part<'t>(
+        &'t self,
+        operands: &[&Var<'t>],
+        results: &[(&'static str, Form, DType)],
+    ) -> Var<'t> {
+        let copied = |x: &Var<'t>| self.constant("norm input in order", x.form(), x.dtype());
+        let _copy = operands.first().map(|x| copied(x));
+        let how = (Order::Plain, false, Attends::No, Writes::FromPart);
+        self.hand_written(operands, results, 0, how)
     }
 
     fn norm_written<'t>(
@@ -122,6 +138,19 @@ impl State {
         self.release(input);
         self.release(of_output);
         [made[0].take(), made[1].take(), made[2].take()]
+    }
+
+    /// One gradient for each operand, of a copy of the first and one of the gradient.
+    pub(super) fn by_part(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
+        let [a, ..] = node.operands;
+        let input = self.allocate("norm input in order", a.form, a.dtype);
+        let made = node.operands.map(|operand| {
+            wants(operand).then(|| self.fresh((operand.form, operand.dtype), Order::Plain))
+        });
+        let of_output = self.allocate("gradient in order", grad.form, grad.dtype);
+        self.release(of_output);
+        self.release(input);
+        made
     }
 
     /// The input's gradient takes the place of the output's; that of the scale is summed in fp32.

@@ -120,7 +120,7 @@ impl State {
         let behind = count(self.parameters.len()).saturating_sub(from);
         let (kind, op) = (std::mem::replace(&mut self.kind, Kind::Parameter), self.op);
         // Buffers that the modules registered lie between their parameters.
-        let first = self.parameters.get(at(from)).map_or(0, |first| at(first.storage));
+        let mut next = self.parameters.get(at(from)).map_or(0, |first| at(first.storage));
         let end = self.parameters.get(at(to)).map_or(self.storages.len(), |next| at(next.storage));
         for param in from..to {
             let Some(mut again) = self.parameters.get(at(param)).cloned() else { continue };
@@ -129,21 +129,29 @@ impl State {
             else {
                 continue;
             };
+            next = self.repeat_buffers(next, at(again.storage));
             self.op = op;
             again.storage = self.allocate_part(name, form, dtype, again.kept);
             again.read = if again.read == NONE { NONE } else { again.storage };
             again.layer = self.layer;
             self.parameters.push(again);
         }
-        self.kind = Kind::Buffer;
-        for storage in first..end {
+        self.repeat_buffers(next, end);
+        (self.kind, self.op) = (kind, op);
+        behind
+    }
+
+    /// Registers the buffers among those storages once more; the place behind them.
+    fn repeat_buffers(&mut self, from: usize, to: usize) -> usize {
+        let kind = std::mem::replace(&mut self.kind, Kind::Buffer);
+        for storage in from..to {
             let found =
                 self.storages.get(storage).filter(|found| found.kind == Kind::Buffer).cloned();
             let Some(Storage { name, form, dtype, .. }) = found else { continue };
             self.allocate(name, form, dtype);
         }
-        (self.kind, self.op) = (kind, op);
-        behind
+        self.kind = kind;
+        to
     }
 
     /// The parameter that the block that runs now stands for.

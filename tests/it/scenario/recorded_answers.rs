@@ -110,9 +110,21 @@ const STATES_TUNED: &str =
 const SCORES: &str =
     "a new head that gives a score has optimizer states in its own format, beside fp32 adapters";
 
+/// The reason why answers about six further kinds changed.
+const OWN_MODULES: &str =
+    "it has modules of its own, and their name; it was played as the usual block";
+
 /// Parts of links whose changed answers were recorded anew, and the reason; CHANGELOG names each
 /// under *Estimates*.
 const RECORDED_ANEW: &[(&str, &str)] = &[
+    ("&m=gpt-neo-", OWN_MODULES),
+    ("&m=gpt-j-6b", OWN_MODULES),
+    ("&m=santacoder-1.1b", OWN_MODULES),
+    ("&m=starcoder-15b", OWN_MODULES),
+    ("&m=wizardcoder-15b", OWN_MODULES),
+    ("&m=persimmon-8b", OWN_MODULES),
+    ("&m=olmo-1b", OWN_MODULES),
+    ("&m=olmo-7b", OWN_MODULES),
     ("&m=codestral-mamba-7b", STATES_TUNED),
     ("&m=mamba-370m", STATES_TUNED),
     ("&m=falcon-11b", SCORES),
@@ -519,6 +531,10 @@ const CHOICES_SINCE: &[&str] = &[
     "sdf=as-model",
     "fam=ministral",
     "fam=helium",
+    "fam=codegen",
+    "fam=persimmon",
+    "fam=seed-oss",
+    "z=0",
 ];
 
 /// Every choice of the field table occurs in some recorded link, except later ones, so that no

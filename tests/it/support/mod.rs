@@ -416,9 +416,9 @@ fn norm_parameters(config: &ModelConfig) -> u64 {
         (Normalization::LayerNorm, "modernbert" | "modernbert-decoder" | "moonshine") => {
             config.hidden_size
         }
-        (Normalization::LayerNorm, _) => 2 * config.hidden_size,
         // Without a scale.
-        (Normalization::RmsNorm, "nanochat" | "hrm_text") => 0,
+        (Normalization::LayerNorm, "olmo") | (Normalization::RmsNorm, "nanochat" | "hrm_text") => 0,
+        (Normalization::LayerNorm, _) => 2 * config.hidden_size,
         (Normalization::RmsNorm, _) => config.hidden_size,
     }
 }

@@ -49,6 +49,8 @@ pub(in crate::estimator::timeline) struct Bucket<'t> {
     ranks: u64,
     /// Elements of a rank's part.
     part: u64,
+    /// Where this rank's part begins.
+    begins: u64,
     places: Vec<Place>,
     reduces: Cell<bool>,
     filling: RefCell<Filling<'t>>,
@@ -93,6 +95,8 @@ impl<'t> Bucket<'t> {
         };
         let places = places(tape);
         let all = places.last().map_or(0, |last| last.begins + last.elements);
+        let part = part(all, plan.ranks);
+        let rank = plan.rank.unwrap_or_else(|| fullest(&places, part, plan.ranks));
         Some(Self {
             tape,
             size,
@@ -104,7 +108,8 @@ impl<'t> Bucket<'t> {
             joins: plan.library.reduce_scatter,
             is_compact: plan.recipe.gradient == DType::Fp32 && learned != DType::Fp32,
             ranks: plan.ranks.max(1),
-            part: part(all, plan.ranks),
+            part,
+            begins: rank.saturating_mul(part),
             places,
             reduces: Cell::new(true),
             filling: RefCell::default(),
@@ -130,13 +135,15 @@ impl<'t> Bucket<'t> {
     /// Elements of the pieces of the rank's part, a piece for each parameter.
     pub fn pieces(&self) -> impl Iterator<Item = u64> {
         let piece = |place: &Place| {
-            if self.stands { place.kept } else { place.elements.min(self.part - place.begins) }
+            let end = (place.begins + place.elements).min(self.begins + self.part);
+            if self.stands { place.kept } else { end - place.begins.max(self.begins) }
         };
         self.places.iter().filter(|place| self.is_own(place)).map(piece)
     }
 
     const fn is_own(&self, place: &Place) -> bool {
-        self.stands || place.begins < self.part
+        let ends = place.begins + place.elements;
+        self.stands || (place.begins < self.begins + self.part && ends > self.begins)
     }
 
     /// The gradient of a parameter has come.
@@ -348,6 +355,22 @@ fn places(tape: &Tape) -> Vec<Place> {
         place
     };
     learned.map(place).collect()
+}
+
+/// The rank whose part touches the largest parameters, all of whose gradients it keeps.
+fn fullest(places: &[Place], part: u64, ranks: u64) -> u64 {
+    let part = part.max(1);
+    let mut kept = vec![0_u64; usize::try_from(ranks).unwrap_or(1).max(1)];
+    for place in places.iter().filter(|place| place.elements > 0) {
+        let last = (place.begins + place.elements - 1) / part;
+        for rank in place.begins / part..=last {
+            if let Some(kept) = usize::try_from(rank).ok().and_then(|rank| kept.get_mut(rank)) {
+                *kept += place.elements;
+            }
+        }
+    }
+    let most = kept.iter().max();
+    kept.iter().zip(0..).find(|(kept, _)| Some(*kept) == most).map_or(0, |(_, rank)| rank)
 }
 
 /// Elements of a rank's part of a vector of so many: all parts are even, so that they begin at four

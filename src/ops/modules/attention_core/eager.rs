@@ -3,7 +3,7 @@
 use super::super::FP32;
 use super::super::sinks::Sinks;
 use super::Core;
-use crate::config::SinkStyle;
+use crate::config::{ScoreStyle, SinkStyle};
 use crate::ops::tape::{Attends, SCALE, SIGMOID, SOFTMAX, TANH, Var};
 use crate::sources;
 use crate::units::DType;
@@ -37,6 +37,9 @@ impl Core {
         (mask, biases): (Option<&Var<'t>>, Option<&Var<'t>>),
     ) -> (Var<'t>, Var<'t>) {
         q.tape().at(self.names[1], sources::PYTORCH_AUTOGRAD);
+        if self.scores != ScoreStyle::AsQueries {
+            return self.in_fp32((q, k, v), mask);
+        }
         let (key, value) =
             (self.repeated(k, self.shapes.repeated[0]), self.repeated(v, self.shapes.repeated[1]));
         let scores = q.clone().matmul_transposed(key.clone(), self.shapes.scores, self.batched);

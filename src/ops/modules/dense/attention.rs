@@ -19,6 +19,11 @@ enum Projection {
     Joint(Linear, [Form; 2]),
     /// One for all, taken apart (`modernbert`).
     Unbound(Linear, Form),
+    /// One for all, of which query, key and value of each head are taken one by one: by heads, with
+    /// three in one.
+    OfHeads(Linear, Form),
+    /// One for all, of whose thirds copies are made; values stand before keys.
+    Copied(Linear, Form),
 }
 
 /// Self-attention.
@@ -42,6 +47,9 @@ pub(super) struct Attention {
     /// Shape of the tensor that keys are made of.
     pub(super) states: Form,
 }
+
+/// The name of a weight that makes queries, keys and values.
+const JOINT: &str = "query, key and value weight";
 
 /// Names of self-attention's projections, and of those of attention to an encoder's states.
 const OWN: [&str; 2] = ["Query, key and value projection", "Output projection"];
@@ -68,6 +76,14 @@ fn norm_of_heads(build: &Build<'_>, heads: Dim) -> Norm {
             Norm::shaped(build, [heads, d], false, tape.form([with.b(), heads, with.s()]))
         }
     }
+}
+
+/// Norms of queries and of keys; those of parts of a joint product read copies.
+fn norms(build: &Build<'_>, heads: [Dim; 2]) -> (QueryKeyNorm, [Norm; 2]) {
+    let modules = build.model().family.modules();
+    let norms = heads.map(|heads| norm_of_heads(build, heads));
+    let of_parts = modules.projections == Projections::JointOfHeads;
+    (modules.query_key_norm, if of_parts { norms.map(Norm::of_parts) } else { norms })
 }
 
 impl Attention {
@@ -134,13 +150,19 @@ impl Attention {
         let project = |names, heads: Dim| project_of(build, names, heads);
         let project_keys = |names| project_of(of_keys, names, kv);
         let joint = Dim("q+k+v width", heads.1.saturating_add(kv.1.saturating_mul(2)));
+        let names_of_joint = (JOINT, bias("query, key and value bias"));
         let (projection, output) = if modules.projections == Projections::JointUnbound {
-            let names = ("query, key and value weight", bias("query, key and value bias"));
-            (Projection::Unbound(project(names, joint), row(columns(heads))), output())
+            (Projection::Unbound(project(names_of_joint, joint), row(columns(heads))), output())
+        } else if modules.projections == Projections::JointOfHeads {
+            let triple = Dim("head_dim of q+k+v", d.1.saturating_mul(3));
+            let form = tape.form([with.b(), with.s(), heads, triple]);
+            (Projection::OfHeads(project(names_of_joint, joint), form), output())
+        } else if modules.projections == Projections::JointInFours {
+            (Projection::Copied(project((JOINT, None), joint), row(columns(heads))), output())
         } else if modules.projections == Projections::Joint {
             let output = output();
             let parts = [row(columns(heads)), row(columns(kv))];
-            let joint = project(("query, key and value weight", None), joint);
+            let joint = project((JOINT, None), joint);
             (Projection::Joint(joint, parts), output)
         } else {
             let query = project(("query weight", bias("query bias")), heads);
@@ -150,9 +172,7 @@ impl Attention {
             (Projection::Separate([query, key, value]), output())
         };
         tape.at("Query and key norm", sources::PYTORCH_AUTOGRAD);
-        let norms = model.qk_norm.then(|| {
-            (modules.query_key_norm, [heads, kv].map(|heads| norm_of_heads(build, heads)))
-        });
+        let norms = model.qk_norm.then(|| norms(build, [heads, kv]));
         let rotation =
             (model.position_embedding == PositionEmbedding::Rotary).then(|| Rotation::new(build));
         Self {
@@ -184,6 +204,15 @@ impl Attention {
                 let joint = joint.run(x).named("queries, keys and values");
                 (joint.clone().split([*part; 3]), Some(joint))
             }
+            Projection::OfHeads(joint, form) => {
+                let joint = joint.run(x).named("queries, keys and values").view(*form);
+                ([0, 1, 1].map(|at| joint.clone().slice(self.rows[at])), Some(joint))
+            }
+            Projection::Copied(joint, part) => {
+                let joint = joint.run(x).named("queries, keys and values");
+                let [q, v, k] = joint.clone().split([*part; 3]);
+                ([q, k, v].map(Var::copy), Some(joint))
+            }
             Projection::Joint(joint, [queries, keys]) => {
                 let joint = joint.run(x).named("queries, keys and values");
                 ([*queries, *keys, *keys].map(|form| joint.clone().slice(form)), Some(joint))
@@ -196,6 +225,14 @@ impl Attention {
         if self.ordered && several { heads.copy() } else { heads }
     }
 
+    /// Heads before tokens.
+    fn transposed<'t>(&self, x: Var<'t>, form: Form, several: bool) -> Var<'t> {
+        match self.projection {
+            Projection::OfHeads(..) => x.swap(form, several),
+            _ => x.heads(form, several),
+        }
+    }
+
     /// Queries or keys as heads, normed.
     fn heads<'t>(&self, x: Var<'t>, number: usize) -> Var<'t> {
         let (form, several) = if number == 0 {
@@ -206,7 +243,10 @@ impl Attention {
         let Some((place, norm)) =
             self.norms.as_ref().and_then(|(place, norms)| Some((*place, norms.get(number)?)))
         else {
-            return self.ordered(x.heads(form, several), several);
+            if self.rotation.is_some_and(|rotation| rotation.is_by_tokens()) {
+                return x.view(self.rows[number.min(1)]);
+            }
+            return self.ordered(self.transposed(x, form, several), several);
         };
         x.tape().at("Query and key norm", sources::PYTORCH_AUTOGRAD);
         match place {
@@ -235,7 +275,8 @@ impl Attention {
         tape.at(self.names[0], sources::PYTORCH_AUTOGRAD);
         let ([q, k, v], _joint) = self.project(x, seen);
         let (q, k) = (self.heads(q, 0), self.heads(k, 1));
-        let v = self.ordered(v.heads(self.shapes.keys, self.several[1]), self.several[1]);
+        let v = self.transposed(v, self.shapes.keys, self.several[1]);
+        let v = self.ordered(v, self.several[1]);
         let (q, k, _parts) = match &self.rotation {
             Some(rotation) => rotation.run(q, k, tables),
             None => (q, k, Vec::new()),

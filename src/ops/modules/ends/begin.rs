@@ -112,7 +112,7 @@ impl Ends {
         } else {
             self.mask_of_windows(tape, dtype, (masks, counts)).or_else(|| mask.clone())
         };
-        let hidden = self.dropped(hidden, &mut held);
+        let hidden = self.placed_and_dropped(tape, hidden, positions.as_ref(), &mut held);
         let (hidden, streams) = match &self.streams {
             Some(streams) if self.first => streams.spread(hidden, &mut held),
             _ => (hidden, Vec::new()),
@@ -152,6 +152,33 @@ impl Ends {
             return Some(self.causal_mask(tape, dtype, true));
         }
         self.seen_in_windows(tape, counts && self.kinds_of_masks > 1)
+    }
+
+    /// Embedded positions, where these are made before the mask is.
+    pub(super) fn placed_first<'t>(
+        &self,
+        tape: &'t Tape,
+        positions: Option<&Var<'t>>,
+        held: &mut Vec<Var<'t>>,
+    ) -> Option<Var<'t>> {
+        self.places(tape, positions.filter(|_| !self.modules.masks_before_positions), held)
+    }
+
+    /// Embedded tokens with their positions, where these are embedded once the mask is there, and
+    /// after dropout.
+    fn placed_and_dropped<'t>(
+        &self,
+        tape: &'t Tape,
+        hidden: Var<'t>,
+        positions: Option<&Var<'t>>,
+        held: &mut Vec<Var<'t>>,
+    ) -> Var<'t> {
+        let late = positions.filter(|_| self.modules.masks_before_positions);
+        let hidden = match late.and_then(|positions| self.places(tape, Some(positions), held)) {
+            Some(places) => self.with_places(hidden, places, held),
+            None => hidden,
+        };
+        self.dropped(hidden, held)
     }
 
     /// Embedded tokens after dropout, which takes over the name that `forward` has for them.

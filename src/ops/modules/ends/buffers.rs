@@ -3,6 +3,7 @@
 use super::Ends;
 use crate::ops::modules::{FP32, tower};
 use crate::ops::tape::{Tape, Var};
+use crate::units::DType;
 
 impl Ends {
     /// Buffers that the modules register: rotary frequencies, twice, and the embedding's scale.
@@ -34,10 +35,16 @@ impl Ends {
         let mut all: Vec<Var<'t>> = rotary(first).into_iter().chain(again).flatten().collect();
         let sines = (self.modules.keeps_sines && self.first)
             .then(|| tape.constant("table of sines", tape.form(self.forms.sines), self.made_in));
+        let [positions_there] = self.forms.all_positions;
+        let mask = (self.modules.registers_mask && self.first).then(|| {
+            let form = tape.form([positions_there, positions_there]);
+            tape.constant("mask of all positions", form, DType::Mask)
+        });
         let of_logits = self.modules.adds_buffer_to_logits && self.source.is_some() && self.last;
         let of_logits = of_logits
             .then(|| tape.constant("bias of logits", tape.form(self.forms.words), self.made_in));
         self.logits_buffer.set(of_logits.as_ref().map(Var::kept));
+        all.extend(mask);
         all.extend(scale);
         all.extend(self.streams.iter().flat_map(|streams| streams.buffers(tape)));
         all.extend(positions);

@@ -92,10 +92,12 @@ fn rows_of_factors(build: &Build<'_>) -> Dim {
     }
 }
 
-/// True if fused kernels are given a mask: the text fills the window.
+/// True if fused kernels are given a mask: the text fills the window, or every layer has one.
 fn masks_windows(build: &Build<'_>) -> bool {
     let fills = |window| build.with.seq_length >= window;
-    build.with.masks_windows && build.model().sliding_window.is_some_and(fills)
+    let model = build.model();
+    let always = model.family.modules().masks_every_layer;
+    build.with.masks_windows && (always || model.sliding_window.is_some_and(fills))
 }
 
 impl Forms {

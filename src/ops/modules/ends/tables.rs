@@ -171,8 +171,11 @@ impl Ends {
     /// Who sees whom in layers with a window, one flag for each pair (`sdpa_mask`),
     /// where fused kernels are given a mask.
     pub(super) fn seen_in_windows<'t>(&self, tape: &'t Tape, there: bool) -> Option<Var<'t>> {
-        let given = there && self.forms.masks_windows && !self.eager && !self.bidirectional;
-        given.then(|| self.visible(tape, true))
+        let given = (there || self.modules.masks_every_layer)
+            && self.forms.masks_windows
+            && !self.eager
+            && !self.bidirectional;
+        given.then(|| self.visible(tape, there))
     }
 
     /// One flag for each pair of tokens.

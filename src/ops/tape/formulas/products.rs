@@ -57,6 +57,7 @@ impl State {
                 self.of_kernel(node, grad, (orders, attends))
             }
             Rule::Kernel { writes: Writes::FromCopies, .. } => self.by_copies(node, grad),
+            Rule::Kernel { writes: Writes::FromPart, .. } => self.by_part(node, grad),
             Rule::Kernel { writes: Writes::OverGradient, .. } => self.over_gradient(node, grad),
             Rule::Kernel { writes: Writes::OverOperands, .. } | Rule::Saved => {
                 let first = wants(a).then(|| self.saved_alias(node, 0, a));

@@ -6,8 +6,8 @@ use headroom::config::{Job, LibraryOptions, ParallelLayout, Run, TrainingRun};
 use super::super::row::{Fields, stack};
 use super::super::truth::{attention, implementation, optimizer, precision, recompute};
 use super::{
-    Pretended, card, expandable_segments, further_settings, is_plain_pytorch, keeps_workspaces,
-    model, only_known,
+    Pretended, card, dropout, expandable_segments, further_settings, is_plain_pytorch,
+    keeps_workspaces, model, only_known,
 };
 
 /// The keys of `run`, from `measure_cuda.py`. `steps` says how often the step was repeated. `build`
@@ -50,6 +50,8 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
             "sdpa" => attention("flash")?,
             other => attention(other)?,
         },
+        // Both are transformers' `sdpa`, which gives layers with a window a mask.
+        masks_windows: matches!(row.text("/run/attention")?, "flash" | "sdpa"),
         recompute: recompute(row.text("/run/recompute")?)?,
         zero_grad_to_none: row.text("/run/zero_grad")? == "to_none",
         library: LibraryOptions {
@@ -60,6 +62,7 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
         ..TrainingRun::plain()
     };
     let model = model(row)?;
+    let run = TrainingRun { dropout: dropout(row, &model), ..run };
     let job = Job::new(model, Run::Training(run), ParallelLayout::SINGLE, card(row)?)
         .map_err(|error| error.to_string())?;
     Ok(Pretended {

@@ -71,7 +71,7 @@ pub fn zero(row: Fields<'_>, flags: &str, mut run: TrainingRun) -> Result<Preten
     let states = |key: &str| !row.is_absent(&at(key));
     let stage = row.count(&at("stage"))?;
     let key = match stage {
-        0 => "none",
+        0 => "0",
         1 => "1",
         2 => "2",
         3 => "3",
@@ -123,7 +123,9 @@ pub fn zero(row: Fields<'_>, flags: &str, mut run: TrainingRun) -> Result<Preten
     )?;
     run.library.persistence_threshold =
         stated("stage3_param_persistence_threshold", 10 * hidden, default.persistence_threshold)?;
-    job(row, &run, layout)
+    // Ranks of stages 1 and 2 keep gradients of other parameters each.
+    let rank = row.count("/rank").ok().filter(|_| matches!(stage, 1 | 2));
+    Ok(Pretended { rank, ..job(row, &run, layout)? })
 }
 
 /// Elements of the bucket. `auto` is Hugging Face's word for the square of the hidden size

@@ -247,7 +247,9 @@ fn is_plain_pytorch(row: Fields<'_>) -> Result<(), String> {
         "ScaledDotProductFlashAttention"
     };
     let masked = "ScaledDotProductEfficientAttention";
-    let by_masks = gives_masks(row) && model(row).is_ok_and(|model| is_masked(row, &model));
+    let by_masks = model(row).is_ok_and(|model| {
+        gives_masks(row) && is_masked(row, &model) || model.value_head_dim() != query_width(&model)
+    });
     for kernel in chosen.filter(|kernel| *kernel != "no_grad") {
         if !(kernel.starts_with(fused) || by_masks && kernel.starts_with(masked)) {
             return Err(format!("attention by PyTorch's kernel {kernel} is not modelled"));
@@ -262,10 +264,16 @@ fn gives_masks(row: Fields<'_>) -> bool {
     row.text("/run/attention").unwrap_or("sdpa") == "sdpa"
 }
 
-/// True if the text fills the window of some layers.
+/// True if the text fills the window of some layers, or all have a mask.
 fn is_masked(row: Fields<'_>, model: &ModelConfig) -> bool {
     let length = row.count("/run/seq_length").unwrap_or_default();
-    model.sliding_window.is_some_and(|window| length >= window)
+    let always = model.family.modules().masks_every_layer;
+    always || model.sliding_window.is_some_and(|window| length >= window)
+}
+
+/// Width of a query head, for which flash attention needs values of the same.
+fn query_width(model: &ModelConfig) -> u64 {
+    model.mla.map_or(model.head_dim, |mla| mla.qk_head_dim())
 }
 
 /// True if PyTorch keeps cuBLAS's workspaces for good.

@@ -13,7 +13,7 @@ pub const NOT_MET_YET: &[&str] = &[];
 /// Drawn rows of frameworks whose allocated memory is further off than the bar of their framework,
 /// each with what is missing or, where no cause is known, with what the row is. A row leaves the
 /// list when it is met; rows enter it only with a new draw.
-pub const FURTHER_OFF: [(&str, &str); 23] = [
+pub const FURTHER_OFF: [(&str, &str); 17] = [
     ("29d9513f98", "DDP: layers without rotation under autocast, 0.02 %"),
     ("436d2e12fd", "FSDP1: the last of 64 ranks, 0.3 %"),
     ("216293eac1", "FSDP2: unreduced gradients without mixed precision, 0.07 %"),
@@ -21,38 +21,22 @@ pub const FURTHER_OFF: [(&str, &str); 23] = [
     ("d8609931d4", "adapters under ZeRO-3 with Liger, 1.9 %"),
     ("fuzz-s3", "adapters under ZeRO-3 with Liger, 1.9 %"),
     // Rows that were not expressed before, and the draw of seed 3801.
-    ("f2b7dba7f3", "ZeRO-2: rank 1 of 2 owns more whole gradients than the first, 1.8 %"),
-    ("619a10fbba", "ZeRO-2: rank 3 of 4 owns other gradients than the first, 1.5 %"),
+    ("619a10fbba", "ZeRO-2: gradients that add up apart while they are reduced, 2.7 %"),
     ("782928f42d", "ZeRO-3: paged states of one byte, 3.4 %"),
     ("ed75f13173", "FSDP1: weights that stay gathered, 0.05 %"),
     ("0f247a096d", "FSDP1: gradients that add up, reduced in fp32, 0.06 %"),
     ("fa1ad18771", "FSDP1: weights that stay gathered, 0.07 %"),
     ("f4ff77a8b5", "FSDP1: no_sync without accumulation, 0.09 %"),
     ("deb1f8e33e", "FSDP1: gradients that add up, 0.06 %"),
-    ("a5ab43a186", "DeepSpeed's fp16 without ZeRO copies all gradients into fp32, 15.5 %"),
-    ("e1b6efd2df", "DeepSpeed's fp16 without ZeRO copies all gradients into fp32, 19.3 %"),
     ("1af833cf27", "ZeRO-2: adapters in fp16, 0.8 %"),
     ("c5f71d325a", "ZeRO-1: adapters, 0.4 %"),
     ("0dbee94c5e", "ZeRO-1: fp16 with the optimizer in host memory, 3.6 %"),
-    ("eabe792ec1", "TRL without packing, the cause is not proved, 2.6 %"),
-    ("0cd4fbf72f", "TRL without packing, the cause is not proved, 4.8 %"),
-    ("ddd87bb0d7", "TRL without packing, the cause is not proved, 3.1 %"),
     ("8ca461a1d5", "dropout before adapters of weights of 4 bits with Liger, 2.3 %"),
 ];
 
-/// Kinds without modules of their own, whose drawn rows are up to 6 % off.
-const WITHOUT_MODULES: [&str; 6] =
-    ["codegen", "gpt_bigcode", "gpt_neo", "gptj", "olmo", "persimmon"];
-
-/// Drawn rows whose memory-efficient attention reads masks of windows, 1.2 to 6.3 % off.
-const MASKED: [&str; 4] = ["c4aa10a54d", "324bf9210b", "39dd6d9d00", "a7adba2282"];
-
-/// Drawn rows of families with modules of their own.
-fn drawn_families() -> Vec<&'static Value> {
-    let has_modules = |row: &&Value| WITHOUT_MODULES.iter().all(|kind| !is(row, "family", kind));
-    let all = rows("cuda/families.jsonl").into_iter().filter(has_modules);
-    all.filter(|row| MASKED.iter().all(|masked| row["id"] != *masked)).collect()
-}
+/// A drawn row whose reserved memory is 5 % off: it keeps cuBLAS's workspaces, which cuBLASLt
+/// shares in PyTorch 2.15, and has one of its own here, as in 2.11.
+const KEPT: &str = "491b18f923";
 
 /// The files in the order of the tables, one path in each line.
 pub const FILES: &str = include_str!("../../files.txt");
@@ -236,12 +220,13 @@ pub const BARS: &[Bar] = &[
         }
     }),
     ("Drawn families under PyTorch's CUDA allocator", || {
-        let found = having(&drawn_families(), "allocated");
-        if found.len() < 157 {
+        let found = having(&rows("cuda/families.jsonl"), "allocated");
+        if found.len() < 285 {
             return Err(format!("{} rows are expressed", found.len()));
         }
         let limits = Limits { median: 0.0001, p90: 0.0005, max: 0.01 };
         within(&found, "allocated", limits).and_then(|()| {
+            let found: Vec<_> = found.into_iter().filter(|row| row["id"] != KEPT).collect();
             within(&found, "reserved", Limits { median: 0.0001, p90: 0.007, max: 0.03 })
         })
     }),
