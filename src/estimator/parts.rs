@@ -43,7 +43,7 @@ pub(super) struct Served {
     /// [`time::serving`].
     pub times: fn(&Job) -> Option<ServingTime>,
     /// [`time::first_token_and_step`].
-    pub request: fn((&Job, u64), (&Job, u64)) -> Option<[Seconds; 2]>,
+    pub request: fn(&Job, u64, &Job, u64) -> Option<[Seconds; 2]>,
 }
 
 static SERVED: Served = Served { times: time::times_of_serving, request: time::times_of_request };

@@ -118,7 +118,7 @@ fn pace(job: &Job, run: &ServingRun, (users, each, gpus): (u64, u64, u64)) -> Op
     let prompt = run.prompt_length.unwrap_or(run.context_length).min(run.context_length);
     let of_mean = (cached != run.context_length).then(|| with_context(job, cached));
     let [first_token, decode] =
-        first_token_and_step((job, prompt), (of_mean.as_ref().unwrap_or(job), each))?;
+        first_token_and_step(job, prompt, of_mean.as_ref().unwrap_or(job), each)?;
     let in_all = to_f64(users) / decode.0;
     Some(LoadPace {
         first_token,

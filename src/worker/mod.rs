@@ -63,13 +63,13 @@ pub fn answer(request: &Request) -> Reply {
         WorkerQuestion::Plan(..) | WorkerQuestion::Stairs => Html::default(),
         WorkerQuestion::Paste(pasted) => {
             let (html, link) = paste::read(pasted, scenario);
-            return reply(request, html, link);
+            return reply(request, &html, link);
         }
     };
-    reply(request, html, None)
+    reply(request, &html, None)
 }
 
-fn reply(request: &Request, html: Html, fragment: Option<String>) -> Reply {
+fn reply(request: &Request, html: &Html, fragment: Option<String>) -> Reply {
     Reply {
         number: request.number,
         what: request.question.what(),

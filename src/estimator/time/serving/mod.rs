@@ -124,14 +124,22 @@ pub(in crate::estimator) fn times_of_serving(job: &Job) -> Option<ServingTime> {
 /// Returns the seconds to the first token of a prompt of so many tokens that does not wait, and the
 /// seconds of a step of decoding for so many sequences at the full context of another job, as
 /// [`serving`] tells them; `None` when training, and where peak or memory bandwidth are unknown.
-pub fn first_token_and_step(prompt: (&Job, u64), sequences: (&Job, u64)) -> Option<[Seconds; 2]> {
-    prompt.0.training().is_none().then(|| (served().request)(prompt, sequences)).flatten()
+pub fn first_token_and_step(
+    of_prompt: &Job,
+    tokens: u64,
+    of_step: &Job,
+    sequences: u64,
+) -> Option<[Seconds; 2]> {
+    let serves = of_prompt.training().is_none();
+    serves.then(|| (served().request)(of_prompt, tokens, of_step, sequences)).flatten()
 }
 
 /// [`first_token_and_step`], where the program has it.
 pub(in crate::estimator) fn times_of_request(
-    (of_prompt, tokens): (&Job, u64),
-    (of_step, sequences): (&Job, u64),
+    of_prompt: &Job,
+    tokens: u64,
+    of_step: &Job,
+    sequences: u64,
 ) -> Option<[Seconds; 2]> {
     Some([Pace::of(of_prompt)?.prefill(tokens), Pace::of(of_step)?.decode(sequences)])
 }
