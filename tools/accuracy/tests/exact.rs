@@ -35,7 +35,6 @@ const OFF: [Off; 13] = [
     ("doge", "aee03fe5cf", "peak", 12_288),
     // Kinds without modules of their own, played as the usual block.
     ("generic", "26fe34a19f", "activations", -110_592),
-    ("generic", "5ee8db6c97", "peak", 32),
     ("generic", "cdf68c2148", "activations", -8192),
     ("generic", "cdf68c2148", "peak", -8192),
     // The final norm under autocast keeps one more copy there than here; the reason is not known.
