@@ -1,7 +1,8 @@
 //! Adafactor without momentum (`torch/optim/_adafactor.py`, PyTorch 2.15), as its loop runs.
 
 use super::{
-    OptimizerImplementation, OptimizerSpec, Piece, Served, StateFormat, StateSpec, StateValues, StepTemporaries, UpdatedParameter,
+    OptimizerImplementation, OptimizerSpec, Piece, Served, StateFormat, StateSpec, StateValues,
+    StepTemporaries, UpdatedParameter,
 };
 use crate::sources;
 use crate::units::DType;
