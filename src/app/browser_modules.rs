@@ -59,8 +59,8 @@ fn arrived(state: State, came: bool, waits: bool) {
     }
 }
 
-/// Hands on what a link says once the parts that its scenarios need are there, or cannot be fetched;
-/// at once where they need none.
+/// Hands on what a link says once the parts that its scenarios need are there, or cannot be
+/// fetched; at once where they need none.
 pub fn once_there(decoded: Decoded, then: impl FnOnce(Decoded) + 'static) {
     let scenarios = std::iter::once(&decoded.scenario).chain(&decoded.compare);
     let parts: Vec<EnginePart> = scenarios.flat_map(awaited).collect();

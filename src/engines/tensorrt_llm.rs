@@ -32,8 +32,8 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     steps: STEPS,
     // PyTorch runs the model since 2025 (its performance pages say so from 0.20 on). Before, an
     // engine of TensorRT did, whose kernels are launched from C++ and captured only where asked
-    // (`cuda_graph_mode`). Until its XQA kernel came (README: 2024-01-30) each query head had a block
-    // of its own that reads keys (`masked_multihead_attention_kernel`: a grid of heads by
+    // (`cuda_graph_mode`). Until its XQA kernel came (README: 2024-01-30) each query head had a
+    // block of its own that reads keys (`masked_multihead_attention_kernel`: a grid of heads by
     // sequences); XQA then took heads of 128 numbers without a window.
     earlier: &[
         Earlier { until: "2024-01-30", steps: Steps { groups: Groups::Apart, ..BY_ENGINE } },

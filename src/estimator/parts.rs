@@ -39,14 +39,15 @@ static UNPLAYED: Unplayed = Unplayed {
 };
 
 /// Questions about how long serving takes.
-pub(super) struct Served {
+pub(super) struct ServingTimes {
     /// [`time::serving`].
     pub times: fn(&Job) -> Option<ServingTime>,
     /// [`time::first_token_and_step`].
     pub request: fn(&Job, u64, &Job, u64) -> Option<[Seconds; 2]>,
 }
 
-static SERVED: Served = Served { times: time::times_of_serving, request: time::times_of_request };
+static SERVING_TIMES: ServingTimes =
+    ServingTimes { times: time::times_of_serving, request: time::times_of_request };
 
 /// A part of the engine that the page fetches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +95,7 @@ pub fn has_parts_of(model: &ModelConfig) -> bool {
 /// All parts, in a program that has them inside.
 #[cfg(not(feature = "apart"))]
 mod access {
-    use super::{EnginePart, SERVED, Served, UNPLAYED, Unplayed};
+    use super::{EnginePart, SERVING_TIMES, ServingTimes, UNPLAYED, Unplayed};
 
     pub(in crate::estimator) fn unplayed() -> &'static Unplayed {
         #[cfg(test)]
@@ -102,8 +103,8 @@ mod access {
         &UNPLAYED
     }
 
-    pub(in crate::estimator) const fn served() -> &'static Served {
-        &SERVED
+    pub(in crate::estimator) const fn serving_times() -> &'static ServingTimes {
+        &SERVING_TIMES
     }
 
     impl EnginePart {
@@ -123,10 +124,10 @@ mod access {
 mod access {
     use std::sync::OnceLock;
 
-    use super::{EnginePart, SERVED, Served, UNPLAYED, Unplayed, rare};
+    use super::{EnginePart, SERVING_TIMES, ServingTimes, UNPLAYED, Unplayed, rare};
 
     static UNPLAYED_CAME: OnceLock<&'static Unplayed> = OnceLock::new();
-    static SERVED_CAME: OnceLock<&'static Served> = OnceLock::new();
+    static SERVING_TIMES_CAME: OnceLock<&'static ServingTimes> = OnceLock::new();
 
     /// The tables of the rare part.
     struct Tables {
@@ -142,8 +143,8 @@ mod access {
     }
 
     #[wasm_split_helpers::wasm_split(serving, fallible)]
-    fn serving() -> Result<&'static Served, wasm_split_helpers::SplitLoaderError> {
-        Ok(&SERVED)
+    fn serving() -> Result<&'static ServingTimes, wasm_split_helpers::SplitLoaderError> {
+        Ok(&SERVING_TIMES)
     }
 
     impl EnginePart {
@@ -151,7 +152,7 @@ mod access {
         pub fn is_there(self) -> bool {
             match self {
                 Self::Rare => UNPLAYED_CAME.get().is_some(),
-                Self::Serving => SERVED_CAME.get().is_some(),
+                Self::Serving => SERVING_TIMES_CAME.get().is_some(),
             }
         }
 
@@ -165,8 +166,8 @@ mod access {
                     }
                 }
                 Self::Serving => {
-                    if let Ok(served) = serving().await {
-                        let _ = SERVED_CAME.set(served);
+                    if let Ok(times) = serving().await {
+                        let _ = SERVING_TIMES_CAME.set(times);
                     }
                 }
             }
@@ -178,8 +179,8 @@ mod access {
         came(&UNPLAYED_CAME)
     }
 
-    pub(in crate::estimator) fn served() -> &'static Served {
-        came(&SERVED_CAME)
+    pub(in crate::estimator) fn serving_times() -> &'static ServingTimes {
+        came(&SERVING_TIMES_CAME)
     }
 
     fn came<T>(table: &OnceLock<&'static T>) -> &'static T {
@@ -192,4 +193,4 @@ mod access {
     }
 }
 
-pub(super) use access::{served, unplayed};
+pub(super) use access::{serving_times, unplayed};

@@ -158,7 +158,8 @@ impl WorkerQuestion {
         }
     }
 
-    /// Reads a question of that kind as [`WorkerQuestion::write`] wrote it; nothing for any other text.
+    /// Reads a question of that kind as [`WorkerQuestion::write`] wrote it; nothing for any other
+    /// text.
     pub fn read(what: What, text: &str) -> Option<Self> {
         Some(match what {
             What::Methods => Self::Methods,

@@ -45,7 +45,8 @@ pub struct Ggml {
     /// in 16 bits, both casts, softmax and the product with values
     /// (`ggml_cuda_mul_mat_batched_cublas`).
     pub score: f64,
-    /// Bytes that the last cache holds for each multiprocessor; `None`: what it holds is in the measured times.
+    /// Bytes that the last cache holds for each multiprocessor; `None`: what it holds is in the
+    /// measured times.
     ///
     /// Tiles of 128 tokens walk along a matrix one after the other (`mul_mat_q`: rows outside,
     /// tokens inside), so that one which the cache does not hold is read again for each. Tensors

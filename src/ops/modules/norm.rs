@@ -113,16 +113,17 @@ impl Norm {
         let scaled = style != Style::LayerOfFp32
             && (layer || build.model().family.modules().norm != NormStyle::Unscaled);
         let weight = scaled.then(|| build.parameter("scale", dims));
+        let bias = bias.then(|| build.parameter("bias", dims));
         Self {
-            style,
-            weight,
-            bias: bias.then(|| build.parameter("bias", dims)),
-            rows,
             over: build.kernels().writes_over,
             copies: build.shapes.exchange.leaves_order(),
-            alone: false,
-            of_part: false,
+            ..Self::plain(style, [weight, bias], rows)
         }
+    }
+
+    /// A norm with that scale and bias, to which nothing special happens.
+    const fn plain(style: Style, [weight, bias]: [Option<Param>; 2], rows: Form) -> Self {
+        Self { style, weight, bias, rows, over: false, copies: false, alone: false, of_part: false }
     }
 
     /// This norm, of parts that do not lie in one piece.
@@ -134,16 +135,7 @@ impl Norm {
     pub fn of_layers(build: &Build<'_>, width: Dim, rows: Form) -> Self {
         let (weight, bias) =
             (Some(build.parameter("scale", [width])), Some(build.parameter("bias", [width])));
-        Self {
-            style: Style::Layer,
-            weight,
-            bias,
-            rows,
-            over: false,
-            copies: false,
-            alone: true,
-            of_part: false,
-        }
+        Self::plain(Style::Layer, [weight, bias], rows).alone()
     }
 
     /// This norm, whose backward writes over nothing: what is added to the residual stream has its
@@ -173,45 +165,18 @@ impl Norm {
     /// as llama's.
     pub const fn of_tower(weight: Param, bias: Option<Param>, rows: Form) -> Self {
         let style = if bias.is_some() { Style::Layer } else { Style::Rms };
-        Self {
-            style,
-            weight: Some(weight),
-            bias,
-            rows,
-            over: false,
-            copies: false,
-            alone: false,
-            of_part: false,
-        }
+        Self::plain(style, [Some(weight), bias], rows)
     }
 
     /// A norm that is scaled by one plus the weight, in fp32.
     pub const fn one_plus(weight: Param, rows: Form) -> Self {
-        Self {
-            style: Style::GemmaRms,
-            weight: Some(weight),
-            bias: None,
-            rows,
-            over: false,
-            copies: false,
-            alone: false,
-            of_part: false,
-        }
+        Self::plain(Style::GemmaRms, [Some(weight), None], rows)
     }
 
     /// `nn.RMSNorm` without a scale: one kernel on GPUs, and operator by operator elsewhere.
     pub fn of_torch(build: &Build<'_>, rows: Form) -> Self {
         let style = if build.tape.is_cuda() { Style::FusedRms } else { Style::Composite };
-        Self {
-            style,
-            weight: None,
-            bias: None,
-            rows,
-            over: false,
-            copies: false,
-            alone: false,
-            of_part: false,
-        }
+        Self::plain(style, [None, None], rows)
     }
 
     /// Its scale and bias, as far as there are such.
@@ -225,30 +190,12 @@ impl Norm {
             NormStyle::ScaledByPower => Style::PowerRms,
             _ => Style::Unscaled,
         };
-        Self {
-            style,
-            weight: None,
-            bias: None,
-            rows,
-            over: false,
-            copies: false,
-            alone: false,
-            of_part: false,
-        }
+        Self::plain(style, [None, None], rows)
     }
 
     /// A norm without a scale that raises the mean to a power, whatever the model's other norms do.
     pub const fn by_power(rows: Form) -> Self {
-        Self {
-            style: Style::PowerRms,
-            weight: None,
-            bias: None,
-            rows,
-            over: false,
-            copies: false,
-            alone: false,
-            of_part: false,
-        }
+        Self::plain(Style::PowerRms, [None, None], rows)
     }
 
     /// The norm of embedded tokens.

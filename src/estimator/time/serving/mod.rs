@@ -9,8 +9,8 @@ mod traffic;
 mod work;
 
 use crate::config::{Job, Run};
-use crate::estimator::parts::served;
-use crate::estimator::served as serving_memory;
+use crate::estimator::parts::serving_times;
+use crate::estimator::served;
 use crate::units::{Bytes, Seconds};
 
 pub use pace::Pace;
@@ -112,7 +112,7 @@ pub(crate) fn gpu_hours_per_million(gpus: f64, tokens_per_second: f64) -> f64 {
 /// # Ok::<(), usize>(())
 /// ```
 pub fn serving(job: &Job) -> Option<ServingTime> {
-    job.training().is_none().then(|| (served().times)(job)).flatten()
+    job.training().is_none().then(|| (serving_times().times)(job)).flatten()
 }
 
 /// [`serving`], where the program has it.
@@ -131,7 +131,7 @@ pub fn first_token_and_step(
     sequences: u64,
 ) -> Option<[Seconds; 2]> {
     let serves = of_prompt.training().is_none();
-    serves.then(|| (served().request)(of_prompt, tokens, of_step, sequences)).flatten()
+    serves.then(|| (serving_times().request)(of_prompt, tokens, of_step, sequences)).flatten()
 }
 
 /// [`first_token_and_step`], where the program has it.
@@ -148,5 +148,5 @@ pub(in crate::estimator) fn times_of_request(
 /// `None` when training.
 pub fn cache_per_sequence(job: &Job) -> Option<Bytes> {
     let Run::Serving(run) = job.run() else { return None };
-    Some(serving_memory::cached(job, run).0)
+    Some(served::cached(job, run).0)
 }
